@@ -80,7 +80,7 @@ def test_a_file_that_is_no_talk_is_said_so(talk: Callable[..., Any], tmp_path: P
     (tmp_path / "other.json").write_text("[]")
     outcome = talk(f"open {tmp_path / 'other.json'}", f"open {tmp_path / 'none.json'}", "quit")
     assert outcome.code != 0
-    assert "no talk that was saved here" in outcome.err
+    assert "no conversation that was saved here" in outcome.err
     assert "none.json" in outcome.err
 
 

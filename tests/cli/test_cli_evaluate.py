@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from viewfinder.encoders import load_encoder
+from viewfinder.encoders.starter.encoder import StarterEncoder
+from viewfinder.evaluation import read_run
 from viewfinder.testing import load_colour_encoder
 
 Run = Callable[..., Any]
@@ -29,7 +33,7 @@ def evaluated(viewfinder: Run, world: Path, out: Path, system: str = "clip-t", *
 def test_evaluate_prints_a_row_a_metric_and_writes_three_files(viewfinder: Run, world: Path, tmp_path: Path) -> None:
     outcome = evaluated(viewfinder, world, tmp_path / "run")
     assert outcome.code == 0
-    assert "captions, all: 8 talks, 40 pictures" in outcome.out
+    assert "captions, all: 8 dialogues, 40 pictures" in outcome.out
     assert [line.split()[0] for line in outcome.out.splitlines() if line.startswith("R@")] == ["R@1", "R@5", "R@10"]
     assert {file.name for file in (tmp_path / "run").iterdir()} == {"results.json", "ranks.npz", "report.html"}
 
@@ -92,3 +96,46 @@ def test_a_folder_without_data_is_refused(viewfinder: Run, tmp_path: Path) -> No
     outcome = viewfinder("evaluate", "clip-t", "--data", str(tmp_path))
     assert outcome.code == 2
     assert "no data of any protocol" in outcome.err
+
+
+def test_a_library_lends_its_vectors_and_the_figures_are_equal(
+    viewfinder: Run, world: Path, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_encoder)
+    own = evaluated(viewfinder, world, tmp_path / "own" / "run", "composer", "--json").json
+    monkeypatch.setattr(StarterEncoder, "pictures", _no_picture_is_read)
+    place = tmp_path / "lent"
+    lent = evaluated(
+        viewfinder, world, place / "run", "composer", "--library", str(library), "--json"
+    ).json  # fmt: skip
+    assert lent["tasks"][0]["figures"] == own["tasks"][0]["figures"]
+    assert (place / "features" / "manifest.json").is_file()
+    again = viewfinder(
+        "evaluate", "composer", "--data", world, "--protocol", "captions", "--limit", "8", "--library", library,
+        "--out", place / "again", "--json",
+    ).json  # fmt: skip
+    assert again["tasks"] == lent["tasks"]
+    assert (library / "features" / world.name / "manifest.json").is_file()
+    assert not (world / ".viewfinder-features").exists()
+
+
+def _no_picture_is_read(*_: object, **__: object) -> None:
+    raise AssertionError("a picture was encoded, although the library has its vector")
+
+
+def test_what_a_library_lacks_is_computed_and_said(
+    viewfinder: Run, world: Path, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcome = evaluated(viewfinder, world, tmp_path / "other" / "run", "composer", "--library", str(library))
+    assert outcome.code == 0
+    assert "its vectors are starter-raw-1, not" in outcome.err and "they are computed" in outcome.err
+    monkeypatch.setattr("viewfinder.encoders.load_encoder", load_encoder)
+    folder = Path(shutil.copytree(world, tmp_path / "world"))
+    for name in sorted(path.name for path in (folder / "images").iterdir())[5:]:
+        (folder / "images" / name).unlink()
+        (folder / "images" / name).symlink_to(world / "images" / name)
+    outcome = evaluated(viewfinder, folder, tmp_path / "run", "composer", "--library", str(library))
+    assert outcome.code == 0
+    assert "5 of 40 pictures are not there as they are now; computed" in outcome.err
+    own = read_run(tmp_path / "run").tasks[0]
+    assert own.ranks.gallery_size == 40

@@ -20,13 +20,13 @@ from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Plan, compare_runs, evaluate, read_run
 from viewfinder.evaluation.captioning import (
     CAPTIONS,
-    CaptioningRun,
+    PairCaption,
     bleu_interval,
     caption_pairs,
-    write_caption_run,
 )
 from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.report import write_caption_page, write_report
+from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
@@ -69,7 +69,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     return drawn
 
 
-def captioned(folder: Path, weights: Path, out: Path, **plan: Any) -> CaptioningRun:
+def captioned(folder: Path, weights: Path, out: Path, **plan: Any) -> MeasuredRun[PairCaption]:
     whole = Plan(system="captioner", data=folder, checkpoint=weights, features=folder / "vectors", **plan)
     return caption_pairs(whole, ENCODER, out)
 
@@ -96,7 +96,7 @@ def test_the_figures_are_those_of_what_was_said(pairs: Path, weights: Callable[[
     assert [task.title for task in found.run.tasks] == [
         "captioner, all kinds, val", "captioner, flags, val", "captioner, signs, val",
     ]  # fmt: skip
-    signs = [one for one in found.captions if one.kind == "signs"]
+    signs = [one for one in found.things if one.kind == "signs"]
     said, people = [one.said for one in signs], [one.people for one in signs]
     means = [figure.measure.interval.mean for figure in found.run.tasks[2].figures]
     assert means == pytest.approx([bleu(said, people)[3], rouge_l(said, people).mean(), cider_d(said, people).mean()])
@@ -104,7 +104,7 @@ def test_the_figures_are_those_of_what_was_said(pairs: Path, weights: Callable[[
 
 def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     found = captioned(pairs, weights(0), tmp_path / "run", limit=3)
-    write_caption_run(found)
+    write_measured_run(found)
     lines = [json.loads(line) for line in (tmp_path / "run" / CAPTIONS).read_text().splitlines()]
     assert len(lines) == 6  # three of each kind, the first and the last among them
     assert lines[0]["people"] == ["is red 0", "is blue & small"]
@@ -116,7 +116,7 @@ def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[
 
 def test_two_captioners_are_compared_pair_by_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     for seed in (0, 1):
-        write_caption_run(captioned(pairs, weights(seed), tmp_path / str(seed)))
+        write_measured_run(captioned(pairs, weights(seed), tmp_path / str(seed)))
     rows = compare_runs([read_run(tmp_path / "0"), read_run(tmp_path / "1")])
     assert {(row.title, row.metric) for row in rows} == {
         (f"captioner, {kind}, val", metric)
@@ -129,10 +129,10 @@ def test_a_prefix_stands_before_all_captions_that_are_compared(
     pairs: Path, weights: Callable[[int], Path], tmp_path: Path
 ) -> None:
     found = captioned(pairs, weights(0), tmp_path, options={"prefix": "it "})
-    said = [f"it {one.said}" for one in found.captions]
-    people = [[f"it {text}" for text in one.people] for one in found.captions]
+    said = [f"it {one.said}" for one in found.things]
+    people = [[f"it {text}" for text in one.people] for one in found.things]
     assert found.run.tasks[0].figures[1].measure.interval.mean == pytest.approx(rouge_l(said, people).mean())
-    assert all(not one.said.startswith("it ") for one in found.captions)
+    assert all(not one.said.startswith("it ") for one in found.things)
 
 
 def test_what_cannot_be_captioned_is_said(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_pairs_whose_pictures_are_lost_are_left_out_and_told(weights: Callable[[
     known = [FashionPair(names[1], names[0], ("is red",)), FashionPair("gone", names[2], ("is blue",))]
     write_fashion_iq(tmp_path, "flags", "val", known, [*names, "gone"], {})
     found = captioned(tmp_path, weights(0), tmp_path / "run")
-    assert [one.wanted for one in found.captions] == [f"images/{names[1]}.png"]
+    assert [one.wanted for one in found.things] == [f"images/{names[1]}.png"]
     assert found.run.tasks[0].left_out == ("flags: 1 of 2 pairs name pictures that are not here",)
 
 
@@ -164,8 +164,8 @@ def test_the_page_has_every_pair_beside_what_was_said_of_it(
     pairs: Path, weights: Callable[[int], Path], tmp_path: Path
 ) -> None:
     found = captioned(pairs, weights(0), tmp_path)
-    first, *others = found.captions
-    text = write_caption_page(replace(found, captions=(replace(first, said="is <b> red"), *others))).read_text()
+    first, *others = found.things
+    text = write_caption_page(replace(found, things=(replace(first, said="is <b> red"), *others))).read_text()
     assert text.count('<li class="pair">') == 10
     assert text.count('alt="the shown picture') == text.count('alt="the wanted picture') == 10
     assert "is &lt;b&gt; red" in text

@@ -123,7 +123,7 @@ def test_a_run_is_written_with_every_talk(dialogues: Path) -> None:
 def test_what_cannot_be_decided_is_said(dialogues: Path) -> None:
     with pytest.raises(BadInput, match="--manner leaning=much: a number is needed, or chosen"):
         decided(dialogues, options={"leaning": "much"})
-    with pytest.raises(BadInput, match="no talks of 'dev' here"):
+    with pytest.raises(BadInput, match="no dialogues of 'dev' here"):
         decided(dialogues, split="dev")
     with pytest.raises(BadInput, match="random only finds pictures"):
         decided(dialogues, system="random")

@@ -157,7 +157,7 @@ def test_every_question_is_timed_but_the_first(tmp_path: Path) -> None:
 
 def test_a_turn_that_cannot_be_taken_is_named_with_its_talk() -> None:
     user = Scripted((Say("red"), Say(" ")))
-    with pytest.raises(BadInput, match="talk of 1, turn 2: nothing was said"):
+    with pytest.raises(BadInput, match="dialogue of 1, turn 2: nothing was said"):
         simulate_dialogues(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, user)
 
 

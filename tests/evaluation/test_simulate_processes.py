@@ -25,5 +25,5 @@ def test_what_the_work_raises_is_raised_here(processes: int, tmp_path: Path) -> 
 
 
 def test_a_process_that_dies_is_one_clear_line() -> None:
-    with pytest.raises(ViewfinderError, match="a process that led talks died"):
+    with pytest.raises(ViewfinderError, match="a process that held dialogues died"):
         list(run_in_processes(partial(partial, os._exit), [1, 1], 2))

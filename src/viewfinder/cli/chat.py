@@ -9,32 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library
-from viewfinder.cli.output import count_noun, print_json, print_line, print_note
+from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library, option
+from viewfinder.cli.output import count_noun, notifier, print_json, print_line, print_note
 from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from viewfinder.cli.turns import TurnPrinter
     from viewfinder.library import Library
-    from viewfinder.pictures import BadFile
     from viewfinder.session import Session
 
 
 def chat(
     *,
-    retriever: Annotated[str, typer.Option(metavar="NAME", help="How turns become a query.")] = "composer",
+    retriever: Annotated[str, option("NAME", "How turns become a query.")] = "composer",
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="F", help="Weights of your own for the retriever. [default: in the box]")
+        Path | None, option("F", "Weights of your own for the retriever. [default: shipped ones]")
     ] = None,
     questioner: Annotated[
-        str, typer.Option(metavar="NAME[=SOURCE]", help='Who asks back, and what it needs for that; "none": nobody.')
+        str, option("NAME[=SOURCE]", 'Who asks back, and what it needs for that; "none": nobody.')
     ] = "information_gain",
-    script: Annotated[
-        Path | None, typer.Option(metavar="TURNS.jsonl", help='Turns from a file, one JSON a line; "-": stdin.')
-    ] = None,
+    script: Annotated[Path | None, option("TURNS.jsonl", 'Turns from a file, one JSON a line; "-": stdin.')] = None,
     leaning: LeaningOption = None,
     n: CountOption = 10,
     preview: Annotated[bool, typer.Option("--preview", help="Show the best results as small pictures.")] = False,
@@ -54,7 +49,12 @@ def chat(
     collection = open_library(library)
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
         session = collection.chat(found, questioner, n=n, picture_bias=leaning, progress=progress)
-    _note_left_out(collection.left_out)
+    if left_out := collection.left_out:
+        print_note(
+            f"viewfinder: {count_noun(len(left_out), 'picture')} cannot be searched here, the first is "
+            f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
+            "forgets what is gone"
+        )
     teller = TurnPrinter(as_json, preview and not as_json)
     if script is not None:
         from viewfinder.cli.typed import play_script
@@ -69,15 +69,6 @@ def chat(
     return Terminal(collection, session, teller, retriever=found, questioner=questioner, n=n).run()
 
 
-def _note_left_out(left_out: Sequence[BadFile]) -> None:
-    if left_out:
-        first = left_out[0]
-        print_note(
-            f"viewfinder: {count_noun(len(left_out), 'picture')} cannot be searched here, the first is {first.path} "
-            f"({first.reason}): `viewfinder add` takes in what changed, `viewfinder prune` forgets what is gone"
-        )
-
-
 SCRIPT = Path(__file__).with_name("demo.json")
 SHOWN = 5
 
@@ -90,37 +81,34 @@ class Demo:
     seed: int
     target: str
     meaning: str
-    turns: tuple[dict[str, Any], ...]
-
-    @staticmethod
-    def read() -> Demo:
-        """The demo that the package ships."""
-        data = json.loads(SCRIPT.read_text(encoding="utf-8"))
-        return Demo(**{**data, "turns": tuple(data["turns"])})
+    turns: list[dict[str, Any]]
 
 
 def demo(
     no_serve: Annotated[
-        bool, typer.Option("--no-serve", help="Stop after the talk (as with --json), rather than serve the page.")
+        bool,
+        typer.Option("--no-serve", help="Stop after the conversation (as with --json), rather than serve the page."),
     ] = False,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the world and its library go.")] = Path("demo"),
+    out: Annotated[Path, option("DIR", "Where the world and its library go.")] = Path("demo"),
     as_json: JsonOption = False,
 ) -> int:
     """Draw pictures, find one in a conversation, and serve them."""
     from viewfinder.cli.turns import TurnPrinter
 
-    plan = Demo.read()
-    library = _prepared(plan, out, quiet=as_json)
-    target = _id_of(library, plan.target)
+    plan = Demo(**json.loads(SCRIPT.read_text(encoding="utf-8")))
+    library = _draw_and_index(plan, out, quiet=as_json)
+    rows = library.store.rows()
+    target = next(row.id for row in rows if any(Path(file.path).name == plan.target for file in row.files))
     if not as_json:
         print_line(f"Looking for {plan.target}: {plan.meaning}")
         print_line()
     session = library.chat(n=SHOWN)
-    told = [_turn(session, turn, target, TurnPrinter(as_json=False), quiet=as_json) for turn in plan.turns]
+    taken = [_take_turn(session, turn, target, TurnPrinter(), quiet=as_json) for turn in plan.turns]
     if as_json:
-        print_json({"library": str(library.folder), "target": target, "turns": told})
+        print_json({"library": str(library.folder), "target": target, "turns": taken})
     else:
-        print_line(f"After {count_noun(len(told), 'turn')} it is number {told[-1]['target_rank']} of {plan.pictures}.")
+        rank = taken[-1]["target_rank"]
+        print_line(f"After {count_noun(len(taken), 'turn')} it is number {rank} of {plan.pictures}.")
         print_line(f"Go on yourself: viewfinder chat --library {library.folder}")
     return 0 if no_serve or as_json else _serve(library.folder)
 
@@ -138,27 +126,25 @@ def _serve(folder: Path) -> int:
     return serve_library(folder, settings)
 
 
-def _prepared(plan: Demo, out: Path, *, quiet: bool) -> Library:
+def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
     """The world drawn and indexed; what an earlier run has done is kept."""
     from viewfinder.library import Library
     from viewfinder.worlds import write_scenes
 
-    tell = (lambda line: None) if quiet else print_note
+    notify = notifier(quiet)
     drawn, catalogue = out / "world", out / "world" / "catalogue.csv"
     if not catalogue.exists():  # it is written last
-        tell(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
+        notify(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
         write_scenes(drawn, count=plan.pictures, seed=plan.seed)
-    tell("indexing them (the first time on a machine, the encoder is prepared: half a minute)")
+    notify("indexing them (the first time on a machine, the encoder is prepared: half a minute)")
     library = Library.open(out / "library")
     library.add(drawn / "images", catalogue=catalogue)
     return library
 
 
-def _id_of(library: Library, name: str) -> str:
-    return next(row.id for row in library.store.rows() if any(Path(file.path).name == name for file in row.files))
-
-
-def _turn(session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool) -> dict[str, Any]:
+def _take_turn(
+    session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool
+) -> dict[str, Any]:
     """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
     from viewfinder.cli.turns import turn_json
     from viewfinder.cli.typed import parse_script_line

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,14 +13,23 @@ import typer
 
 from viewfinder.cli.ending import FAILED, Interrupts
 from viewfinder.cli.evaluate import parse_style
-from viewfinder.cli.library import announce_preparation
-from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
-from viewfinder.cli.output import count_noun, print_json, print_line, print_note
+from viewfinder.cli.options import (
+    DataOption,
+    EncoderOption,
+    FeaturesOption,
+    JsonOption,
+    UserSeedOption,
+    VectorsOption,
+    announce_preparation,
+    load_named_encoder,
+    option,
+)
+from viewfinder.cli.output import count_noun, notifier, print_json, print_line, print_note
+from viewfinder.errors import UnknownName
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.construction import ConstructionReport, Part, Pipeline
-    from viewfinder.encoders import Encoder
+    from viewfinder.construction import ConstructionReport
     from viewfinder.evaluation.generate import GenerationReport
     from viewfinder.worlds import WorldReport
 
@@ -33,26 +41,21 @@ def world(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="A new or empty folder.")],
     kind: Annotated[
         str,
-        typer.Option(
-            metavar="scenes|catalogue|edits",
-            help="Several things in a place, one product a picture, or scenes before and after one change.",
+        option(
+            "scenes|catalogue|edits",
+            "Several things in a place, one product a picture, or scenes before and after one change.",
         ),
     ] = "scenes",
-    count: Annotated[int, typer.Option(metavar="N", help="How many pictures, or edits.")] = 300,
-    seed: Annotated[int, typer.Option(metavar="S", help="The same seed makes the same pictures.")] = 0,
+    count: Annotated[int, option("N", "How many pictures, or edits.")] = 300,
+    seed: Annotated[int, option("S", "The same seed makes the same pictures.")] = 0,
     sprites: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Real products to use: a folder with products.csv and images/."),
+        Path | None, option("DIR", "Real products to use: a folder with products.csv and images/.")
     ] = None,
-    transactions: Annotated[
-        int | None,
-        typer.Option(min=0, metavar="N", help="FashionMT transactions. [default: 3 a picture]"),
-    ] = None,
+    transactions: Annotated[int | None, option("N", "FashionMT transactions. [default: 3 a picture]", min=0)] = None,
     pairs: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="N", help="References of each picture for training, in Fashion IQ. [default: 1]"),
+        int | None, option("N", "References of each picture for training, in Fashion IQ. [default: 1]", min=1)
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that draw.")] = None,
+    workers: Annotated[int | None, option("N", "Processes that draw.", min=1)] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Make annotated pictures to try, train and test with."""
@@ -68,12 +71,11 @@ def world(
     if as_json:
         print_json(asdict(report) | {"out": str(report.out)})
     else:
-        _tell(report)
+        _say_drawn(report)
     return 0
 
 
-def _tell(report: WorldReport) -> None:
-    """What was made, and what one can do with it."""
+def _say_drawn(report: WorldReport) -> None:
     others = {
         "region phrase": report.regions,
         "dialogue": report.dialogues,
@@ -108,40 +110,34 @@ ALL = "text,mdc-i,mdc-t,mdc-t-single,merge"
 
 def construct(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Captioned pictures, or a world of scenes.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where they go; pictures are linked into it. [default: DATA]")
-    ] = None,
-    pipelines: Annotated[str, typer.Option(metavar="NAME,...", help="Which pipelines.")] = ALL,
-    split: Annotated[str, typer.Option(metavar="train|val|test|all", help="Which pictures.")] = "train",
+    out: Annotated[Path | None, option("DIR", "Where they go; pictures are linked into it. [default: DATA]")] = None,
+    pipelines: Annotated[str, option("NAME,...", "Which pipelines.")] = ALL,
+    split: Annotated[str, option("train|val|test|all", "Which pictures.")] = "train",
     generator: Annotated[
         str | None,
-        typer.Option(
-            metavar="world|MODEL",
-            help="What writes: a world's truth, or a language model: http://host/v1#MODEL, a folder, a .gguf file, a "
+        option(
+            "world|MODEL",
+            "What writes: a world's truth, or a language model: http://host/v1#MODEL, a folder, a .gguf file, a "
             "hub name. [default: the truth, else $VIEWFINDER_LANGUAGE_MODEL]",
         ),
     ] = None,
     gallery: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Pictures to find, a folder or a library. [default: those of the split]"),
+        Path | None, option("DIR", "Pictures to find, a folder or a library. [default: those of the split]")
     ] = None,
-    captioner: Annotated[
-        str, typer.Option(metavar="captions|MODEL", help="What describes a target: its captions, or BLIP.")
-    ] = "captions",
+    captioner: Annotated[str, option("captions|MODEL", "What describes a target: its captions, or BLIP.")] = "captions",
     threshold: Annotated[
-        float | None,
-        typer.Option(metavar="F", help="How like a target must be to its reference. [default: 0.6; by truth 0.4]"),
+        float | None, option("F", "How like a target must be to its reference. [default: 0.6; by truth 0.4]")
     ] = None,
-    ceiling: Annotated[float, typer.Option(metavar="F", help="Above this it is a copy, and no target.")] = 0.98,
-    count: Annotated[int | None, typer.Option(min=1, metavar="N", help="Pictures to begin with, taken evenly.")] = None,
+    ceiling: Annotated[float, option("F", "Above this it is a copy, and no target.")] = 0.98,
+    count: Annotated[int | None, option("N", "Pictures to begin with, taken evenly.", min=1)] = None,
     only_targets: Annotated[
         bool, typer.Option("--only-targets", help="Galleries of the samples' own pictures, as in the paper.")
     ] = False,
-    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What sees the pictures.")] = "starter",
+    encoder: Annotated[str, option("NAME|PATH", "What sees the pictures.")] = "starter",
     features: FeaturesOption = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Of everything that is drawn.")] = 0,
-    at_once: Annotated[int, typer.Option(min=1, metavar="N", help="Pictures at a time, for an endpoint.")] = 1,
-    seconds: Annotated[float, typer.Option(min=0.1, metavar="F", help="An answer takes no longer.")] = 60.0,
+    seed: Annotated[int, option("S", "Of everything that is drawn.")] = 0,
+    at_once: Annotated[int, option("N", "Pictures at a time, for an endpoint.", min=1)] = 1,
+    seconds: Annotated[float, option("F", "An answer takes no longer.", min=0.1)] = 60.0,
     as_json: JsonOption = False,
 ) -> int:
     """Make dialogues that lead to a picture.
@@ -149,60 +145,30 @@ def construct(
     What a model wrote is kept: repeat the command to go on after Ctrl-C, or with other settings. `viewfinder review`
     lets a person accept or rewrite what was made.
     """
-    from viewfinder.construction import ConstructionOrder, construct_samples
+    from viewfinder.construction import PARTS, PIPELINES, ConstructionOrder, construct_samples
 
+    asked = [name.strip() for name in pipelines.split(",") if name.strip()]
+    if not asked or any(name not in PIPELINES for name in asked):
+        raise UnknownName(f"--pipelines {pipelines!r}: no such pipeline; there are: {', '.join(PIPELINES)}")
+    part = next((part for part in PARTS if part == split), None)
+    if part is None:
+        raise UnknownName(f"--split {split!r}: no such split; there are: {', '.join(PARTS)}")
     order = ConstructionOrder(
-        data=data, out=out or data, pipelines=_pipelines(pipelines), split=_split(split), generator=generator,
-        gallery=gallery, captioner=captioner, encoder=encoder, features=features, threshold=threshold, ceiling=ceiling,
-        count=count, only_targets=only_targets, seed=seed, at_once=at_once, seconds=seconds,
+        data=data, out=out or data, pipelines=tuple(name for name in PIPELINES if name in asked), split=part,
+        generator=generator, gallery=gallery, captioner=captioner, encoder=encoder, features=features,
+        threshold=threshold, ceiling=ceiling, count=count, only_targets=only_targets, seed=seed, at_once=at_once,
+        seconds=seconds,
     )  # fmt: skip
-    with ExitStack() as stack:
-        progress = stack.enter_context(progress_bar("making dialogues", shown=not as_json))
-        stop = stack.enter_context(Interrupts())
+    with progress_bar("making dialogues", shown=not as_json) as progress, Interrupts() as stop:
         done = construct_samples(
-            order, make_encoder=partial(_encoder, encoder), notify=(lambda line: None) if as_json else print_note,
-            progress=progress, should_stop=stop,
+            order, make_encoder=partial(load_named_encoder, encoder), notify=notifier(as_json), progress=progress,
+            should_stop=stop,
         )  # fmt: skip
     print_json(asdict(done) | {"out": str(done.out)}) if as_json else _say_made(done)
     if not done.ended:
         print_note(f"viewfinder: stopped after {count_noun(done.pictures, 'picture')}; repeat the command to go on")
         return FAILED
     return 0
-
-
-def _encoder(name: str) -> Encoder:
-    from viewfinder.cli.library import announce_preparation
-    from viewfinder.encoders import load_encoder
-
-    model = load_encoder(name)
-    announce_preparation(model)
-    return model
-
-
-def _pipelines(named: str) -> tuple[Pipeline, ...]:
-    """The names between commas, each once.
-
-    Raises:
-        UnknownName: there is no such pipeline.
-    """
-    from viewfinder.construction import PIPELINES
-    from viewfinder.errors import UnknownName
-
-    asked = [name.strip() for name in named.split(",") if name.strip()]
-    unknown = [name for name in asked if name not in PIPELINES]
-    if unknown or not asked:
-        raise UnknownName(f"--pipelines {named!r}: no such pipeline; there are: {', '.join(PIPELINES)}")
-    return tuple(name for name in PIPELINES if name in asked)
-
-
-def _split(named: str) -> Part:
-    from viewfinder.construction import PARTS
-    from viewfinder.errors import UnknownName
-
-    for part in PARTS:
-        if part == named:
-            return part
-    raise UnknownName(f"--split {named!r}: no such split; there are: {', '.join(PARTS)}")
 
 
 def _say_made(done: ConstructionReport) -> None:
@@ -221,38 +187,27 @@ def _say_made(done: ConstructionReport) -> None:
         print_line(f"look through them: viewfinder review {done.out / samples} --images {done.out}")
 
 
-SPLIT = "train"
-
-
 def dialogues(
-    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder of a data set, or of a world.")],
-    questioner: Annotated[str, typer.Option(metavar="NAME[=SOURCE]", help="What asks.")] = "information_gain",
-    user: Annotated[str, typer.Option(metavar="NAME", help="The simulated user that answers.")] = "oracle",
+    data: DataOption,
+    questioner: Annotated[str, option("NAME[=SOURCE]", "What asks.")] = "information_gain",
+    user: Annotated[str, option("NAME", "The simulated user that answers.")] = "oracle",
     manner: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="How the user answers, such as noise=0.1; repeatable.")
+        list[str] | None, option("KEY=VALUE", "How the user answers, such as noise=0.1; repeatable.")
     ] = None,
-    split: Annotated[str, typer.Option(metavar="NAME", help="Which part of the data.")] = SPLIT,
-    rounds: Annotated[int, typer.Option(min=1, metavar="N", help="Questions of a talk, at most.")] = 10,
-    retriever: Annotated[
-        str, typer.Option(metavar="NAME", help="What looks for the pictures that a question is about.")
-    ] = "composer",
-    checkpoint: Annotated[Path | None, typer.Option(metavar="F", help="Its trained weights.")] = None,
-    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = "starter",
-    catalogue: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns that may be asked for. [default: pixels alone]")
-    ] = None,
+    split: Annotated[str, option("NAME", "Which part of the data.")] = "train",
+    rounds: Annotated[int, option("N", "Questions of a dialogue, at most.", min=1)] = 10,
+    retriever: Annotated[str, option("NAME", "What looks for the pictures that a question is about.")] = "composer",
+    checkpoint: Annotated[Path | None, option("F", "Its trained weights.")] = None,
+    encoder: EncoderOption = "starter",
+    catalogue: Annotated[Path | None, option("CSV", "Columns that may be asked for. [default: pixels alone]")] = None,
     vectors: VectorsOption = None,
     features: FeaturesOption = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the dialogues are called. [default: QUESTIONER_USER]")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where they go. [default: DIR/dialogues/NAME_SPLIT.json]")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks, taken evenly.")] = None,
+    name: Annotated[str | None, option("NAME", "What the dialogues are called. [default: QUESTIONER_USER]")] = None,
+    out: Annotated[Path | None, option("FILE", "Where they go. [default: DIR/dialogues/NAME_SPLIT.json]")] = None,
+    limit: Annotated[int | None, option("N", "Dialogues, taken evenly.", min=1)] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a run was stopped.")] = False,
-    processes: Annotated[int, typer.Option(min=1, metavar="N", help="How many hold talks at once.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
+    processes: Annotated[int, option("N", "How many hold dialogues at once.", min=1)] = 1,
+    seed: UserSeedOption = 0,
     as_json: JsonOption = False,
 ) -> int:
     """Let a questioner talk with a simulated user.
@@ -277,17 +232,13 @@ def dialogues(
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
     announce_preparation(model)
-    with ExitStack() as stack:
-        progress = stack.enter_context(progress_bar("holding talks", shown=not as_json))
-        stop = stack.enter_context(Interrupts())
+    with progress_bar("holding dialogues", shown=not as_json) as progress, Interrupts() as stop:
         made = generate_dialogues(
-            order, model, make_encoder=make_encoder,
-            notify=(lambda line: None) if as_json else print_note, progress=progress,
-            should_stop=stop,
-        )  # fmt: skip
+            order, model, make_encoder=make_encoder, notify=notifier(as_json), progress=progress, should_stop=stop
+        )
     print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data)
     if not made.ended:
-        print_note(f"viewfinder: stopped after a talk; {made.talks:,} of {made.of:,} are kept, --resume goes on")
+        print_note(f"viewfinder: stopped after a dialogue; {made.talks:,} of {made.of:,} are kept, --resume goes on")
         return FAILED
     return 0
 

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -49,7 +48,7 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """
     folder = library_folder(library)
     looks: tuple[tuple[str, Callable[[], str]], ...] = (
-        ("python", _python),
+        ("python", lambda: f"{sys.version.split()[0]} at {sys.executable}"),
         ("packages", _packages),
         ("encoder", _encoder),
         ("cache", _cache),
@@ -80,10 +79,6 @@ def _checked(name: str, look: Callable[[], str]) -> Check:
         return Check(name, False, str(broken))
     except Exception as error:  # whatever is wrong is this verb's result, not its failure
         return Check(name, False, explain_error(error)[0])
-
-
-def _python() -> str:
-    return f"{sys.version.split()[0]} at {sys.executable}"
 
 
 def _packages() -> str:
@@ -185,11 +180,10 @@ def bench(
     figures = BENCHES[what](open_library(library))
     if as_json:
         print_json({"bench": what, **figures})
-    else:
-        for name, value in figures.items():
-            print_line(
-                f"{name.replace('_', ' '):28} {value:10.3f}" if isinstance(value, float) else f"{name:28} {value:>10,}"
-            )
+        return 0
+    for name, value in figures.items():
+        number = f"{value:10.3f}" if isinstance(value, float) else f"{value:>10,}"
+        print_line(f"{name.replace('_', ' '):28} {number}")
     return 0
 
 
@@ -204,29 +198,20 @@ def bench_find(library: Library) -> dict[str, float | int]:
     encoder = gallery.encoder
     vector_d = encoder.words(["a picture"])[0]
     library.find("warm up")
-
-    def scan() -> None:
-        dot_scores(gallery.snapshot.matrix_nd, vector_d)
-
-    words_ms, scan_ms, find_ms = [], [], []
-    for number in range(ROUNDS):
-        words_ms.append(_ms(partial(encoder.words, [f"picture {number} of a red car in a street"])))
-        scan_ms.append(_ms(scan))
-        find_ms.append(_ms(partial(library.find, f"picture {number} of a blue boat on a lake")))
-    least = median(words_ms) + median(scan_ms)
-    return {
-        "pictures": len(gallery),
-        "words_p50_ms": median(words_ms),
-        "scan_p50_ms": median(scan_ms),
-        "find_p50_ms": median(find_ms),
-        "find_over_words_and_scan": median(find_ms) / least,
+    parts: dict[str, Callable[[int], object]] = {
+        "words_p50_ms": lambda number: encoder.words([f"picture {number} of a red car in a street"]),
+        "scan_p50_ms": lambda number: dot_scores(gallery.snapshot.matrix_nd, vector_d),
+        "find_p50_ms": lambda number: library.find(f"picture {number} of a blue boat on a lake"),
     }
+    times: dict[str, list[float]] = {name: [] for name in parts}
+    for number in range(ROUNDS):
+        for name, part in parts.items():
+            started = time.perf_counter()
+            part(number)
+            times[name].append((time.perf_counter() - started) * 1000)
+    words, scan, find = (median(taken) for taken in times.values())
+    figures = dict(zip(parts, (words, scan, find), strict=True))
+    return {"pictures": len(gallery), **figures, "find_over_words_and_scan": find / (words + scan)}
 
 
 BENCHES: dict[str, Callable[..., dict[str, float | int]]] = {"find": bench_find}
-
-
-def _ms(action: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    action()
-    return (time.perf_counter() - started) * 1000

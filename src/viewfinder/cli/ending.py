@@ -99,24 +99,29 @@ MESSAGE = b"\nviewfinder: finishing this batch, then stopping (Ctrl-C again stop
 
 
 class Interrupts:
-    """Call it to learn whether the user wants to stop."""
+    """Call it to learn whether the user wants to stop; if `lazily`, Ctrl-C ends the program before the first call."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, lazily: bool = False) -> None:
         self.asked = False
+        self._lazily = lazily
         self._before: Any = None
 
     def __call__(self) -> bool:
         """Whether Ctrl-C was pressed."""
+        if self._before is None:
+            self._before = signal.signal(signal.SIGINT, self._on_interrupt)
         return self.asked
 
     def __enter__(self) -> Interrupts:
-        self._before = signal.signal(signal.SIGINT, self._on_interrupt)
+        if not self._lazily:
+            self()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        signal.signal(signal.SIGINT, self._before)
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

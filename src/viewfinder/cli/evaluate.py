@@ -11,74 +11,65 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from viewfinder.cli.library import announce_preparation
-from viewfinder.cli.options import FeaturesOption, JsonOption, VectorsOption
-from viewfinder.cli.output import print_json, print_line, print_note, print_table
+from viewfinder.cli.options import (
+    DataOption,
+    EncoderOption,
+    FeaturesOption,
+    FromLibraryOption,
+    JsonOption,
+    UserSeedOption,
+    VectorsOption,
+    announce_preparation,
+    option,
+    split_pair,
+    take_vectors,
+)
+from viewfinder.cli.output import notifier, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from viewfinder.encoders import Encoder
-    from viewfinder.evaluation import Plan, Run
-    from viewfinder.evaluation.plan import Notify
+    from viewfinder.evaluation import Run
     from viewfinder.metrics import Ties
 
 RUNS = Path("runs/evaluate")
 CAPTIONER = "captioner"
-TALKING = {"visual": "questions", "decision": "talks", "grounding": "phrases"}
+COUNTED = {"visual": "questions", "decision": "dialogues", "grounding": "phrases"}
 """Protocols that measure something else than a search, and what they count."""
 
 
 def evaluate(
     system: Annotated[str, typer.Argument(metavar="SYSTEM", help="A retriever, random, or captioner.")],
-    data: Annotated[Path, typer.Option(metavar="DIR", help="The folder of a data set, or of a world.")],
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the run goes. [default: runs/evaluate/SYSTEM-DATA]")
-    ] = None,
+    data: DataOption,
+    out: Annotated[Path | None, option("DIR", "Where the run goes. [default: runs/evaluate/SYSTEM-DATA]")] = None,
     protocol: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME",
-            help="One of the protocols that the data has; or visual, decision or grounding. [default: all searches]",
+        option(
+            "NAME", "One of the protocols that the data has; or visual, decision or grounding. [default: all searches]"
         ),
     ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which part of the data. [default: test, else val]")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(metavar="WORDS", help="Only tasks whose title has all these words. [default: all]")
-    ] = None,
-    encoder: Annotated[str, typer.Option(metavar="NAME|PATH", help="What reads pictures and words.")] = "starter",
+    split: Annotated[str | None, option("NAME", "Which part of the data. [default: test, else val]")] = None,
+    task: Annotated[str | None, option("WORDS", "Only tasks whose title has all these words. [default: all]")] = None,
+    encoder: EncoderOption = "starter",
     checkpoint: Annotated[
-        Path | None, typer.Option(metavar="F", help="The system's trained weights. [default: those in the box]")
+        Path | None, option("F", "The system's trained weights. [default: those that are shipped]")
     ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="NAME", help="A simulated user that talks in place of what is recorded.")
-    ] = None,
+    user: Annotated[str | None, option("NAME", "A simulated user that talks in place of what is recorded.")] = None,
     manner: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="KEY=VALUE", help="How the user (or captioner) talks: noise=0.1; or what a protocol varies."
-        ),
+        option("KEY=VALUE", "How the user (or captioner) talks: noise=0.1; or what a protocol varies."),
     ] = None,
-    questioner: Annotated[
-        str | None, typer.Option(metavar="NAME[=SOURCE]", help="What asks, when a simulated user talks.")
-    ] = None,
-    pool: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A JSON list of the pictures to search in, for chatir.")
-    ] = None,
-    catalogue: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Columns that the system may use. [default: pixels alone]")
-    ] = None,
+    questioner: Annotated[str | None, option("NAME[=SOURCE]", "What asks, when a simulated user talks.")] = None,
+    pool: Annotated[Path | None, option("FILE", "A JSON list of the pictures to search in, for chatir.")] = None,
+    catalogue: Annotated[Path | None, option("CSV", "Columns that the system may use. [default: pixels alone]")] = None,
     captions: Annotated[
         bool, typer.Option(help="What is written about the pictures of mai, for systems that read it; or none.")
     ] = True,
     vectors: VectorsOption = None,
     features: FeaturesOption = None,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="N", help="Talks a task, taken evenly.")] = None,
-    processes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many lead talks at once, when a simulated user talks.")
-    ] = 1,
-    ties: Annotated[str, typer.Option(metavar="RULE", help="expected, optimistic or pessimistic.")] = "expected",
-    seed: Annotated[int, typer.Option(metavar="S", help="Of draws and simulated users.")] = 0,
+    library: FromLibraryOption = None,
+    limit: Annotated[int | None, option("N", "Dialogues a task, taken evenly.", min=1)] = None,
+    processes: Annotated[int, option("N", "How many hold dialogues at once, when a simulated user talks.", min=1)] = 1,
+    ties: Annotated[str, option("RULE", "expected, optimistic or pessimistic.")] = "expected",
+    seed: UserSeedOption = 0,
     as_json: JsonOption = False,
 ) -> int:
     """Measure a system on a data set by the protocols of the papers.
@@ -91,67 +82,42 @@ def evaluate(
     from viewfinder import encoders
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
-    from viewfinder.evaluation.report import ATTENTION, write_report
+    from viewfinder.evaluation.captioning import caption_pairs
+    from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
+    from viewfinder.evaluation.report import ATTENTION, write_caption_page, write_report
+    from viewfinder.evaluation.results import write_measured_run
 
+    notify = notifier(as_json)
+    make_encoder = partial(encoders.load_encoder, encoder)
+    model = make_encoder()
+    announce_preparation(model)
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=parse_style(manner or
-        ()), questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, features=features,
+        ()), questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors,
+        features=take_vectors(library, [data], model, features, notify),
         captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint,
         processes=processes,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
     folder = out or RUNS / "-".join(part for part in (system, weights, data.resolve().name, user or "", asks) if part)
-    make_encoder = partial(encoders.load_encoder, encoder)
-    model = make_encoder()
-    announce_preparation(model)
-    told = (lambda line: None) if as_json else print_note
-    if system == CAPTIONER:
-        return _caption(plan, model, folder, told, as_json)
-    if protocol in TALKING:
-        return _talk(plan, model, folder, told, as_json)
-    evaluation = run(plan, model, folder, notify=told, make_encoder=make_encoder)
+    if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
+        captioning = caption_pairs(plan, model, folder, notify)
+        behind, page = write_measured_run(captioning), write_caption_page(captioning)
+        after = [f"every caption: {behind}; beside the pictures: {page}"]
+        return _say_run(captioning.run, {"report": page}, after, as_json)
+    if protocol in COUNTED:
+        measured = OTHER_PROTOCOLS[protocol](plan, model, folder, notify)
+        behind = write_measured_run(measured)
+        after = [f"all {len(measured.things):,} {COUNTED[protocol]}: {behind}"]
+        return _say_run(measured.run, {"behind": behind}, after, as_json)
+    evaluation = run(plan, model, folder, notify=notify, make_encoder=make_encoder)
     write_run(evaluation.run)
     page = write_report(evaluation.run, evaluation.examples)
-    if as_json:
-        print_json(_record(evaluation.run) | {"report": str(page)})
-    else:
-        _say_run(evaluation.run)
-        print_line(f"intervals, plots and talks to look at: {page}")
-        if (folder / ATTENTION).is_dir():
-            print_line(f"what the state vectors look at: {folder / ATTENTION}")
-    return 0
-
-
-def _caption(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
-    """The one system that finds nothing: what it says is measured."""
-    from viewfinder.evaluation.captioning import CAPTIONS, caption_pairs, write_caption_run
-    from viewfinder.evaluation.report import write_caption_page
-
-    captioning = caption_pairs(plan, encoder, folder, told)
-    write_caption_run(captioning)
-    page = write_caption_page(captioning)
-    if as_json:
-        print_json(_record(captioning.run) | {"report": str(page)})
-    else:
-        _say_run(captioning.run)
-        print_line(f"every caption: {folder / CAPTIONS}; beside the pictures: {page}")
-    return 0
-
-
-def _talk(plan: Plan, encoder: Encoder, folder: Path, told: Notify, as_json: bool) -> int:
-    """What a system says, when it says something, and where it looks, rather than what it finds."""
-    from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
-    from viewfinder.evaluation.results import write_measured_run
-
-    measured = OTHER_PROTOCOLS[plan.protocol or ""](plan, encoder, folder, told)
-    behind = write_measured_run(measured)
-    if as_json:
-        print_json(_record(measured.run) | {"behind": str(behind)})
-    else:
-        _say_run(measured.run)
-        print_line(f"all {len(measured.things):,} {TALKING[plan.protocol or '']}: {behind}")
-    return 0
+    after = [f"intervals, plots and dialogues to look at: {page}"]
+    if (folder / ATTENTION).is_dir():
+        after.append(f"what the state vectors look at: {folder / ATTENTION}")
+    return _say_run(evaluation.run, {"report": page}, after, as_json)
 
 
 def parse_style(texts: Sequence[str]) -> dict[str, Any]:
@@ -160,13 +126,9 @@ def parse_style(texts: Sequence[str]) -> dict[str, Any]:
     Raises:
         BadInput: no "=", or no key.
     """
-    from viewfinder.errors import BadInput
-
     found: dict[str, Any] = {}
     for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not key or not equals:
-            raise BadInput(f"--manner {text!r}: write it as key=value, for example --manner noise=0.1")
+        key, value = split_pair(text, "--manner", "write it as key=value, for example --manner noise=0.1", empty=True)
         try:
             found[key] = json.loads(value)
         except ValueError:
@@ -180,7 +142,7 @@ def compare(
 ) -> int:
     """Set runs side by side.
 
-    Each is compared with the first, on the talks that they share; p is the chance
+    Each is compared with the first, on the dialogues that they share; p is the chance
     of such a difference between equal systems (paired permutation test).
     """
     from viewfinder.evaluation import compare_runs as compared
@@ -200,25 +162,29 @@ def compare(
     return 0
 
 
-def _say_run(run: Run) -> None:
+def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bool) -> int:
+    """What came of a run: a record with the names of its files, or a table a task and then these lines."""
     from viewfinder.evaluation.report import overview_table
 
-    talks = "pairs" if run.provenance.system == CAPTIONER else "talks"
+    if as_json:
+        print_json(_run_record(run) | {name: str(file) for name, file in files.items()})
+        return 0
+    held = "pairs" if run.provenance.system == CAPTIONER else "dialogues"
     for task in run.tasks:
-        print_line(f"{task.title}: {len(task.dialogue_ids):,} {talks}, {task.ranks.gallery_size:,} pictures")
+        print_line(f"{task.title}: {len(task.dialogue_ids):,} {held}, {task.ranks.gallery_size:,} pictures")
         for line in task.left_out:
             print_line(f"  left out: {line}")
         print_table(*overview_table(task))
         if task.times:
-            print_line(
-                "choosing a question took {median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times)
-            )
+            times = "{median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times)
+            print_line(f"choosing a question took {times}")
         print_line()
-    for line in run.skipped:
-        print_line(f"not run: {line}")
+    for line in (*(f"not run: {line}" for line in run.skipped), *after):
+        print_line(line)
+    return 0
 
 
-def _record(run: Run) -> dict[str, Any]:
+def _run_record(run: Run) -> dict[str, Any]:
     return {
         **asdict(run.provenance),
         "out": str(run.folder),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,33 +17,40 @@ from viewfinder.cli.options import (
     CountOption,
     JsonOption,
     LibraryOption,
+    WorkersOption,
+    announce_preparation,
     library_folder,
     open_library,
+    option,
     parse_conditions,
 )
-from viewfinder.cli.output import count_noun, print_hits, print_json, print_line, print_note, print_table
+from viewfinder.cli.output import (
+    count_noun,
+    notifier,
+    print_figures,
+    print_hits,
+    print_json,
+    print_line,
+    print_listed,
+    print_note,
+    print_table,
+)
 from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.encoders import Encoder
     from viewfinder.library import AddReport, Library
-
-LISTED = 10
-"""Quarantined files that the summary names."""
 
 
 def add(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH...", help="Folders and picture files.")] = None,
     *,
     library: LibraryOption = None,
-    encoder: Annotated[
-        str | None, typer.Option(metavar="NAME|PATH", help="The encoder of a new library. [default: starter]")
-    ] = None,
-    captions: Annotated[Path | None, typer.Option(metavar="CSV", help="Captions of the pictures.")] = None,
-    catalogue: Annotated[Path | None, typer.Option(metavar="CSV", help="What a catalogue says of them.")] = None,
+    encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
+    captions: Annotated[Path | None, option("CSV", "Captions of the pictures.")] = None,
+    catalogue: Annotated[Path | None, option("CSV", "What a catalogue says of them.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
-    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that read pictures.")] = None,
+    workers: WorkersOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Add folders and picture files.
@@ -51,7 +58,11 @@ def add(
     Adding the same again takes in what is new, changed or moved. Nothing is ever removed (see `prune`).
     """
     roots = list(paths or ())
-    _check(roots, captions, catalogue)
+    if not roots and captions is None and catalogue is None:
+        raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
+    for root in roots:
+        if not os.path.lexists(root):
+            raise BadInput(f"{root}: no such file or folder; check the path")
     with _library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
             report = collection.add(*roots, dry_run=True)
@@ -59,32 +70,17 @@ def add(
             announce_preparation(collection.encoder)
             with Interrupts() as interrupts, progress_bar("reading pictures", shown=not as_json) as progress:
                 report = collection.add(
-                    *roots,
-                    captions=captions,
-                    catalogue=catalogue,
-                    workers=workers,
-                    progress=progress,
+                    *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
                     should_stop=interrupts,
-                )
+                )  # fmt: skip
     if as_json:
         print_json(asdict(report))
     else:
-        _say_planned(report) if dry_run else _say_done(report)
+        _say_added(report, dry_run=dry_run)
     if report.stopped:
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
     return QUARANTINED if report.quarantined and not dry_run else 0
-
-
-def _check(roots: Sequence[Path], captions: Path | None, catalogue: Path | None) -> None:
-    """What can be said before a library is made."""
-    from viewfinder.errors import BadInput
-
-    if not roots and captions is None and catalogue is None:
-        raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
-    for root in roots:
-        if not os.path.lexists(root):
-            raise BadInput(f"{root}: no such file or folder; check the path")
 
 
 @contextmanager
@@ -99,22 +95,12 @@ def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> 
         yield Library.open(folder, encoder=encoder, create=new)
 
 
-def announce_preparation(encoder: Encoder) -> None:
-    """The first use of the starter on a machine takes so long that it should be said why."""
-    from viewfinder.encoders.starter.encoder import StarterEncoder, is_network_exported
-
-    if isinstance(encoder, StarterEncoder) and not is_network_exported():
-        print_note("viewfinder: preparing the encoder, once on this machine (half a minute)")
-
-
-def _say_planned(report: AddReport) -> None:
-    print_line(
-        f"{count_noun(report.found, 'picture file')} found: {report.added:,} would be read, "
-        f"{report.unchanged:,} unchanged" + (f", {report.quarantined:,} in quarantine" if report.quarantined else "")
-    )
-
-
-def _say_done(report: AddReport) -> None:
+def _say_added(report: AddReport, *, dry_run: bool) -> None:
+    found = f"{count_noun(report.found, 'picture file')} found"
+    if dry_run:
+        waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
+        print_line(f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}")
+        return
     numbers = {
         "added": report.added,
         "changed": report.changed,
@@ -124,14 +110,11 @@ def _say_done(report: AddReport) -> None:
         "described": report.described,
         "quarantined": report.quarantined,
     }
-    told = [f"{number:,} {what}" for what, number in numbers.items() if number or what == "added"]
-    print_line(f"{count_noun(report.found, 'picture file')} found: {', '.join(told)}")
+    counted = [f"{number:,} {what}" for what, number in numbers.items() if number or what == "added"]
+    print_line(f"{found}: {', '.join(counted)}")
     for line in report.notes:
         print_line(f"note: {line}")
-    for failure in report.failures[:LISTED]:
-        print_line(f"  quarantined: {failure.path}: {failure.reason}")
-    if len(report.failures) > LISTED:
-        print_line(f"  and {len(report.failures) - LISTED:,} more")
+    print_listed([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
     if report.failures:
         print_line("`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`")
 
@@ -140,11 +123,9 @@ def find(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What is on the picture, in your words.")] = "",
     *,
     n: CountOption = 10,
-    like: Annotated[Path | None, typer.Option(metavar="FILE", help="An image that it looks like.")] = None,
-    without: Annotated[str, typer.Option(metavar="TEXT", help="What is not on it.")] = "",
-    where: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A catalogue column to filter by; repeatable.")
-    ] = None,
+    like: Annotated[Path | None, option("FILE", "An image that it looks like.")] = None,
+    without: Annotated[str, option("TEXT", "What is not on it.")] = "",
+    where: Annotated[list[str] | None, option("KEY=VALUE", "A catalogue column to filter by; repeatable.")] = None,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -166,7 +147,9 @@ def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     else:
         width = max(map(len, facts))
         for name, value in facts.items():
-            print_line(f"{name.replace('_', ' '):{width}}  {_told(value)}")
+            words = ", ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
+            plain = {"True": "yes", "False": "no", "None": "none", "": "none"}.get(words, words)
+            print_line(f"{name.replace('_', ' '):{width}}  {plain}")
     return 0
 
 
@@ -210,17 +193,9 @@ def verify(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     return FAILED if problems else 0
 
 
-def _told(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | dict):
-        return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
-
-
 def tune(
-    captions: Annotated[Path | None, typer.Option(metavar="CSV", help="Captions of pictures in the library.")] = None,
-    catalogue: Annotated[Path | None, typer.Option(metavar="CSV", help="Catalogue rows of pictures in it.")] = None,
+    captions: Annotated[Path | None, option("CSV", "Captions of pictures in the library.")] = None,
+    catalogue: Annotated[Path | None, option("CSV", "Catalogue rows of pictures in it.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Go back to the space before the last tune.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -239,7 +214,7 @@ def tune(
         return 0
     from viewfinder.tuning import tune as fit
 
-    report = fit(collection, captions=captions, catalogue=catalogue, report=progress_printer(as_json))
+    report = fit(collection, captions=captions, catalogue=catalogue, report=notifier(as_json))
     if as_json:
         print_json(asdict(report))
     else:
@@ -249,14 +224,3 @@ def tune(
         print_figures(report.held_out)
         print_line(f"space {report.space}; `viewfinder tune --undo` goes back")
     return 0
-
-
-def progress_printer(as_json: bool) -> Callable[[str], None]:
-    """Where progress goes: stderr, and nowhere when a program listens."""
-    return (lambda line: None) if as_json else print_note
-
-
-def print_figures(figures: Mapping[str, float]) -> None:
-    """A line a figure."""
-    for name, figure in figures.items():
-        print_line(f"  {name}: {figure:.4f}")

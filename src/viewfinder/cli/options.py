@@ -1,40 +1,50 @@
-"""Options that several verbs share, and the library they name."""
+"""Options that several verbs share, and what they name: a library, an encoder, settings."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from viewfinder.cli.output import print_note
+from viewfinder.errors import BadInput
+
 if TYPE_CHECKING:
+    from viewfinder.encoders import Encoder
     from viewfinder.library import Library
+
+
+def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
+    """An option that takes a value, as typer has it; `names` where it is not called as its parameter."""
+    return typer.Option(*names, metavar=metavar, help=help, **more)
+
 
 LibraryOption = Annotated[
     Path | None,
-    typer.Option(
-        "--library",
-        envvar="VIEWFINDER_LIBRARY",
-        metavar="DIR",
-        help="The library's folder. [default: in the user data folder]",
-    ),
+    option("DIR", "The library's folder. [default: in the user data folder]", "--library", envvar="VIEWFINDER_LIBRARY"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
-FeaturesOption = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="Where the pictures' vectors are kept. [default: with the data]")
-]
-VectorsOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Vectors of the pictures, in place of the pictures.")
-]
+DataOption = Annotated[Path, option("DIR", "The folder of a data set, or of a world.")]
+EncoderOption = Annotated[str, option("NAME|PATH", "What reads pictures and words.")]
+FeaturesOption = Annotated[Path | None, option("DIR", "Where the pictures' vectors are kept. [default: with the data]")]
+VectorsOption = Annotated[Path | None, option("FILE", "Vectors of the pictures, in place of the pictures.")]
 LeaningOption = Annotated[
     float | None,
-    typer.Option(
-        metavar="FLOAT",
-        help="How much a retriever that talks leans to pictures (below 0: to words). [default: as it was trained]",
+    option(
+        "FLOAT", "How much a retriever that answers leans to pictures (below 0: to words). [default: as it was trained]"
     ),
 ]
-CountOption = Annotated[int, typer.Option("-n", min=1, metavar="N", help="How many results.")]
+CountOption = Annotated[int, option("N", "How many results.", "-n", min=1)]
+WorkersOption = Annotated[int | None, option("N", "Processes that read pictures.", min=1)]
+FromLibraryOption = Annotated[
+    Path | None, option("DIR", "A library that has the pictures: their vectors are taken from there.", "--library")
+]
+UserSeedOption = Annotated[int, option("S", "Of draws and simulated users.")]
+HostOption = Annotated[
+    str | None, option("HOST", "Where to listen; others than this machine need a token. [default: 127.0.0.1]")
+]
 
 
 def library_folder(named: Path | None) -> Path:
@@ -53,19 +63,61 @@ def open_library(named: Path | None) -> Library:
     return Library.open(library_folder(named), create=False)
 
 
+def take_vectors(
+    named: Path | None, data: Sequence[Path], encoder: Encoder, features: Path | None, notify: Callable[[str], None]
+) -> Path | None:
+    """Where the vectors of data sets are kept: as told, or where those of the library that is named were put."""
+    if named is None:
+        return features
+    from viewfinder.evaluation.pictures import take_from_library
+
+    library = open_library(named)
+    home = features or library.folder / "features"
+    places = [home / folder.resolve().name if features is None or len(data) > 1 else home for folder in data]
+    taken = [
+        take_from_library(library, folder, encoder, place, notify) for folder, place in zip(data, places, strict=True)
+    ]
+    return (places[0] if len(data) == 1 else home) if any(taken) else features
+
+
+def load_named_encoder(name: str) -> Encoder:
+    """The encoder of this name or folder, ready to be used."""
+    from viewfinder.encoders import load_encoder
+
+    encoder = load_encoder(name)
+    announce_preparation(encoder)
+    return encoder
+
+
+def announce_preparation(encoder: Encoder) -> None:
+    """The first use of the starter on a machine takes so long that it should be said why."""
+    from viewfinder.encoders.starter.encoder import StarterEncoder, is_network_exported
+
+    if isinstance(encoder, StarterEncoder) and not is_network_exported():
+        print_note("viewfinder: preparing the encoder, once on this machine (half a minute)")
+
+
+def split_pair(text: str, option: str, advice: str, *, empty: bool = False) -> tuple[str, str]:
+    """What stands before and after the "=" of an option's value; nothing after it only where `empty` says so.
+
+    Raises:
+        BadInput: no "=", or nothing on a side; `advice` says how to write it.
+    """
+    key, equals, value = (part.strip() for part in text.partition("="))
+    if not key or not equals or not (value or empty):
+        raise BadInput(f"{option} {text!r}: {advice}")
+    return key, value
+
+
 def parse_conditions(texts: Sequence[str]) -> dict[str, str]:
     """`--where key=value` as a mapping.
 
     Raises:
         BadInput: no "=", no key, or a key twice.
     """
-    from viewfinder.errors import BadInput
-
     found: dict[str, str] = {}
     for text in texts:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        if not key or not equals or not value:
-            raise BadInput(f"--where {text!r}: write it as column=value, for example --where gender=Men")
+        key, value = split_pair(text, "--where", "write it as column=value, for example --where gender=Men")
         if key in found:
             raise BadInput(f"--where {key!r} is given twice: a column can have one value here")
         found[key] = value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from viewfinder.index.ranking import Hit, Hits
+    from viewfinder.index.ranking import Hits
 
-VERDICTS = {
-    "found": "",
-    "unsure": "Perhaps one of these:",
-    "nothing": "Nothing like that here. The nearest are:",
-}
+VERDICTS = {"found": "", "unsure": "Perhaps one of these:", "nothing": "Nothing like that here. The nearest are:"}
 STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}
 PLAIN_WIDTH = 10_000
 """Characters a line may have in a pipe or a file: paths are not broken there."""
@@ -48,6 +44,25 @@ def print_note(line: str) -> None:
     typer.echo(line, err=True)
 
 
+def notifier(as_json: bool) -> Callable[[str], None]:
+    """Where progress goes: stderr, and nowhere when a program listens."""
+    return (lambda line: None) if as_json else print_note
+
+
+def print_listed(lines: Sequence[str], at_most: int = 10) -> None:
+    """Some of these lines, indented, and how many more there are."""
+    for line in lines[:at_most]:
+        print_line(f"  {line}")
+    if len(lines) > at_most:
+        print_line(f"  and {len(lines) - at_most:,} more")
+
+
+def print_figures(figures: Mapping[str, float]) -> None:
+    """A line a figure."""
+    for name, figure in figures.items():
+        print_line(f"  {name}: {figure:.4f}")
+
+
 def print_rich(renderable: Any) -> None:
     """A rich table, tree or text; coloured on a terminal only."""
     from io import StringIO
@@ -68,37 +83,28 @@ def plain_text(text: str, style: str = "") -> Any:
     return Text(text, style=style)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of plain texts."""
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table of plain texts, or of those that `plain_text` made."""
     from rich.table import Table
 
     table = Table(*columns, box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(plain_text(cell) for cell in row))
+        table.add_row(*(plain_text(cell) if isinstance(cell, str) else cell for cell in row))
     print_rich(table)
 
 
 def print_hits(hits: Hits) -> None:
-    """The verdict, then a line a result: number, match, score, path."""
-    from rich.table import Table
-
+    """The verdict, then a line a result: number, match, score, path (where it lay, if it is gone)."""
     if not len(hits):
         print_line("No results.")
         return
     if VERDICTS[hits.verdict]:
         print_line(VERDICTS[hits.verdict])
-    table = Table("#", "match", "score", "path", box=None, pad_edge=False)
+    rows = []
     for hit in hits:
-        style = STYLES[hit.match]
-        table.add_row(str(hit.rank), plain_text(hit.match, style), f"{hit.score:.3f}", _path(hit))
-    print_rich(table)
-
-
-def _path(hit: Hit) -> Any:
-    """Where the picture lies, or where it lay when it was last seen."""
-    if Path(hit.path).exists():
-        return plain_text(hit.path)
-    return plain_text(f"{hit.path} (no longer there)", "dim")
+        path = hit.path if Path(hit.path).exists() else plain_text(f"{hit.path} (no longer there)", "dim")
+        rows.append((str(hit.rank), plain_text(hit.match, STYLES[hit.match]), f"{hit.score:.3f}", path))
+    print_table(("#", "match", "score", "path"), rows)
 
 
 def count_noun(count: int, noun: str) -> str:

@@ -5,17 +5,19 @@ which a person accepts, rejects or rewrites constructed dialogues.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from viewfinder.cli.ending import leave_if_waiting
-from viewfinder.cli.options import JsonOption, LibraryOption, library_folder, open_library
+from viewfinder.cli.options import HostOption, JsonOption, LibraryOption, library_folder, open_library, option
 from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_table
+from viewfinder.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
@@ -25,16 +27,10 @@ if TYPE_CHECKING:
 
 def serve(
     *,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST", help="Where to listen; others than this machine need a token. [default: 127.0.0.1]"
-        ),
-    ] = None,
-    port: Annotated[int | None, typer.Option(metavar="PORT", help="0: any free one. [default: 8008]")] = None,
+    host: HostOption = None,
+    port: Annotated[int | None, option("PORT", "0: any free one. [default: 8008]")] = None,
     roots: Annotated[
-        list[Path] | None,
-        typer.Option("--root", metavar="DIR", help="A folder below which pictures may be added from the page."),
+        list[Path] | None, option("DIR", "A folder below which pictures may be added from the page.", "--root")
     ] = None,
     originals: Annotated[
         bool | None, typer.Option("--originals", help="Let the files themselves be fetched, not only small copies.")
@@ -47,28 +43,29 @@ def serve(
     Ctrl-C ends it. Environment variables VIEWFINDER_HOST, VIEWFINDER_PORT ... set the same and more.
     """
     given = {"host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals}
-    folder = library_folder(library)
-    return serve_library(
-        folder,
-        read_server_settings({name: value for name, value in given.items() if value is not None}),
-        as_json=as_json,
-    )
+    settings = read_server_settings({name: value for name, value in given.items() if value is not None})
+    return serve_library(library_folder(library), settings, as_json=as_json)
 
 
 def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = False) -> int:
     """Serves until it is stopped, and says where."""
     from viewfinder.server.running import run_server
 
-    def ready(address: str) -> None:
-        if as_json:
-            print_json({"address": address, "library": str(folder)})
-        else:
-            print_line(f"Serving {folder} at {address} (Ctrl-C ends it)")
+    start = partial(run_server, folder, settings)
+    code = _run(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json)
+    leave_if_waiting(code)
+    return code
 
-    code = run_server(folder, settings, ready=ready)
+
+def _run(start: Callable[..., int], record: dict[str, str], doing: str, note: str, as_json: bool) -> int:
+    """Runs a server until it is stopped; as soon as it listens, its address is told."""
+
+    def ready(address: str) -> None:
+        print_json({"address": address, **record}) if as_json else print_line(f"{doing} at {address} ({note})")
+
+    code = start(ready=ready)
     if not as_json:
         print_note("viewfinder: stopped")
-    leave_if_waiting(code)
     return code
 
 
@@ -81,7 +78,6 @@ def read_server_settings(given: dict[str, Any]) -> ServerSettings:
     from pydantic import ValidationError
     from pydantic_settings import SettingsError
 
-    from viewfinder.errors import BadInput
     from viewfinder.server.settings import ServerSettings
 
     try:
@@ -103,15 +99,10 @@ def check_roots(roots: list[Path]) -> list[Path]:
     Raises:
         BadInput: one of them is no folder.
     """
-    from viewfinder.errors import BadInput
-
     for root in roots:
         if not root.expanduser().is_dir():
             raise BadInput(f"--root {root}: there is no such folder; check the path")
     return [root.expanduser().resolve() for root in roots]
-
-
-Action = Literal["add", "list", "revoke"]
 
 
 def token(
@@ -119,39 +110,18 @@ def token(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What the token is called.")] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="read|write|admin",
-            help="What it may do; repeat for several. read: look and search. write: talk, upload. "
+        option(
+            "read|write|admin",
+            "What it may do; repeat for several. read: look and search. write: talk, upload. "
             "admin: change the collection, tokens, studies.",
         ),
     ] = None,
-    days: Annotated[
-        float | None, typer.Option(metavar="N", help="How long it is good. [default: until it is revoked]")
-    ] = None,
+    days: Annotated[float | None, option("N", "How long it is good. [default: until it is revoked]")] = None,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Make, list and revoke tokens of a server."""
-    _check(action, name, scope, days)
-    with _tokens(library) as tokens:
-        if action == "list":
-            _list(tokens, as_json)
-        elif action == "add":
-            _add(tokens, str(name), scope or [], days, as_json)
-        else:
-            _revoke(tokens, str(name), as_json)
-    return 0
-
-
-def _check(action: str, name: str | None, scope: list[str] | None, days: float | None) -> None:
-    """What belongs to which action.
-
-    Raises:
-        BadInput: something is missing, or stands where it means nothing.
-    """
-    from viewfinder.errors import BadInput
-
-    if action not in get_args(Action):
+    if action not in {"add", "list", "revoke"}:
         raise BadInput(f"token {action!r}: write `viewfinder token add NAME --scope ...`, `list` or `revoke NAME`")
     if (name is None) != (action == "list"):
         raise BadInput("token list: takes no name" if name else f"token {action}: say which, `token {action} NAME`")
@@ -159,6 +129,20 @@ def _check(action: str, name: str | None, scope: list[str] | None, days: float |
         raise BadInput("token add: say what it may do: --scope read, --scope write, --scope admin (repeat for several)")
     if action != "add" and (scope or days is not None):
         raise BadInput(f"token {action}: --scope and --days belong to `token add`")
+    with _tokens(library) as tokens:
+        if action == "list":
+            _list_tokens(tokens, as_json)
+        elif action == "add":
+            made = tokens.create(str(name), scope or [], days)
+            print_json(_token_record(made.row) | {"token": made.secret}) if as_json else print_line(made.secret)
+            if not as_json:
+                print_note(
+                    "This is shown once: keep it. It goes into the page's login, or a header "
+                    "`Authorization: Bearer TOKEN`."
+                )
+        else:
+            _revoke_token(tokens, str(name), as_json)
+    return 0
 
 
 @contextmanager
@@ -177,57 +161,36 @@ def _tokens(library: Path | None) -> Iterator[Tokens]:
         database.close()
 
 
-def _add(tokens: Tokens, name: str, scopes: list[str], days: float | None, as_json: bool) -> None:
-    made = tokens.create(name, scopes, days)
+def _list_tokens(tokens: Tokens, as_json: bool) -> None:
+    records = [_token_record(row) for row in tokens.all()]
     if as_json:
-        print_json(_told(made.row) | {"token": made.secret})
-    else:
-        print_line(made.secret)
-        print_note(
-            "This is shown once: keep it. It goes into the page's login, or a header `Authorization: Bearer TOKEN`."
-        )
-
-
-def _list(tokens: Tokens, as_json: bool) -> None:
-    told = [_told(row) for row in tokens.all()]
-    if as_json:
-        print_json({"tokens": told})
-    elif told:
-        columns = ("name", "scopes", "created", "expires")
-        rows = [(row["name"], " ".join(row["scopes"]), row["created"], _end(row)) for row in told]
-        print_table(columns, rows)
+        print_json({"tokens": records})
+    elif records:
+        ends = ["revoked" if one["revoked"] else one["expires"] or "never" for one in records]
+        rows = [
+            (one["name"], " ".join(one["scopes"]), one["created"], end) for one, end in zip(records, ends, strict=True)
+        ]
+        print_table(("name", "scopes", "created", "expires"), rows)
     else:
         print_line("No tokens. `viewfinder token add NAME --scope read --scope write` makes one.")
 
 
-def _revoke(tokens: Tokens, name: str, as_json: bool) -> None:
-    from viewfinder.errors import UnknownName
-
+def _revoke_token(tokens: Tokens, name: str, as_json: bool) -> None:
     if not tokens.revoke(name):
         there = ", ".join(row.name for row in tokens.all() if not row.revoked) or "none"
         raise UnknownName(f"token revoke: there is no token {name!r}; there are: {there}")
-    if as_json:
-        print_json({"revoked": name})
-    else:
-        print_line(f"{name} is revoked; a server that runs refuses it within seconds")
+    told = f"{name} is revoked; a server that runs refuses it within seconds"
+    print_json({"revoked": name}) if as_json else print_line(told)
 
 
-def _told(row: TokenRow) -> dict[str, Any]:
+def _token_record(row: TokenRow) -> dict[str, Any]:
+    created, expires = (
+        None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        for at in (row.created, row.expires)
+    )
     return {
-        "name": row.name,
-        "scopes": row.scopes,
-        "created": _time(row.created),
-        "expires": None if row.expires is None else _time(row.expires),
-        "revoked": row.revoked,
-    }
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _end(told: dict[str, Any]) -> str:
-    return "revoked" if told["revoked"] else told["expires"] or "never"
+        "name": row.name, "scopes": row.scopes, "created": created, "expires": expires, "revoked": row.revoked,
+    }  # fmt: skip
 
 
 PORT = 8009
@@ -238,20 +201,11 @@ def review(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Dialogues as chat-search JSON lines.")],
     *,
     images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The folder of their pictures. [default: where `construct` finds them]"),
+        Path | None, option("DIR", "The folder of their pictures. [default: where `construct` finds them]")
     ] = None,
-    write: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT", help="Write what was accepted and rewritten, and serve no page."),
-    ] = None,
-    host: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST", help="Where to listen; others than this machine need a token. [default: 127.0.0.1]"
-        ),
-    ] = None,
-    port: Annotated[int, typer.Option(metavar="PORT", help="0: any free one.")] = PORT,
+    write: Annotated[Path | None, option("OUT", "Write what was accepted and rewritten, and serve no page.")] = None,
+    host: HostOption = None,
+    port: Annotated[int, option("PORT", "0: any free one.")] = PORT,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -260,57 +214,36 @@ def review(
     Decisions are kept beside FILE as they are made. Ctrl-C ends it.
     """
     if write is not None:
-        return _write(file, write, as_json=as_json)
-    given = {"port": port} if host is None else {"port": port, "host": host}
-    return _serve(file, images, library_folder(library), given, as_json=as_json)
-
-
-def _serve(file: Path, images: Path | None, library: Path, given: dict[str, Any], *, as_json: bool) -> int:
+        return _write_kept(file, write, as_json=as_json)
     from viewfinder.server.reviewing.app import create_app
     from viewfinder.server.running import check_guarded, run_app
 
-    settings = read_server_settings(given)
-    check_guarded(library, settings)
-
-    def ready(address: str) -> None:
-        if as_json:
-            print_json({"address": address, "file": str(file)})
-        else:
-            print_line(f"Reviewing {file} at {address} (Ctrl-C ends it; what was decided is kept)")
-
-    code = run_app(lambda: create_app(file, images, settings, library, print_note), settings, ready=ready)
-    if not as_json:
-        print_note("viewfinder: stopped")
-    return code
+    folder = library_folder(library)
+    settings = read_server_settings({"port": port} if host is None else {"port": port, "host": host})
+    check_guarded(folder, settings)
+    start = partial(run_app, lambda: create_app(file, images, settings, folder, print_note), settings)
+    return _run(start, {"file": str(file)}, f"Reviewing {file}", "Ctrl-C ends it; what was decided is kept", as_json)
 
 
-def _write(file: Path, out: Path, *, as_json: bool) -> int:
+def _write_kept(file: Path, out: Path, *, as_json: bool) -> int:
     """Writes what was kept, and says what is still to be decided.
 
     Raises:
         BadInput: nothing was kept yet, or the file under review would be written over.
     """
-    from viewfinder.data.chatsearch import (
-        VERDICTS,
-        apply_reviews,
-        read_chatsearch,
-        read_reviews,
-        review_file,
-        write_chatsearch,
-    )
-    from viewfinder.errors import BadInput
+    from viewfinder.data import chatsearch as data
 
-    if out.resolve() in (file.resolve(), review_file(file).resolve()):
+    if out.resolve() in (file.resolve(), data.review_file(file).resolve()):
         raise BadInput(f"--write {out}: this is the file under review; name another")
-    samples, _ = read_chatsearch(file)
-    reviews = read_reviews(review_file(file), told=print_note)
-    kept = apply_reviews(samples, reviews)
+    samples, _ = data.read_chatsearch(file)
+    reviews = data.read_reviews(data.review_file(file), told=print_note)
+    kept = data.apply_reviews(samples, reviews)
     if not kept:
         raise BadInput(f"{file}: nothing of it was kept yet; look at it with `viewfinder review {file}`")
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_chatsearch(out, kept)
+    data.write_chatsearch(out, kept)
     verdicts = Counter(reviews[sample.id].verdict for sample in samples if sample.id in reviews)
-    told: dict[str, int] = {name: verdicts[name] for name in VERDICTS}
+    told: dict[str, int] = {name: verdicts[name] for name in data.VERDICTS}
     told |= {"written": len(kept), "open": len(samples) - verdicts.total()}
     if as_json:
         print_json({"file": str(out), **told})

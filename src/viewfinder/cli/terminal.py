@@ -27,24 +27,17 @@ if TYPE_CHECKING:
 
 PROMPT = "> "
 
-
 REMEMBERED = 1000
-"""Lines of history that are kept from one talk to the next."""
+"""Lines of history that are kept from one conversation to the next."""
 
 
 class Terminal:
     """One conversation with a person. A turn that cannot be taken is said in a line, and the conversation goes on."""
 
     def __init__(
-        self,
-        library: Library,
-        session: Session,
-        teller: TurnPrinter,
-        *,
-        retriever: Retriever[Any],
-        questioner: str,
+        self, library: Library, session: Session, teller: TurnPrinter, *, retriever: Retriever[Any], questioner: str,
         n: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._library, self._session, self._teller = library, session, teller
         self._retriever, self._questioner, self._n = retriever, questioner, n
         self._hits: Hits | None = None
@@ -90,11 +83,12 @@ class Terminal:
                 self._explain(rank)
             case Lean(pictures):
                 self._session.picture_bias = pictures
-                print_json({"leaning": pictures}) if self._teller.as_json else print_line(
-                    f"leaning {pictures:g} from now on"
-                )
+                self._say({"leaning": pictures}, f"leaning {pictures:g} from now on")
             case Save(file):
-                self._save(file if file.suffix else file.with_suffix(".json"))
+                named = file if file.suffix else file.with_suffix(".json")
+                text = json.dumps(self._session.conversation.to_json(), ensure_ascii=False)
+                named.write_text(text, encoding="utf-8")
+                self._say({"saved": str(named)}, f"saved to {named}")
             case Open(file):
                 self._open(file)
             case _:
@@ -127,16 +121,15 @@ class Terminal:
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)
 
-    def _save(self, file: Path) -> None:
-        file.write_text(json.dumps(self._session.conversation.to_json(), ensure_ascii=False), encoding="utf-8")
-        print_json({"saved": str(file)}) if self._teller.as_json else print_line(f"saved to {file}")
+    def _say(self, record: dict[str, Any], line: str) -> None:
+        print_json(record) if self._teller.as_json else print_line(line)
 
     def _open(self, file: Path) -> None:
         """Another conversation in place of this one, shown from where it stood."""
         try:
             conversation = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadInput(f"{file}: this is no talk that was saved here ({error})") from error
+            raise BadInput(f"{file}: this is no conversation that was saved here ({error})") from error
         bias = self._session.picture_bias
         session = self._library.chat(
             self._retriever, self._questioner, n=self._n, conversation=conversation, picture_bias=bias
@@ -156,7 +149,7 @@ def _typed_lines() -> Iterator[str]:
                 print_line()
                 return
             except KeyboardInterrupt:
-                print_line('\n("quit" ends the talk)')
+                print_line('\n("quit" ends the conversation)')
 
 
 @contextlib.contextmanager
@@ -182,8 +175,6 @@ def _history() -> Iterator[None]:
 
 
 POLL_S = 0.05
-
-
 NOTICED_S = 0.8
 """After which one wonders whether anything is to come."""
 
@@ -202,7 +193,15 @@ def await_question(
     choose = session.question_choice()
     if choose is None:
         return session.question
-    chosen = _begun(choose)
+    chosen: Future[Question | None] = Future()
+
+    def run() -> None:
+        try:
+            chosen.set_result(choose())
+        except BaseException as error:  # whatever it is, it belongs to who waits
+            chosen.set_exception(error)
+
+    threading.Thread(target=run, name="asking", daemon=True).start()
     waited, has_typed = 0.0, typed or is_line_waiting
     try:
         while not wait([chosen], POLL_S).done:
@@ -215,19 +214,6 @@ def await_question(
         return None
     session.record_question(chosen.result())
     return session.question
-
-
-def _begun(choose: Callable[[], Question | None]) -> Future[Question | None]:
-    chosen: Future[Question | None] = Future()
-
-    def run() -> None:
-        try:
-            chosen.set_result(choose())
-        except BaseException as error:  # whatever it is, it belongs to who waits
-            chosen.set_exception(error)
-
-    threading.Thread(target=run, name="asking", daemon=True).start()
-    return chosen
 
 
 def is_line_waiting() -> bool:

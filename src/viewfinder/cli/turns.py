@@ -66,10 +66,9 @@ class TurnPrinter:
             print_hits(hits)
             if self.preview:  # asked for: in a pipe too
                 typer.echo(draw_preview([hit.path for hit in hits[:PREVIEWED]]), color=True)
-        told = sum(
-            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._noted, session.adapters, strict=False))
-        )
-        for line in session.adapters[told:]:
+        pairs = zip(self._noted, session.adapters, strict=False)
+        known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        for line in session.adapters[known:]:
             print_line(f"note: {line}")
         self._noted = session.adapters
 
@@ -134,7 +133,7 @@ GAP = "  "
 def draw_preview(paths: Sequence[str]) -> str:
     """The pictures side by side, as far as they can be read; "" when none can."""
     blocks = [draw_half_blocks(pixels) for path in paths if (pixels := _pixels(path)) is not None]
-    widths = [count_columns(block) for block in blocks]
+    widths = [block[0].count("▀") for block in blocks]
     lines = zip_longest(*(lines for lines in blocks))
     return "\n".join(
         GAP.join(" " * width if cell is None else cell for cell, width in zip(line, widths, strict=True))
@@ -158,11 +157,6 @@ def draw_half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
         + "\x1b[0m"
         for upper, lower in zip(pixels[::2], pixels[1::2], strict=True)
     ]
-
-
-def count_columns(lines: Sequence[str]) -> int:
-    """How many characters wide a picture made by `draw_half_blocks` is."""
-    return lines[0].count("▀") if lines else 0
 
 
 def _pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:

@@ -52,9 +52,9 @@ HELP = """\
   back 1                     go on from an earlier turn; 0 is the start
   say tree                   words that would be read as a command
   why 2                      what each turn adds to result 2
-  leaning 2                  answer rather with pictures, -2: rather in words, for retrievers that talk
-  tree                       the whole talk
-  save FILE   open FILE      keep the talk as JSON, take it up again
+  leaning 2                  answer rather with pictures, -2: rather in words, for retrievers that answer
+  tree                       the whole conversation
+  save FILE   open FILE      keep the conversation as JSON, take it up again
   help   quit"""
 
 
@@ -190,7 +190,7 @@ def _attributes(text: str | None) -> tuple[str, ...] | None:
 
 
 def _reject(found: re.Match[str], conversation: Conversation) -> Command | None:
-    numbers = [int(number) for number in re.findall(r"\d+", found["numbers"])]
+    numbers = map(int, re.findall(r"\d+", found["numbers"]))
     return Reject(tuple(dict.fromkeys(find_result(number, conversation) for number in numbers)))
 
 
@@ -302,15 +302,15 @@ def parse_script_line(line: str, conversation: Conversation, folder: Path = Path
 def _with_ids(data: Mapping[str, Any], conversation: Conversation, folder: Path) -> dict[str, Any]:
     """The turn's JSON with "#n" and relative image names resolved; anything malformed is left to the reader."""
     resolved = dict(data)
-    if isinstance(data.get("like"), str):
-        turn = data.get("turn")
-        resolved["like"] = _id(data["like"], conversation, turn if isinstance(turn, int) else None)
-    if isinstance(data.get("reject"), list):
-        resolved["reject"] = [_id(item, conversation) if isinstance(item, str) else item for item in data["reject"]]
-    if isinstance(data.get("reject"), str):
-        resolved["reject"] = _id(data["reject"], conversation)
-    if isinstance(data.get("show"), str) and (folder / data["show"]).is_file():
-        resolved["show"] = str(folder / data["show"])
+    like, reject, show, turn = (data.get(key) for key in ("like", "reject", "show", "turn"))
+    if isinstance(like, str):
+        resolved["like"] = _id(like, conversation, turn if isinstance(turn, int) else None)
+    if isinstance(reject, list):
+        resolved["reject"] = [_id(item, conversation) if isinstance(item, str) else item for item in reject]
+    if isinstance(reject, str):
+        resolved["reject"] = _id(reject, conversation)
+    if isinstance(show, str) and (folder / show).is_file():
+        resolved["show"] = str(folder / show)
     return resolved
 
 

@@ -28,16 +28,7 @@ from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.pictures import by_tenths
 from viewfinder.evaluation.plan import Notify, Plan, pick_evenly
 from viewfinder.evaluation.protocols import PREFERRED
-from viewfinder.evaluation.results import (
-    Run,
-    TaskResult,
-    check_options,
-    describe_machine,
-    provenance_of,
-    result_of_values,
-    write_details,
-    write_run,
-)
+from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
 from viewfinder.metrics.captions import LONGEST, ngrams
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
@@ -66,17 +57,10 @@ class PairCaption:
     cider_d: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class CaptioningRun:
-    """A run, its captions, and where the pictures lie."""
-
-    run: Run
-    captions: tuple[PairCaption, ...]
-    files: dict[str, str]
-
-
-def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None) -> CaptioningRun:
-    """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_caption_run`.
+def caption_pairs(
+    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
+) -> MeasuredRun[PairCaption]:
+    """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_measured_run`.
 
     Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its options "decoding"
     (beam, greedy) and "prefix".
@@ -104,20 +88,8 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = lamb
     tasks = [
         _task(name, pairs, read[0].split, plan, () if at else left_out) for at, (name, pairs) in enumerate(several)
     ]
-    run = Run(out, provenance_of(plan, encoder), describe_machine(), tuple(tasks))
-    return CaptioningRun(run, tuple(scored), {key: str(plan.data / key) for key in vectors.keys})
-
-
-def write_caption_run(captioning: CaptioningRun) -> None:
-    """Writes results.json and ranks.npz (the value of every pair) as other runs do, and captions.jsonl.
-
-    Raises:
-        BadInput: the folder cannot be written.
-    """
-    write_run(captioning.run)
-    names = {"rouge_l": ROUGE, "cider_d": CIDER}
-    records = ({names.get(name, name): value for name, value in vars(one).items()} for one in captioning.captions)
-    write_details(captioning.run.folder / CAPTIONS, records)
+    names, files = {"rouge_l": ROUGE, "cider_d": CIDER}, {key: str(plan.data / key) for key in vectors.keys}
+    return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTIONS, names, files)
 
 
 # -- the pairs

@@ -26,14 +26,7 @@ from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictur
 from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly
 from viewfinder.evaluation.protocols import chatsearch
 from viewfinder.evaluation.replay import Speaker, replay_before_last, replay_turns, with_picture_bias
-from viewfinder.evaluation.results import (
-    MeasuredRun,
-    Run,
-    check_options,
-    describe_machine,
-    provenance_of,
-    result_of_values,
-)
+from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
 from viewfinder.evaluation.visual_conversation import question_turns, read_question_dialogues
 from viewfinder.retrievers import AnsweringRetriever
 
@@ -85,20 +78,16 @@ def measure_decisions(
     pictures = load_pictures(plan, encoder, speaker, notify=notify)
     if plan.options.get(LEANING) == CHOSEN:
         best = choose_picture_bias(speaker, decision_task(plan, pictures, "val"), pictures)
-        notify(
-            f"leaning {best.picture_bias:g}: on val {best.searches:.0%} of searches, {best.questions:.0%} of questions"
-        )
+        shares = f"{best.searches:.0%} of searches, {best.questions:.0%} of questions"
+        notify(f"leaning {best.picture_bias:g}: on val {shares}")
         speaker = with_picture_bias(speaker, best.picture_bias)
     task = decision_task(plan, pictures, split)
-    notify(f"{len(task.dialogues):,} talks, leaning {speaker.picture_bias:g}")
+    notify(f"{len(task.dialogues):,} dialogues, leaning {speaker.picture_bias:g}")
     gallery = pictures.gallery(task.gallery)
+    shows = (speaker.shows(replay_turns(dialogue.turns, gallery, speaker)) for dialogue in task.dialogues)
     found = tuple(
-        Decision(
-            dialogue.id,
-            dialogue.setting,
-            PICTURES if speaker.shows(replay_turns(dialogue.turns, gallery, speaker)) else WORDS,
-        )
-        for dialogue in task.dialogues
+        Decision(dialogue.id, dialogue.setting, PICTURES if shown else WORDS)
+        for dialogue, shown in zip(task.dialogues, shows, strict=True)
     )
     result = result_of_values(
         task.title,
@@ -109,9 +98,9 @@ def measure_decisions(
         pictures=len(gallery),
         at="last turn",
         seed=plan.seed,
-        left_out=tuple(str(report) for report in task.reports if report.dropped),
+        left_out=task.left_out,
     )
-    return MeasuredRun(Run(out, provenance_of(plan, encoder), describe_machine(), (result,)), found, DECISIONS)
+    return MeasuredRun(make_run(plan, encoder, out, (result,)), found, DECISIONS)
 
 
 def _speaker(plan: Plan) -> Speaker[Any]:
@@ -140,7 +129,9 @@ def decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
     named = sorted({picture for dialogue in dialogues for picture in dialogue.pictures()})
     task = match_pictures(Task(PROTOCOL, "", split, tuple(named), dialogues, ()), pictures)
     if not task.dialogues:
-        raise BadInput(f"{plan.data}: no talks of {split!r} here; chatsearch/*.jsonl or dialogues/*.json are needed")
+        raise BadInput(
+            f"{plan.data}: no dialogues of {split!r} here; chatsearch/*.jsonl or dialogues/*.json are needed"
+        )
     return task
 
 

@@ -6,23 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from viewfinder.conversation import Conversation
+from viewfinder.data.dialogues import Dialogue
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, pick_examples
-from viewfinder.evaluation.figures import compute_figures, figures_of_values
+from viewfinder.evaluation.figures import compute_figures, mean_figures, name_figure
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system
 from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.evaluation.protocols.chatir import chatir_splits, opening_task
 from viewfinder.evaluation.replay import RankTable, replay_task
-from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, describe_machine, provenance_of, task_result
+from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, make_run, task_result
 from viewfinder.evaluation.simulate import (
     HeldDialogue,
     draw_first_pictures,
@@ -38,9 +39,6 @@ from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import prepare_questioner
 from viewfinder.retrievers import Retriever
 from viewfinder.users import Person, SimulatedUser, load_user
-
-TIES: tuple[Ties, ...] = ("expected", "optimistic", "pessimistic")
-"""Rules that the bounds of a rank tell; argsort is a draw, which they do not."""
 
 OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
     visual_conversation.PROTOCOL: visual_conversation.answer_questions,
@@ -74,8 +72,8 @@ def evaluate(
         UnknownName, BadInput: an unknown system, protocol, split or user; data that is missing or damaged.
     """
     retriever = load_system(plan.system, plan.seed, plan.checkpoint)
-    if plan.ties not in TIES:
-        raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(TIES)}")
+    if plan.ties not in get_args(Ties):
+        raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(get_args(Ties))}")
     user = load_user_of_plan(plan, encoder)
     notify(f"reading {plan.data}")
     tasks = load_tasks(plan)
@@ -84,22 +82,18 @@ def evaluate(
     results, shown, skipped = [], [], []
     begun: dict[tuple[object, ...], str] = {}
     for task in tasks:
-        known = match_pictures(task, pictures).limited(plan.limit)
+        known = match_pictures(task, pictures, plan.limit)
         if (why := _why_skipped(known, plan, begun)) is not None:
             skipped.append(f"{task.title}: {why}")
             continue
-        notify(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
+        notify(f"{known.title}: {len(known.dialogues):,} dialogues, {len(known.gallery):,} pictures")
         speaker = user or comparing_user(known, plan)
-        if speaker is None:
-            result, some = _evaluate_recorded(known, pictures, retriever, plan)
-        else:
-            result, some = _evaluate_simulated(known, pictures, retriever, plan, speaker, make_encoder)
+        result, some = _evaluate_task(known, pictures, retriever, plan, speaker, make_encoder)
         results.append(result)
         shown += some
     if not results:
         raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no dialogue'}")
-    run = Run(out, provenance_of(plan, encoder, simulated=True), describe_machine(), tuple(results), tuple(skipped))
-    return Evaluation(run, tuple(shown))
+    return Evaluation(make_run(plan, encoder, out, results, skipped, simulated=True), tuple(shown))
 
 
 def load_tasks(plan: Plan) -> list[Task]:
@@ -162,45 +156,39 @@ def _why_skipped(task: Task, plan: Plan, begun: dict[tuple[object, ...], str]) -
     return None
 
 
-def _evaluate_recorded(
-    task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan
-) -> tuple[TaskResult, list[Example]]:
-    gallery = pictures.gallery(tuple(task.pictures()), task.captions if plan.captions else None)
-    table = replay_task(task, gallery, retriever)
-    shown = pick_examples(task, gallery, retriever, None, table, pictures.files)
-    return task_result(task, table, compute_figures(task, table, plan.ties)), shown
-
-
-def _evaluate_simulated(
+def _evaluate_task(
     task: Task,
     pictures: Pictures,
     retriever: Retriever[Any],
     plan: Plan,
-    user: SimulatedUser,
+    user: SimulatedUser | None,
     make_encoder: Callable[[], Encoder] | None,
 ) -> tuple[TaskResult, list[Example]]:
-    """The same with a user who talks, and what was asked."""
-    task = draw_first_pictures(task, plan.seed) if task.user else task
-    gallery = pictures.gallery(task.gallery)
-    if plan.processes > 1 and make_encoder is not None:
-        table, held = _simulate_in_processes(task, plan, make_encoder)
+    """The figures of a task, and a few of its dialogues: replayed, or held by a user who talks."""
+    held: list[HeldDialogue] | None = None
+    if user is None:
+        gallery = pictures.gallery(tuple(task.pictures()), task.captions if plan.captions else None)
+        table = replay_task(task, gallery, retriever)
     else:
-        table, held = simulate_dialogues(task, gallery, retriever, user, questioner=plan.questioner)
-    shown = pick_examples(task, gallery, retriever, [one.conversation for one in held], table, pictures.files)
+        task = draw_first_pictures(task, plan.seed) if task.user else task
+        gallery = pictures.gallery(task.gallery)
+        if plan.processes > 1 and make_encoder is not None:
+            table, held = _simulate_in_processes(task, plan, make_encoder)
+        else:
+            table, held = simulate_dialogues(task, gallery, retriever, user, questioner=plan.questioner)
+    conversations = None if held is None else [one.conversation for one in held]
+    shown = pick_examples(task, gallery, retriever, conversations, table, pictures.files)
     result = task_result(task, table, compute_figures(task, table, plan.ties))
-    if plan.questioner is None:
+    if held is None or plan.questioner is None:
         return result, shown
     asked = question_values(held, plan.questioner)
-    recorded = (
-        record_dialogue(dialogue.target, one.conversation) for dialogue, one in zip(task.dialogues, held, strict=True)
-    )
-    return replace(
-        result,
-        figures=(*result.figures, *figures_of_values(task, table, asked)),
-        asked=asked,
-        times=question_times(held),
-        dialogues=tuple(recorded) if is_interview(task, plan.questioner) else (),
-    ), shown
+    recorded: tuple[Dialogue, ...] = ()
+    if is_interview(task, plan.questioner):
+        pairs = zip(task.dialogues, held, strict=True)
+        recorded = tuple(record_dialogue(dialogue.target, one.conversation) for dialogue, one in pairs)
+    named = name_figure(task, table, "any", None, "", "none")
+    figures = (*result.figures, *mean_figures(asked, named))
+    return replace(result, figures=figures, asked=asked, times=question_times(held), dialogues=recorded), shown
 
 
 def _simulate_in_processes(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -23,7 +24,6 @@ from jaxtyping import Float
 from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.metrics import (
-    Interval,
     Measure,
     MeasureName,
     Ties,
@@ -73,31 +73,44 @@ def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> li
         for metric in task.metrics:
             values = metric_values(metric, table, ties)
             for turn in _turns(task, metric, values.shape[1]):
+                name = name_figure(task, table, metric, turn, setting, ties)
                 values_s = values_per_dialogue(values, turn, setting, settings)
-                known_s = values_s[~np.isnan(values_s)]
-                if known_s.size:
-                    name = _name(task, table, metric, _at(task, turn, setting), ties)
-                    measure = Measure(name, _interval(metric, known_s), len(known_s))
-                    found.append(Figure(measure, turn, setting))
+                found += _figure(name, values_s, turn, setting)
     return found
 
 
-def figures_of_values(task: Task, table: RankTable, asked: Mapping[str, Float[np.ndarray, " s"]]) -> list[Figure]:
-    """Figures of values that each dialogue has one of: means over the dialogues that have it."""
-    found = []
-    for metric, values_s in asked.items():
-        known_s = values_s[~np.isnan(values_s)]
-        if known_s.size:
-            name = replace(_name(task, table, metric, _at(task, None, ""), "expected"), ties="none")
-            found.append(Figure(Measure(name, bootstrap_interval(known_s), len(known_s)), None))
-    return found
+def mean_figures(values: Mapping[str, Float[np.ndarray, " s"]], name: MeasureName, seed: int = 0) -> list[Figure]:
+    """Figures of values by metric, one a dialogue or picture: means over those that have it (others: NaN).
+
+    `name` is theirs but for the metric.
+    """
+    return [
+        figure
+        for metric, values_s in values.items()
+        for figure in _figure(replace(name, metric=metric), values_s, None, seed=seed)
+    ]
+
+
+def _figure(
+    name: MeasureName, values_s: Float[np.ndarray, " s"], turn: int | None, setting: str = "", seed: int = 0
+) -> list[Figure]:
+    """The figure of these values; none where none of them is known."""
+    known_s = values_s[~np.isnan(values_s)]
+    if not known_s.size:
+        return []
+    interval = (median_interval if name.metric.startswith("median") else bootstrap_interval)(known_s, seed=seed)
+    return [Figure(Measure(name, interval, len(known_s)), turn, setting)]
 
 
 def values_per_dialogue(
     values: ValuesST, turn: int | None, setting: str, settings: Sequence[str]
 ) -> Float[np.ndarray, " s"]:
     """One value a dialogue: at a turn, at its last, or for the whole dialogue; NaN for dialogues of another setting."""
-    values_s = np.array([_last(row) for row in values]) if turn == LAST_TURN else values[:, turn or 0]
+    if turn == LAST_TURN:
+        known = (row[~np.isnan(row)] for row in values)
+        values_s = np.array([row[-1] if row.size else np.nan for row in known])
+    else:
+        values_s = values[:, turn or 0]
     return np.where(np.asarray(settings) == setting, values_s, np.nan) if setting else np.asarray(values_s)
 
 
@@ -109,30 +122,25 @@ def _turns(task: Task, metric: str, width: int) -> Sequence[int | None]:
     return range(width) if task.at is None else [turn - 1 for turn in task.at if turn <= width]
 
 
-def _at(task: Task, turn: int | None, setting: str) -> str:
+def name_figure(
+    task: Task, table: RankTable, metric: str, turn: int | None, setting: str, ties: Ties | Literal["none"]
+) -> MeasureName:
+    """What a figure of a task is called; `turn` and `setting` as a `Figure` has them."""
     if turn is None:
-        when = "whole talk"
+        when = "whole talk"  # the name that committed results have for a dialogue
     elif turn == LAST_TURN:
         when = "last turn"
     else:
         when = f"{'turn' if task.first_turn else 'round'} {turn + task.first_turn}"
-    return f"{when}, {setting}" if setting else when
-
-
-def _name(task: Task, table: RankTable, metric: str, at: str, ties: Ties) -> MeasureName:
     of = ", ".join(part for part in (task.name, task.split) if part)
-    gallery = f"{of}, {table.gallery_size:,} pictures"
-    caption = task.caption or "none"
-    return MeasureName(metric=metric, at=at, gallery=gallery, split=task.split, caption=caption, ties=ties)
-
-
-def _interval(metric: str, values_s: Float[np.ndarray, " s"]) -> Interval:
-    return median_interval(values_s) if metric.startswith("median") else bootstrap_interval(values_s)
-
-
-def _last(row: Float[np.ndarray, " t"]) -> float:
-    known = row[~np.isnan(row)]
-    return float(known[-1]) if known.size else float("nan")
+    return MeasureName(
+        metric=metric,
+        at=f"{when}, {setting}" if setting else when,
+        gallery=f"{of}, {table.gallery_size:,} pictures",
+        split=task.split,
+        caption=task.caption or "none",
+        ties=ties,
+    )
 
 
 def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)

@@ -21,15 +21,7 @@ from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.evaluate import load_user_of_plan
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
-from viewfinder.evaluation.plan import (
-    Notify,
-    Plan,
-    Task,
-    load_system,
-    questioner_label,
-    questioner_name,
-    weights_label,
-)
+from viewfinder.evaluation.plan import Notify, Plan, Task, load_system, questioner_label, questioner_name, weights_label
 from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
 from viewfinder.evaluation.simulate import SimulatedSession, record_dialogue, run_in_processes
 from viewfinder.index import Gallery
@@ -106,7 +98,7 @@ def generate_dialogues(
     if order.out.exists():
         raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
     plan = order.plan
-    here, names = _interviewer(order, encoder, notify)
+    here = _interviewer(order, lambda: encoder, notify)
     dialogues, pictures = here.task.dialogues, here.task.gallery
     if len(pictures) < 2 or not dialogues:
         raise BadInput(f"{plan.data}: fewer than two pictures of {here.task.split!r} are here: there is nothing to ask")
@@ -114,10 +106,10 @@ def generate_dialogues(
     try:
         entries = journal.resumed() if order.resume else journal.begun()
         notify(f"{len(dialogues):,} talks about {len(pictures):,} pictures; {len(entries):,} are held already")
-        make = (lambda: here) if plan.processes == 1 else partial(_interviewer_elsewhere, order, make_encoder)
+        make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
         waiting = [place for place in range(len(dialogues)) if place not in entries]
         for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes):
-            entry = JournalEntry(place, names[dialogues[place].id], strings, others)
+            entry = JournalEntry(place, here.names[dialogues[place].id], strings, others)
             journal.add(entry)
             entries[place] = entry
             progress(len(entries), len(dialogues))
@@ -127,19 +119,22 @@ def generate_dialogues(
             _write(order, entries)
     except OSError as error:
         raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
-    left_out = tuple(str(report) for report in here.task.reports if report.dropped)
-    return _summarize(order, list(entries.values()), len(dialogues), left_out)
+    return _summarize(order, list(entries.values()), here.task)
 
 
 @dataclass(frozen=True, eq=False)
 class _Interviewer:
-    """Holds one dialogue: given its place, the strings of its dialogue, and how many questions another asked."""
+    """Holds one dialogue: given its place, the strings of its dialogue, and how many questions another asked.
+
+    `names` is what the data calls the target of each dialogue, by its id.
+    """
 
     task: Task
     gallery: Gallery
     retriever: Retriever[Any]
     user: SimulatedUser
     questioner: str | None
+    names: Mapping[str, str]
 
     def __call__(self, place: int) -> tuple[int, tuple[str, ...], int]:
         dialogue = self.task.dialogues[place]
@@ -153,23 +148,17 @@ class _Interviewer:
 
 
 def _interviewer(
-    order: GenerationOrder, encoder: Encoder, notify: Notify = lambda line: None
-) -> tuple[_Interviewer, dict[str, str]]:
-    """What holds the dialogues, and the name that the data has for the target of each, by its id."""
-    plan = order.plan
+    order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = lambda line: None
+) -> _Interviewer:
+    plan, encoder = order.plan, make_encoder()
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
     notify(f"reading {plan.data}")
     task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
     pictures = load_pictures(plan, encoder, retriever, notify=notify)
-    known = match_pictures(task, pictures).limited(plan.limit)
-    interviewer = _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner)
-    return interviewer, {dialogue.id: dialogue.target for dialogue in task.dialogues}
-
-
-def _interviewer_elsewhere(order: GenerationOrder, make_encoder: Callable[[], Encoder]) -> _Interviewer:
-    """The same in a process of its own."""
-    return _interviewer(order, make_encoder())[0]
+    known = match_pictures(task, pictures, plan.limit)
+    names = {dialogue.id: dialogue.target for dialogue in task.dialogues}
+    return _Interviewer(known, pictures.gallery(known.gallery), retriever, user, plan.questioner, names)
 
 
 def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
@@ -202,9 +191,7 @@ def _write(order: GenerationOrder, entries: Mapping[int, JournalEntry]) -> None:
     order.journal.unlink()
 
 
-def _summarize(
-    order: GenerationOrder, entries: Sequence[JournalEntry], of: int, left_out: tuple[str, ...]
-) -> GenerationReport:
+def _summarize(order: GenerationOrder, entries: Sequence[JournalEntry], task: Task) -> GenerationReport:
     rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries]
     asked = [[one.question for one in dialogue] for dialogue in rounds]
     shrugs = [is_dont_know(one.answer) for dialogue in rounds for one in dialogue]
@@ -213,13 +200,13 @@ def _summarize(
         out=order.out,
         ended=order.out.exists(),
         talks=len(entries),
-        of=of,
+        of=len(task.dialogues),
         questions=len(shrugs) / held,
         repeated=int(count_repeated_questions(asked).sum()) / held,
         unique_tokens=int(count_unique_tokens(asked).sum()) / held,
         dont_know=sum(shrugs) / questions,
         by_another=sum(entry.by_another for entry in entries) / questions,
-        left_out=left_out,
+        left_out=task.left_out,
     )
 
 

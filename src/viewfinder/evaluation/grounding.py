@@ -35,14 +35,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly
 from viewfinder.evaluation.replay import pictures_only, replay_turns
-from viewfinder.evaluation.results import (
-    MeasuredRun,
-    Run,
-    check_options,
-    describe_machine,
-    provenance_of,
-    result_of_values,
-)
+from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
 from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
@@ -126,7 +119,7 @@ def ground_phrases(
         at="one phrase",
         seed=plan.seed,
     )
-    return MeasuredRun(Run(out, provenance_of(plan, encoder), describe_machine(), (task,)), tuple(found), PHRASES)
+    return MeasuredRun(make_run(plan, encoder, out, (task,)), tuple(found), PHRASES)
 
 
 def _grounded(

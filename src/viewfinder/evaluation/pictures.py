@@ -1,14 +1,17 @@
 """The pictures of a data set as a gallery in memory: what a system is evaluated on, without a library on disk.
 
-Their vectors are those that the system needs: cached, brought by the user, or a detector's own.
+Their vectors are those that the system needs: cached, brought by the user, of a library, or a detector's own.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +20,13 @@ from jaxtyping import Float32
 
 from viewfinder.data import Dropped, ReadReport, match_keys, read_catalogue
 from viewfinder.encoders import Encoder
-from viewfinder.encoders.features import Features, features, read_vectors
-from viewfinder.encoders.features.store import Progress
+from viewfinder.encoders.features import Features, PictureFile, features, read_vectors
+from viewfinder.encoders.features.compute import PictureVectors, Read, find_pictures, finish_rows, write_rows
+from viewfinder.encoders.features.store import Progress, claim_folder, read_manifest
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task
+from viewfinder.evaluation.plan import Notify, Plan, Task, pick_evenly
 from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
+from viewfinder.library import Library
 from viewfinder.retrievers import RegionSpace, Retriever
 from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION, read_detector_features
 
@@ -68,50 +73,38 @@ class Pictures:
         keys = [self.keys[row] for row in rows]
         pictures = [
             PictureRow(
-                key,
-                (FileRecord(self.files.get(key, key), 0, 0),),
-                0,
-                0,
-                "",
-                0,
-                captions=(captions[key],) if captions.get(key) else (),
-                attributes=self.attributes.get(key, {}),
+                key, (FileRecord(self.files.get(key, key), 0, 0),), 0, 0, "", 0,
+                captions=(captions[key],) if captions.get(key) else (), attributes=self.attributes.get(key, {}),
             )
             for key in keys
-        ]
+        ]  # fmt: skip
         matrix_nd = self.vectors_nd if len(rows) == len(self.keys) else self.vectors_nd[np.asarray(rows, np.int64)]
         said = [captions.get(key, "") for key in keys] if captions else []
         mark = hashlib.blake2b("\n".join([self.encoder.version, *keys, *said]).encode(), digest_size=16).hexdigest()
         return Snapshot(
-            np.ascontiguousarray(matrix_nd, dtype=np.float32),
-            pictures_to_arrow(pictures),
-            build_columns(pictures),
-            space=self.encoder.version,
-            generation=mark,
-            folder=None,
-        )
+            np.ascontiguousarray(matrix_nd, dtype=np.float32), pictures_to_arrow(pictures), build_columns(pictures),
+            space=self.encoder.version, generation=mark, folder=None,
+        )  # fmt: skip
 
 
-def match_pictures(task: Task, pictures: Pictures) -> Task:
+def match_pictures(task: Task, pictures: Pictures, limit: int | None = None) -> Task:
     """The task with the names its files use for pictures replaced by keys; what has no picture is reported.
 
-    A dialogue that misses nothing but the picture it begins with is held: it begins with another.
+    A dialogue that misses nothing but the picture it begins with is held: it begins with another. Of the dialogues that
+    are left there are at most `limit`, taken evenly.
     """
     names = pictures.named(sorted(task.pictures()))
-    firsts = sum(bool(dialogue.first) and dialogue.first not in names for dialogue in task.dialogues)
-    known = replace(task, dialogues=tuple(_with_first(dialogue, names) for dialogue in task.dialogues)).renamed(names)
+    held = tuple(one if one.first in names else replace(one, first="") for one in task.dialogues)
+    firsts = sum(before.first != after.first for before, after in zip(task.dialogues, held, strict=True))
+    known = replace(task, dialogues=held).renamed(names)
     why = [Dropped(f"the first pictures of {firsts:,} talks", "they are not here; others are drawn")] if firsts else []
     if lost := len(task.dialogues) - len(known.dialogues):
         missing = sorted(task.pictures() - set(names))
         such = f"such as {missing[0] if missing else '?'}"
         why.append(Dropped(f"{lost:,} talks", f"they name pictures that are not here, {such}"))
-    if not why:
-        return known
-    return replace(known, reports=(*known.reports, ReadReport(len(task.dialogues), len(known.dialogues), tuple(why))))
-
-
-def _with_first(dialogue: SearchDialogue, names: Mapping[str, str]) -> SearchDialogue:
-    return dialogue if dialogue.first in names else replace(dialogue, first="")
+    report = ReadReport(len(task.dialogues), len(known.dialogues), tuple(why))
+    reports = (*known.reports, report) if why else known.reports
+    return replace(known, dialogues=tuple(pick_evenly(known.dialogues, limit)), reports=reports)
 
 
 def load_pictures(
@@ -174,6 +167,48 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
     return lambda keys: np.asarray(known().raw_nd[known().rows(keys)], np.float32)
 
 
+def take_from_library(
+    library: Library, dataset: Path, encoder: Encoder, place: Path, notify: Notify = lambda line: None
+) -> bool:
+    """Puts the vectors that a library has of a data set's pictures into a folder of features; False: it has none.
+
+    `features` then finds them in `place`, and computes what the library lacks (regions, unless it has them of all).
+    They get a folder of their own: a library keeps raw vectors in half precision, a data set in single.
+
+    Raises:
+        BadInput: no pictures there, or the folder cannot be written.
+    """
+    if library.encoder.raw_version != encoder.raw_version:
+        found_there = library.encoder.raw_version
+        notify(f"{library.folder}: its vectors are {found_there}, not {encoder.raw_version}; they are computed")
+        return False
+    found, _ = find_pictures(dataset)
+    rows = library.store.rows()
+    id_of = {(os.path.realpath(file.path), file.size, file.mtime_ns): row.id for row in rows for file in row.files}
+    places = [(os.path.realpath(dataset / source.key), source.size, source.mtime_ns) for source in found]
+    ids = {source: id_of[place] for source, place in zip(found, places, strict=True) if place in id_of}
+    if lacking := len(found) - len(ids):
+        notify(f"{library.folder}: {lacking:,} of {len(found):,} pictures are not there as they are now; computed")
+    regions = library.store.pictures_with_regions().issuperset(ids.values())
+    with claim_folder(place):
+        before = read_manifest(place, encoder.raw_version)
+        if not ids or (before is not None and ("regions" in before.arrays or not regions)):
+            return bool(ids)
+
+        def read(rest: Sequence[PictureFile]) -> Iterator[list[Read]]:
+            waiting = iter(rest)
+            raw = library.gallery().raw
+            assert raw is not None, "a library has its raw vectors"
+            for raw_bg, regions_bre in raw.batches([ids[source] for source in rest], regions=regions):
+                vectors = map(PictureVectors, raw_bg, repeat(None) if regions_bre is None else regions_bre)
+                yield [(next(waiting), one) for one in vectors]
+
+        plan = json.dumps([str(library.folder), encoder.raw_version, regions])
+        outcomes = write_rows(place, plan, list(ids), read, by_tenths(notify))
+        finish_rows(place, encoder.raw_version, encoder.name, outcomes)
+    return True
+
+
 def by_tenths(notify: Notify) -> Progress:
     """Tells how far a long work is, ten times at most; nothing where it is short."""
     said = {0}
@@ -196,11 +231,10 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
             f"{file}: vectors of {vectors_nd.shape[1]} numbers, but words have {width} "
             f"with {encoder.name}; name the encoder that made them with --encoder"
         )
-    order = np.argsort(np.array(names, dtype=object))
-    keys = tuple(names[at] for at in order)
-    sorted_nd = np.asarray(vectors_nd[order], np.float32)
-    raw = Features(keys, sorted_nd, encoder.raw_version)
-    return Pictures(keys, sorted_nd, encoder, raw=raw if encoder.raw_version == encoder.version else None)
+    order = sorted(range(len(names)), key=names.__getitem__)
+    keys, sorted_nd = tuple(names[at] for at in order), np.asarray(vectors_nd[order], np.float32)
+    raw = Features(keys, sorted_nd, encoder.raw_version) if encoder.raw_version == encoder.version else None
+    return Pictures(keys, sorted_nd, encoder, raw=raw)
 
 
 def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, notify: Notify) -> Pictures:
@@ -209,9 +243,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
     notify(f"regions of its {split} pictures, as the detector found them")
     whole = not space.reads_regions or (space.has_whole and space.regions > 1)
-    found: Features = read_detector_features(
-        plan.data, split, whole=whole, out=plan.features, progress=by_tenths(notify)
-    )
+    found = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(notify))
     files = {key: str(file) for key in found.keys if (file := plan.data / key).is_file()}
     blank_nd = np.zeros((len(found), encoder.words(["a picture"]).shape[1]), np.float32)
     return Pictures(found.keys, blank_nd, encoder, files, raw=found)

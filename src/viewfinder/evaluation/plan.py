@@ -30,9 +30,8 @@ class Plan:
 
     Attributes:
         system: a retriever, or "random".
-        data: the folder of the data set.
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
-        task: words; of the tasks those alone that have them all in their title. None: all tasks.
+        task: only tasks that have all these words in their title.
         user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
         options: of the user (how it speaks) or of the protocol, as --manner gives them.
         questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
@@ -42,10 +41,10 @@ class Plan:
         features: where the vectors of the data set's pictures are kept; None: beside the data.
         captions: whether systems may read what is written about pictures, where the protocol has that and dialogues are
             replayed; those of simulated users, and what is asked in them, are about pictures that nobody described.
-        ties: the rule for equal scores: expected, optimistic (Fashion IQ's own) or pessimistic.
-        limit: dialogues a task, taken evenly; None: all.
-        checkpoint: a system's trained weights; None: those that are shipped.
-        processes: how many lead dialogues at once, where a user talks; the figures do not depend on it.
+        ties: the rule for equal scores; Fashion IQ's own is the optimistic one.
+        limit: dialogues a task, taken evenly.
+        checkpoint: trained weights in place of those that are shipped.
+        processes: how many hold dialogues at once, where a user talks; the figures do not depend on it.
     """
 
     system: str
@@ -140,24 +139,21 @@ class SearchDialogue:
 
     def renamed(self, names: Mapping[str, str]) -> SearchDialogue:
         """The same dialogue with its pictures under other names."""
+        rename = names.__getitem__
         turns: list[Turn] = []
         for turn in self.turns:
             match turn:
                 case Like(picture):
                     turns.append(replace(turn, picture=names[picture]))
                 case Reject(pictures):
-                    turns.append(replace(turn, pictures=tuple(names[picture] for picture in pictures)))
+                    turns.append(replace(turn, pictures=tuple(map(rename, pictures))))
                 case _:
                     turns.append(turn)
+        first = names[self.first] if self.first else ""
         return replace(
-            self,
-            target=names[self.target],
-            turns=tuple(turns),
-            targets=tuple(names[picture] for picture in self.targets),
-            first=names[self.first] if self.first else "",
-            among=tuple(names[picture] for picture in self.among),
-            leaves_out=tuple(names[picture] for picture in self.leaves_out),
-        )
+            self, target=names[self.target], turns=tuple(turns), targets=tuple(map(rename, self.targets)), first=first,
+            among=tuple(map(rename, self.among)), leaves_out=tuple(map(rename, self.leaves_out)),
+        )  # fmt: skip
 
     def target_at(self, turn: int) -> str:
         """The picture that is wanted at a judged turn, counted from 0."""
@@ -233,9 +229,15 @@ class Task:
         captions = {names[picture]: caption for picture, caption in self.captions.items() if picture in names}
         return replace(self, gallery=gallery, dialogues=dialogues, captions=captions)
 
-    def limited(self, limit: int | None) -> Task:
-        """The same task with so many dialogues at most, taken evenly."""
-        return replace(self, dialogues=tuple(pick_evenly(self.dialogues, limit)))
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the readers left out, a line a source."""
+        return tuple(str(report) for report in self.reports if report.dropped)
+
+
+def hash_number(text: str) -> int:
+    """A number that depends on a text alone, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 class RandomChoice:
@@ -254,9 +256,8 @@ class RandomChoice:
     def step(self, state: tuple[Part, ...], turn: ResolvedTurn) -> tuple[Part, ...]:
         """A direction that depends on the seed and on what was said, and has nothing to do with it."""
         said = f"{self._seed}/{turn.number}/{turn.turn!r}/{len(state)}"
-        digest = hashlib.blake2b(said.encode(), digest_size=8).digest()
         width = turn.words(["anything"]).shape[1]
-        drawn_d = np.random.default_rng(int.from_bytes(digest, "big")).standard_normal((width,), dtype=np.float32)
+        drawn_d = np.random.default_rng(hash_number(said)).standard_normal((width,), dtype=np.float32)
         drawn_d /= np.linalg.norm(drawn_d)
         return (Part("words", turn.number, "a draw", 1.0, drawn_d),)
 

@@ -22,13 +22,12 @@ from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, attention_plot, to_png
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import pick_evenly
-from viewfinder.evaluation.results import ComparedFigure, Run, TaskResult
+from viewfinder.evaluation.results import ComparedFigure, MeasuredRun, Run, TaskResult
 from viewfinder.evaluation.simulate import BY_ANOTHER, REPEATED, SHRUGS
-from viewfinder.metrics import Interval
 from viewfinder.pictures import AtMost, decode_one
 
 if TYPE_CHECKING:
-    from viewfinder.evaluation.captioning import CaptioningRun
+    from viewfinder.evaluation.captioning import PairCaption
 
 OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
 """Metrics of captions, which the papers' tables have times 100."""
@@ -41,7 +40,7 @@ SHARES = frozenset(
 )
 """Metrics between 0 and 1 beside those with a depth ("R@10")."""
 
-FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "talks")
+FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "dialogues")
 
 PAGE = "report.html"
 ATTENTION = "attention"
@@ -61,8 +60,8 @@ def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for figure in task.figures:
         metric, interval = figure.name.metric, figure.measure.interval
-        mean, span = format_value(metric, interval.mean), format_interval(metric, interval)
-        rows.append((metric, figure.name.at, mean, span, f"{figure.measure.sessions:,}"))
+        mean, low, high = (format_value(metric, one) for one in (interval.mean, interval.low, interval.high))
+        rows.append((metric, figure.name.at, mean, f"{low} to {high}", f"{figure.measure.sessions:,}"))
     return rows
 
 
@@ -89,11 +88,6 @@ def format_value(metric: str, value: float) -> str:
     return f"{value:,.2f}" if metric in {"BRI", REPEATED} else f"{value:,.1f}"
 
 
-def format_interval(metric: str, interval: Interval) -> str:
-    """An interval as people read it."""
-    return f"{format_value(metric, interval.low)} to {format_value(metric, interval.high)}"
-
-
 def is_share(metric: str) -> bool:
     """Whether a metric lies between 0 and 1, or is a difference of two that do."""
     name = metric.removeprefix("above ").partition(":")[0]
@@ -103,7 +97,7 @@ def is_share(metric: str) -> bool:
 def comparison_head(systems: Sequence[str]) -> tuple[str, ...]:
     """The head of a comparison: the first system, then each other with its difference and p-value."""
     first, *others = systems
-    return ("metric", "at", "talks", first, *(text for other in others for text in (other, "difference", "p")))
+    return ("metric", "at", "dialogues", first, *(text for other in others for text in (other, "difference", "p")))
 
 
 def comparison_rows(rows: Sequence[ComparedFigure]) -> list[tuple[str, ...]]:
@@ -153,7 +147,7 @@ def rank_plot(task: TaskResult) -> bytes:
     canvas, axes = _axes()
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2 + 1
     last_s = np.array([row[~np.isnan(row)][-1] for row in ranks_st if not np.isnan(row).all()])
-    curves = {"first turn": ranks_st[:, 0], "last turn": last_s} if ranks_st.shape[1] > 1 else {"all talks": last_s}
+    curves = {"first turn": ranks_st[:, 0], "last turn": last_s} if ranks_st.shape[1] > 1 else {"all dialogues": last_s}
     for label, ranks_s in curves.items():
         known_s = np.sort(ranks_s[~np.isnan(ranks_s)])
         axes.step(known_s, 100 * np.arange(1, len(known_s) + 1) / max(len(known_s), 1), where="post", label=label)
@@ -161,7 +155,7 @@ def rank_plot(task: TaskResult) -> bytes:
     axes.set_xlim(1, max(task.ranks.gallery_size, 2))
     axes.set_ylim(0, 100)
     axes.set_xlabel("place of the target")
-    axes.set_ylabel("% of talks at or above")
+    axes.set_ylabel("% of dialogues at or above")
     axes.legend(fontsize=8, frameon=False)
     return to_png(canvas)
 
@@ -200,15 +194,10 @@ def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
         }
         for task in run.tasks
     ]
-    page = _write_page(run, "report.html", THUMBNAIL, head=FIGURE_HEAD, tasks=tasks)
-    try:
-        _write_drawings(run.folder / ATTENTION, drawn)
-    except OSError as error:
-        raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
-    return page
+    return _write_page(run, "report.html", THUMBNAIL, drawn, head=FIGURE_HEAD, tasks=tasks)
 
 
-def write_caption_page(captioning: CaptioningRun) -> Path:
+def write_caption_page(captioning: MeasuredRun[PairCaption]) -> Path:
     """Writes the page of captions: every pair of pictures, what people said of it, and what the captioner says.
 
     Raises:
@@ -220,22 +209,18 @@ def write_caption_page(captioning: CaptioningRun) -> Path:
         means = [f"{mean} ({span})" for _, _, mean, span, _ in figure_rows(task)]
         rows.append((task.title, *means, f"{len(task.dialogue_ids):,}"))
     kinds = []
-    for kind in dict.fromkeys(one.kind for one in captioning.captions):
-        pairs = [one for one in captioning.captions if one.kind == kind]
+    for kind in dict.fromkeys(one.kind for one in captioning.things):
+        pairs = [one for one in captioning.things if one.kind == kind]
         kinds.append((kind, len(pairs), pick_evenly(pairs, PAIRS)))
+    head = ("", *(figure.name.metric for figure in run.tasks[0].figures), "pairs")
+    left_out = [line for task in run.tasks for line in task.left_out]
     return _write_page(
-        run,
-        "captions.html",
-        CAPTION_THUMBNAIL,
-        head=("", *(figure.name.metric for figure in run.tasks[0].figures), "pairs"),
-        rows=rows,
-        left_out=[line for task in run.tasks for line in task.left_out],
-        kinds=kinds,
+        run, "captions.html", CAPTION_THUMBNAIL, {}, head=head, rows=rows, left_out=left_out, kinds=kinds,
         files=captioning.files,
-    )
+    )  # fmt: skip
 
 
-def _write_page(run: Run, template: str, thumbnail: int, **values: Any) -> Path:
+def _write_page(run: Run, template: str, thumbnail: int, drawn: Mapping[Example, bytes], **values: Any) -> Path:
     from jinja2 import Environment, StrictUndefined
 
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -245,6 +230,7 @@ def _write_page(run: Run, template: str, thumbnail: int, **values: Any) -> Path:
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / PAGE).write_text(page.from_string(text).render(run=run, **values), encoding="utf-8")
+        _write_drawings(run.folder / ATTENTION, drawn)
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
     return run.folder / PAGE

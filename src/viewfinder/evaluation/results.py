@@ -29,7 +29,7 @@ from viewfinder.data.dialogues import Dialogue, write_dialogues
 from viewfinder.data.files import write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.figures import Figure, metric_values, values_per_dialogue
+from viewfinder.evaluation.figures import Figure, mean_figures, metric_values, values_per_dialogue
 from viewfinder.evaluation.plan import Plan, Task, Thing, questioner_label, weights_label
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.metrics import (
@@ -37,7 +37,6 @@ from viewfinder.metrics import (
     Measure,
     MeasureName,
     Ties,
-    bootstrap_interval,
     difference_interval,
     permutation_test,
 )
@@ -113,7 +112,7 @@ def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> Task
         dialogue_ids=tuple(dialogue.id for dialogue in task.dialogues),
         settings=tuple(dialogue.setting for dialogue in task.dialogues),
         ranks=table,
-        left_out=tuple(str(report) for report in task.reports if report.dropped),
+        left_out=task.left_out,
     )
 
 
@@ -147,38 +146,33 @@ def write_run(run: Run) -> None:
         **asdict(run.provenance),
         "machine": run.machine,
         "skipped": list(run.skipped),
-        "tasks": [_task_record(task) for task in run.tasks],
+        "tasks": [
+            {
+                "title": task.title,
+                "gallery": task.ranks.gallery_size,
+                "talks": len(task.dialogue_ids),
+                "left_out": list(task.left_out),
+                **({"times": dict(task.times)} if task.times else {}),
+                "figures": [
+                    {**figure.measure.to_json(), "turn": figure.turn, "setting": figure.setting}
+                    for figure in task.figures
+                ],
+            }
+            for task in run.tasks
+        ],
     }
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(run.folder / RANKS, **arrays)
-        _write_talks(run)
+        if (run.folder / RESULTS).is_file():  # what was asked in a run before goes
+            for old in (run.folder / DIALOGUES, *run.folder.glob("dialogues-[0-9]*.json")):
+                old.unlink(missing_ok=True)
+        for number, task in enumerate((task for task in run.tasks if task.dialogues), start=1):
+            name = DIALOGUES if number == 1 else f"dialogues-{number}.json"
+            write_dialogues(run.folder / name, task.dialogues)
         (run.folder / RESULTS).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
-
-
-def _write_talks(run: Run) -> None:
-    """What was asked in each task that has questions, the first of them without a number; those of a run before go."""
-    if (run.folder / RESULTS).is_file():
-        for old in (run.folder / DIALOGUES, *run.folder.glob("dialogues-[0-9]*.json")):
-            old.unlink(missing_ok=True)
-    for number, task in enumerate((task for task in run.tasks if task.dialogues), start=1):
-        name = DIALOGUES if number == 1 else f"dialogues-{number}.json"
-        write_dialogues(run.folder / name, task.dialogues)
-
-
-def _task_record(task: TaskResult) -> dict[str, Any]:
-    return {
-        "title": task.title,
-        "gallery": task.ranks.gallery_size,
-        "talks": len(task.dialogue_ids),
-        "left_out": list(task.left_out),
-        **({"times": dict(task.times)} if task.times else {}),
-        "figures": [
-            {**figure.measure.to_json(), "turn": figure.turn, "setting": figure.setting} for figure in task.figures
-        ],
-    }
 
 
 def read_run(folder: Path) -> Run:
@@ -203,13 +197,8 @@ def read_run(folder: Path) -> Run:
 
 
 def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
-    ranks = RankTable(
-        arrays[f"best_{number}"],
-        arrays[f"worst_{number}"],
-        record["gallery"],
-        arrays.get(f"subset_best_{number}"),
-        arrays.get(f"subset_worst_{number}"),
-    )
+    subsets = (arrays.get(f"subset_{bound}_{number}") for bound in ("best", "worst"))
+    ranks = RankTable(arrays[f"best_{number}"], arrays[f"worst_{number}"], record["gallery"], *subsets)
     figures = []
     for figure in record["figures"]:
         turn, setting = figure.pop("turn"), figure.pop("setting")
@@ -241,16 +230,11 @@ def result_of_values(
 
     `of` says what they were measured on ("test, 10,000 questions"), `at` what one value is of ("one picture").
     """
-    figures = []
-    for metric, values_s in values.items():
-        known_s = values_s[~np.isnan(values_s)]
-        if known_s.size:
-            name = MeasureName(metric=metric, at=at, gallery=of, split=split, caption=caption, ties="none")
-            figures.append(Figure(Measure(name, bootstrap_interval(known_s, seed=seed), len(known_s)), None))
+    name = MeasureName(metric="any", at=at, gallery=of, split=split, caption=caption, ties="none")
     nothing_s0 = np.empty((len(ids), 0))
     return TaskResult(
         title=title,
-        figures=tuple(figures),
+        figures=tuple(mean_figures(values, name, seed)),
         dialogue_ids=tuple(ids),
         settings=("",) * len(ids),
         ranks=RankTable(nothing_s0, nothing_s0, pictures),
@@ -259,8 +243,22 @@ def result_of_values(
     )
 
 
+def make_run(
+    plan: Plan,
+    encoder: Encoder,
+    out: Path,
+    tasks: Iterable[TaskResult],
+    skipped: Sequence[str] = (),
+    *,
+    simulated: bool = False,
+) -> Run:
+    """What came of a plan, here and today; `simulated`: a user may have talked."""
+    provenance = provenance_of(plan, encoder, simulated=simulated)
+    return Run(out, provenance, describe_machine(), tuple(tasks), tuple(skipped))
+
+
 def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
-    """What a run says of its plan; `simulated`: a user may talk. Options are named where they are not as usual."""
+    """What a run says of its plan. Options are named where they are not as usual."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,
@@ -293,11 +291,16 @@ def check_options(plan: Plan, known: Sequence[str], protocol: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun(Generic[Thing]):
-    """A run, each thing behind its figures, and the name of the file in which these are kept."""
+    """A run, each thing behind its figures, and the name of the file in which these are kept.
+
+    `names` are names of fields in the file where they differ; `files` says where pictures lie, for a page.
+    """
 
     run: Run
     things: tuple[Thing, ...]
     file: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_measured_run(measured: MeasuredRun[Any]) -> Path:
@@ -307,15 +310,10 @@ def write_measured_run(measured: MeasuredRun[Any]) -> Path:
         BadInput: the folder cannot be written.
     """
     write_run(measured.run)
-    return write_details(measured.run.folder / measured.file, map(asdict, measured.things))
-
-
-def write_details(file: Path, records: Iterable[Mapping[str, Any]]) -> Path:
-    """Writes what is behind the figures of a run, a JSON line each.
-
-    Raises:
-        BadInput: the folder cannot be written.
-    """
+    file = measured.run.folder / measured.file
+    records = (
+        {measured.names.get(name, name): value for name, value in asdict(thing).items()} for thing in measured.things
+    )
     try:
         write_jsonl(file, records)
     except OSError as error:
@@ -386,11 +384,8 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
         for run, other_s in zip(runs[1:], others_s, strict=True):
             both_s = known_s & ~np.isnan(other_s)
             pair = other_s[both_s], own_s[both_s]
-            compared.append(
-                Difference(
-                    run.provenance.label, float(pair[0].mean()), difference_interval(*pair), permutation_test(*pair)
-                )
-            )
+            mean, interval, p_value = float(pair[0].mean()), difference_interval(*pair), permutation_test(*pair)
+            compared.append(Difference(run.provenance.label, mean, interval, p_value))
         first = float(own_s[known_s].mean())
         rows.append(ComparedFigure(task.title, metric, figure.name.at, int(known_s.sum()), first, tuple(compared)))
     return rows

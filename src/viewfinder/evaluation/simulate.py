@@ -15,7 +15,6 @@ by another            share of the questions that another questioner asked, beca
 
 from __future__ import annotations
 
-import hashlib
 import multiprocessing
 import re
 import signal
@@ -29,10 +28,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.conversation import Answer, Conversation, Question, Say, Turn, is_dont_know
+from viewfinder.conversation import DONT_KNOW, Answer, Conversation, Question, Say, Turn, is_dont_know
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.evaluation.plan import SearchDialogue, Task, questioner_name
+from viewfinder.evaluation.plan import SearchDialogue, Task, hash_number, questioner_name
 from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
@@ -41,7 +40,7 @@ from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
 from viewfinder.users import RecordedUser
 from viewfinder.users.base import Screen, SimulatedUser, find_picture
-from viewfinder.users.words import DONT_KNOW, normalize_question
+from viewfinder.users.words import normalize_question
 
 RESULTS_SHOWN = 10
 """Results on the screen."""
@@ -151,7 +150,7 @@ class SimulatedSession:
             return tuple(hit.id for hit in self._session.search(turn))
         except BadInput as error:
             number = len(self._session.conversation) + 1
-            raise BadInput(f"talk {dialogue.id}, turn {number}: {error}") from error
+            raise BadInput(f"dialogue {dialogue.id}, turn {number}: {error}") from error
 
 
 def _answer(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
@@ -183,8 +182,7 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
         if dialogue.first:  # the data set fixes it (Fashion IQ's shuffled list)
             dialogues.append(dialogue)
             continue
-        digest = hashlib.blake2b(f"{seed}/{dialogue.id}".encode(), digest_size=8).digest()
-        first = task.gallery[int.from_bytes(digest, "big") % len(task.gallery)]
+        first = task.gallery[hash_number(f"{seed}/{dialogue.id}") % len(task.gallery)]
         if first == dialogue.target:
             first = task.gallery[(task.gallery.index(first) + 1) % len(task.gallery)]
         dialogues.append(replace(dialogue, first=first))
@@ -199,12 +197,17 @@ def question_values(held: Sequence[HeldDialogue], questioner: str) -> dict[str, 
     answers = [_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in dialogue] for dialogue in answers]
     name = questioner_name(questioner)
+    shrugs = [[is_dont_know(answer.text) for answer in dialogue] for dialogue in answers]
+    others = [[answer.question.by != name for answer in dialogue] for dialogue in answers]
+    shares = {SHRUGS: shrugs, BY_ANOTHER: others}
     return {
         "questions": np.array([float(len(dialogue)) for dialogue in asked]),
         REPEATED: count_repeated_questions(asked).astype(np.float64),
         "unique tokens": count_unique_tokens(asked).astype(np.float64),
-        SHRUGS: np.array([_share([is_dont_know(answer.text) for answer in dialogue]) for dialogue in answers]),
-        BY_ANOTHER: np.array([_share([answer.question.by != name for answer in dialogue]) for dialogue in answers]),
+        **{
+            metric: np.array([np.mean(flags) if flags else np.nan for flags in dialogues])
+            for metric, dialogues in shares.items()
+        },
     }
 
 
@@ -239,10 +242,6 @@ def _answers(conversation: Conversation) -> list[Answer]:
     return [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
 
 
-def _share(flags: Sequence[bool]) -> float:
-    return float(np.mean(flags)) if flags else float("nan")
-
-
 # -- several processes
 
 
@@ -272,29 +271,26 @@ def run_in_processes(
             process.start()
             there.close()
             hired[here] = process
-        yield from _as_done(set(hired))
+        listening = set(hired)
+        while listening:
+            for connection in cast("list[Connection]", wait(list(listening))):
+                try:
+                    found = connection.recv()
+                except (EOFError, OSError) as error:
+                    raise ViewfinderError(
+                        "a process that held dialogues died (out of memory?); try again with --processes 1"
+                    ) from error
+                if isinstance(found, BaseException):
+                    raise found
+                if found is None:
+                    listening.remove(connection)
+                else:
+                    yield found
     finally:
         for connection, process in hired.items():
             process.terminate()
             connection.close()
             process.join()
-
-
-def _as_done(listening: set[Connection]) -> Iterator[tuple[int, Any]]:
-    while listening:
-        for connection in cast("list[Connection]", wait(list(listening))):
-            try:
-                found = connection.recv()
-            except (EOFError, OSError) as error:
-                raise ViewfinderError(
-                    "a process that led talks died (out of memory?); try again with --processes 1"
-                ) from error
-            if isinstance(found, BaseException):
-                raise found
-            if found is None:
-                listening.remove(connection)
-            else:
-                yield found
 
 
 def _serve(make: Callable[[], Work[Any, Any]], share: Sequence[tuple[int, Any]], there: Connection) -> None:

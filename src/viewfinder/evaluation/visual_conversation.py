@@ -31,15 +31,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import by_tenths, load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly
 from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
-from viewfinder.evaluation.results import (
-    MeasuredRun,
-    Run,
-    TaskResult,
-    check_options,
-    describe_machine,
-    provenance_of,
-    result_of_values,
-)
+from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.index import Gallery
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import (
@@ -122,8 +114,7 @@ def answer_questions(
         asked += answered
     if not tasks:
         raise BadInput(f"{plan.data}: no picture of {split!r} that is asked about is here; name another --data")
-    run = Run(out, provenance_of(plan, encoder), describe_machine(), tuple(tasks))
-    return MeasuredRun(run, tuple(asked), ANSWERS)
+    return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(asked), ANSWERS)
 
 
 # -- questions

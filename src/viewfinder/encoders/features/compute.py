@@ -100,7 +100,7 @@ def features(
         LibraryBusy: another process is at work there.
         DiskFull: what was acknowledged is kept.
     """
-    found, unreadable = _find_pictures(dataset)
+    found, unreadable = find_pictures(dataset)
     places = [out] if out is not None else feature_folders(dataset, encoder.raw_version)
     for place in places:
         before = read_manifest(place, encoder.raw_version)
@@ -127,7 +127,7 @@ def features(
         return open_features(folder, dataset, manifest, regions=regions)
 
 
-def _find_pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPicture, ...]]:
+def find_pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPicture, ...]]:
     """The picture files of a data set in the order of their keys, and places that could not be looked into."""
     if not dataset.is_dir():
         raise BadInput(f"{dataset}: no such folder; name a folder of pictures, or a data set with images/ in it")

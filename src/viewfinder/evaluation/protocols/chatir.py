@@ -60,10 +60,7 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
     dialogues = tuple(
         SearchDialogue(str(number), image, (Say(text),)) for number, (image, text) in enumerate(said.items())
     )
-    return Task(
-        "chatir", "openings", split, gallery, dialogues, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
-        reports=report,
-    )  # fmt: skip
+    return _interviews("openings", split, gallery, dialogues, rounds, report)
 
 
 def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
@@ -105,9 +102,20 @@ def _task(file: Path, split: str, pools: Sequence[Pool]) -> Task:
         read_dialogues(file, pool=max(pools, key=lambda pool: len(wanted.intersection(pool))))  # says what is missing
     assert pool is not None
     dialogues = tuple(SearchDialogue(str(number), one.image, _turns(one)) for number, one in enumerate(recorded))
+    return _interviews(file.stem, split, pool, dialogues, ROUNDS, (report,))
+
+
+def _interviews(
+    name: str,
+    split: str,
+    pool: Pool,
+    dialogues: tuple[SearchDialogue, ...],
+    rounds: int,
+    reports: tuple[ReadReport, ...],
+) -> Task:
     return Task(
-        "chatir", file.stem, split, pool, dialogues, METRICS, first_turn=0, rounds=ROUNDS + 1, interviews=True,
-        reports=(report,),
+        "chatir", name, split, pool, dialogues, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
+        reports=reports,
     )  # fmt: skip
 
 
@@ -133,9 +141,9 @@ def _pools(folder: Path, split: str) -> list[Pool]:
 
     A captioned folder without any, in which dialogues were made, has the pictures of the split.
     """
-    files = sorted(folder.glob(POOLS))
-    named = [file for file in files if split in _words(file)]
-    chosen = named or [file for file in files if not _words(file).intersection(SPLITS)]
+    words = {file: frozenset(_WORDS.findall(file.stem)) for file in sorted(folder.glob(POOLS))}
+    named = [file for file, said in words.items() if split in said]
+    chosen = named or [file for file, said in words.items() if not said.intersection(SPLITS)]
     if not chosen and has_captions(folder):
         return [tuple(_captioned(folder, split)[0])]
     if not chosen:
@@ -144,7 +152,3 @@ def _pools(folder: Path, split: str) -> list[Pool]:
             "put it there, or name it with --pool"
         )
     return [read_pool(file)[0] for file in chosen]
-
-
-def _words(file: Path) -> frozenset[str]:
-    return frozenset(_WORDS.findall(file.stem))

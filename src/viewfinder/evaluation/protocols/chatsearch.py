@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from viewfinder.conversation import Answer, Like, Question, Say, Turn
-from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem, read_chatsearch, read_galleries
+from viewfinder.data.chatsearch import ChatSample, ImageItem, TextItem, read_chatsearch, read_galleries
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10")
@@ -42,7 +42,8 @@ def user_turns(sample: ChatSample) -> Iterator[Turn]:
     """The user's part, with what the system said and showed before each piece of it."""
     asked, shown = "", ""
     for turn in sample.turns:
-        text, pictures = _content(turn)
+        text = " ".join(item.text for item in turn.content if isinstance(item, TextItem))
+        pictures = [item.image for item in turn.content if isinstance(item, ImageItem)]
         if turn.role == "assistant":
             asked, shown = text, pictures[-1] if pictures else ""
         elif pictures or shown:
@@ -53,8 +54,3 @@ def user_turns(sample: ChatSample) -> Iterator[Turn]:
             asked = ""
         else:
             yield Say(text)
-
-
-def _content(turn: ChatTurn) -> tuple[str, list[str]]:
-    text = " ".join(item.text for item in turn.content if isinstance(item, TextItem))
-    return text, [item.image for item in turn.content if isinstance(item, ImageItem)]

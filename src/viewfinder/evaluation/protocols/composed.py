@@ -35,7 +35,6 @@ from viewfinder.data import Dropped, ReadReport, match_keys, read_captions_csv
 from viewfinder.data.cirr import read_cirr
 from viewfinder.data.fashion_iq import (
     FashionIQ,
-    Session,
     fashion_kinds,
     join_captions,
     read_fashion_iq,
@@ -98,22 +97,19 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
 
 
 def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
+    """Every picture is a target once; the folder may fix the picture that each dialogue begins with."""
+    file = folder / "data" / f"shuffled.{read.kind}.{read.split}.json"
+    firsts = [""] * len(read.gallery)
+    if file.is_file():
+        firsts = [read.gallery[place] for place in read_shuffled(file, len(read.gallery))]
     dialogues = tuple(
         SearchDialogue(picture, picture, first=first if first != picture else "")
-        for picture, first in zip(read.gallery, _firsts(folder, read), strict=True)
+        for picture, first in zip(read.gallery, firsts, strict=True)
     )
     return Task(
         "fashioniq", f"{read.kind}, dialogue", read.split, read.gallery, dialogues, DIALOGUE_METRICS, "simulated",
         user=COMPARER, at=(1, 3, 5), rounds=5, reports=(report,),
     )  # fmt: skip
-
-
-def _firsts(folder: Path, read: FashionIQ) -> tuple[str, ...]:
-    """The picture that each dialogue begins with, as the folder fixes it; "" where it does not."""
-    file = folder / "data" / f"shuffled.{read.kind}.{read.split}.json"
-    if not file.is_file():
-        return ("",) * len(read.gallery)
-    return tuple(read.gallery[place] for place in read_shuffled(file, len(read.gallery)))
 
 
 WORLD = "cirr"
@@ -132,15 +128,12 @@ def cirr_tasks(folder: Path, split: str) -> list[Task]:
     read, report = read_cirr(_home(folder), split)
     dialogues = tuple(
         SearchDialogue(
-            str(pair.pairid),
-            pair.target,
-            (Like(pair.reference, pair.caption),),
-            among=pair.candidates,
+            str(pair.pairid), pair.target, (Like(pair.reference, pair.caption),), among=pair.candidates,
             leaves_out=(pair.reference,),
         )
         for pair in read.pairs
         if pair.target is not None
-    )
+    )  # fmt: skip
     return [Task("cirr", "", split, read.gallery, dialogues, CIRR_METRICS, reports=(report,))]
 
 
@@ -170,7 +163,7 @@ def mai_tasks(folder: Path, split: str) -> list[Task]:
     of_sources = [
         _captioned(task, published_captions(folder, task.name, task.pictures()), others) for task in of_sources
     ]
-    return of_sources + [_captioned(task, {}, others) for task in of_kinds]
+    return of_sources + [_captioned(task, others) for task in of_kinds]
 
 
 def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
@@ -195,47 +188,28 @@ def _kinds_mai(folder: Path) -> dict[str, tuple[str, ...]]:
 
 def _transactions(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
-    dialogues = tuple(_transaction(number, one) for number, one in enumerate(read.transactions))
-    task = Task(
-        "mai",
-        source,
-        split,
-        read.gallery,
-        dialogues,
-        FASHIONMT_METRICS,
-        "whole modification",
-        rounds=3,
-        reports=(report,),
-    )
-    return replace(task, captions=transaction_captions(read.transactions))
-
-
-def _transaction(number: int, one: Transaction) -> SearchDialogue:
-    turns = tuple(Like(*said) for said in zip(one.pictures[:-1], one.modifications, strict=True))
-    back = parse_back_reference(one.modifications[-1])
-    return SearchDialogue(str(number), one.targets[-1], turns, one.targets, "" if back is None else back.setting)
+    dialogues = []
+    for number, one in enumerate(read.transactions):
+        turns = tuple(Like(*said) for said in zip(one.pictures[:-1], one.modifications, strict=True))
+        back = parse_back_reference(one.modifications[-1])
+        setting = "" if back is None else back.setting
+        dialogues.append(SearchDialogue(str(number), one.targets[-1], turns, one.targets, setting))
+    return Task(
+        "mai", source, split, read.gallery, tuple(dialogues), FASHIONMT_METRICS, "whole modification", rounds=3,
+        captions=transaction_captions(read.transactions), reports=(report,),
+    )  # fmt: skip
 
 
 def _sessions(folder: Path, kind: str, split: str) -> Task:
     read, report = read_sessions(folder, kind, split)
-    dialogues = tuple(_session(number, one) for number, one in enumerate(read.sessions))
-    name = f"sessions, {kind}"
+    dialogues = []
+    for number, one in enumerate(read.sessions):
+        turns = tuple(Like(shown.key, join_captions(shown.captions)) for shown in one.references)
+        dialogues.append(SearchDialogue(str(number), one.target, turns, one.keys[1:]))
     return Task(
-        "mai",
-        name,
-        split,
-        read.gallery,
-        dialogues,
-        MT_FASHION_IQ_METRICS,
-        "all joined",
-        last_only=True,
-        reports=(report,),
-    )
-
-
-def _session(number: int, one: Session) -> SearchDialogue:
-    turns = tuple(Like(shown.key, join_captions(shown.captions)) for shown in one.references)
-    return SearchDialogue(str(number), one.target, turns, one.keys[1:])
+        "mai", f"sessions, {kind}", split, read.gallery, tuple(dialogues), MT_FASHION_IQ_METRICS, "all joined",
+        last_only=True, reports=(report,),
+    )  # fmt: skip
 
 
 CAPTION_FOLDERS = {

@@ -10,12 +10,13 @@ ranked. The first turn alone is text-to-image retrieval as usually reported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from viewfinder.conversation import Say
 from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
 from viewfinder.data.captions import SPLITS, split_of
-from viewfinder.data.visual_genome import RegionPicture, choose_captions, list_splits, read_visual_genome
+from viewfinder.data.visual_genome import choose_captions, list_splits, read_visual_genome
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
@@ -28,39 +29,38 @@ def drilldown_splits(folder: Path) -> tuple[str, ...]:
 
 def drilldown_tasks(folder: Path, split: str) -> list[Task]:
     """One task: the split's pictures, ten region descriptions or five captions each."""
-    return [_regions(folder, split) if list_splits(folder) else _captions(folder, split)]
-
-
-def _regions(folder: Path, split: str) -> Task:
-    pictures, report = read_visual_genome(folder, split)
-    dialogues = tuple(
-        SearchDialogue(str(picture.id), _key(picture), tuple(map(Say, choose_captions(picture))))
-        for picture in pictures
-    )
-    gallery = tuple(_key(picture) for picture in pictures)
-    caption = "first ten regions by id"
-    return Task("drilldown", "", split, gallery, dialogues, METRICS, caption, rounds=10, reports=(report,))
-
-
-def _captions(folder: Path, split: str) -> Task:
-    """Captions lower-case and each once, as the published loader has region descriptions."""
+    if list_splits(folder):
+        regions, report = read_visual_genome(folder, split)
+        said = [
+            (str(one.id), str(one.id) if one.path is None else one.path.name, choose_captions(one)) for one in regions
+        ]
+        return [_described("drilldown", split, said, "first ten regions by id", 10, report)]
     pictures, report = read_captioned(folder)
-    chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
-    said = [tuple(dict.fromkeys(map(str.lower, picture.captions)))[:MOST_TURNS] for picture in chosen]
-    gallery = tuple(picture.path.name for picture in chosen)
-    dialogues = tuple(
-        SearchDialogue(name, name, tuple(map(Say, captions))) for name, captions in zip(gallery, said, strict=True)
-    )
-    caption = "in the order of the file"
-    return Task("drilldown", "", split, gallery, dialogues, METRICS, caption, rounds=MOST_TURNS, reports=(report,))
+    # Captions lower-case and each once, as the published loader has region descriptions.
+    said = [
+        (one.path.name, one.path.name, tuple(dict.fromkeys(map(str.lower, one.captions)))[:MOST_TURNS])
+        for place, one in enumerate(pictures)
+        if split_of(place) == split
+    ]
+    return [_described("drilldown", split, said, FILE_ORDER, MOST_TURNS, report)]
 
 
-def _key(picture: RegionPicture) -> str:
-    return str(picture.id) if picture.path is None else picture.path.name
+def _described(
+    protocol: str,
+    split: str,
+    said: Sequence[tuple[str, str, Sequence[str]]],
+    caption: str,
+    rounds: int,
+    report: ReadReport,
+) -> Task:
+    """A task of pictures (id, key and what is said of it), of which each is a target once."""
+    dialogues = tuple(SearchDialogue(name, key, tuple(map(Say, texts))) for name, key, texts in said)
+    gallery = tuple(key for _, key, _ in said)
+    return Task(protocol, "", split, gallery, dialogues, METRICS, caption, rounds=rounds, reports=(report,))
 
 
-CAPTION_METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
 MOST_TURNS = 5
+FILE_ORDER = "in the order of the file"
 
 
 def caption_splits(folder: Path) -> tuple[str, ...]:
@@ -71,14 +71,8 @@ def caption_splits(folder: Path) -> tuple[str, ...]:
 def caption_tasks(folder: Path, split: str) -> list[Task]:
     """One task over all pictures: these files know no splits."""
     pictures, report = read_captioned(folder)
-    dialogues = tuple(
-        SearchDialogue(picture.path.name, picture.path.name, tuple(map(Say, picture.captions[:MOST_TURNS])))
-        for picture in pictures
-    )
-    gallery = tuple(picture.path.name for picture in pictures)
-    return [
-        Task("captions", "", "all", gallery, dialogues, CAPTION_METRICS, "in the order of the file", reports=(report,))
-    ]
+    said = [(picture.path.name, picture.path.name, picture.captions[:MOST_TURNS]) for picture in pictures]
+    return [_described("captions", "all", said, FILE_ORDER, MOST_TURNS, report)]
 
 
 def has_captions(folder: Path) -> bool:
