@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -124,6 +124,47 @@ def is_dont_know(text: str) -> bool:
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
 
 
+DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
+"""Choices that a question may offer beside its values."""
+
+_NUMBER = r"(-?[\d,]*\.?\d+)"
+_RANGE = re.compile(
+    rf"(?:(?P<below>under|below|before|less than)\s+)?{_NUMBER}"
+    rf"(?:\s+(?:(?P<above>(?:or|and) (?:more|later))|(?P<to>to|up to)\s+{_NUMBER}))?"
+)
+
+
+def is_in_range(answer: str, number: float) -> bool | None:
+    """Whether a number lies in the range that an answer names; None when the answer names no range.
+
+    "500 to 999" includes both ends, "1.5 up to 2" excludes the second.
+
+    >>> is_in_range("500 to 999", 999.0), is_in_range("1,000 or more", 999.0), is_in_range("red", 3.0)
+    (True, False, None)
+    """
+    found = _RANGE.fullmatch(answer)
+    # One of the three says that it is a range, and not a number or nonsense such as "under 3 to 5".
+    if found is None or sum(map(bool, found.group("below", "above", "to"))) != 1:
+        return None
+    first, last = (float(edge.replace(",", "")) if edge else 0.0 for edge in found.group(2, 5))
+    if found["below"]:
+        return number < first
+    return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))
+
+
+def singular_of_word(word: str) -> str:
+    """A word in lower case without its plural s, by its ending alone: for comparing, not for showing.
+
+    >>> [singular_of_word(word) for word in ("dresses", "puppies", "cars", "bus", "glass")]
+    ['dress', 'puppy', 'car', 'bus', 'glass']
+    """
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
+
+
 def is_skip(turn: Turn | None) -> bool:
     """Whether a turn passes a question over: nothing is said of what is wanted, only that this is not to be asked.
 
@@ -178,13 +219,18 @@ class Conversation:
         Raises:
             ValueError: the turn refers to a node that does not exist.
         """
-        referred = tuple(self.node(at) for at in _turns_referred_to(turn))
-        parent = turn.turn if isinstance(turn, BackTo) else self.here.number
-        origin = self.nodes[parent]
+        at = turn.turn if isinstance(turn, BackTo | Keep | Like) else None
+        referred = () if at is None else (self.node(at),)
         number = len(self.nodes)
-        key = origin.key if isinstance(turn, BackTo) else _chain(number, origin, turn, referred)
-        shown = origin.shown if isinstance(turn, BackTo) else ()
-        return Conversation((*self.nodes, Node(number, parent, turn, key, shown=shown)))
+        if isinstance(turn, BackTo):
+            origin = self.nodes[turn.turn]
+            return Conversation((*self.nodes, Node(number, turn.turn, turn, origin.key, shown=origin.shown)))
+        # Conversations that were equal so far share keys, so that memoised steps serve both. Numbers count too: a state
+        # knows its turns by them, and what a turn refers to may lie on another branch.
+        seen = [[node.key, node.shown] for node in (self.here, *referred)]
+        said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
+        key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+        return Conversation((*self.nodes, Node(number, self.here.number, turn, key)))
 
     def recorded(self, *, shown: tuple[PictureId, ...], asked: Question | None) -> Conversation:
         """The same conversation, with what the system displayed and asked after its newest turn."""
@@ -192,14 +238,12 @@ class Conversation:
 
     def path(self, number: int | None = None) -> tuple[Node, ...]:
         """The nodes that lead from the root to `number` (default: here), without root and `BackTo` nodes."""
-        return tuple(reversed(list(self._upwards(self.here.number if number is None else number))))
-
-    def _upwards(self, number: int) -> Iterator[Node]:
-        node = self.node(number)
+        node, upwards = self.here if number is None else self.node(number), []
         while node.number:
             if not isinstance(node.turn, BackTo):
-                yield node
+                upwards.append(node)
             node = self.nodes[node.parent]
+        return tuple(reversed(upwards))
 
     def standing_at(self, node: Node) -> Node:
         """The node whose turns count at `node`: going back only moves, and a question passed over adds nothing."""
@@ -218,12 +262,8 @@ class Conversation:
     def to_json(self) -> dict[str, Any]:
         """A JSON object: schema, version, and one object a turn with its parent, what was shown and asked."""
         turns = [
-            {
-                **turn_to_json(node.turn),
-                "parent": node.parent,
-                "shown": list(node.shown),
-                "asked": None if node.asked is None else asdict(node.asked),
-            }
+            turn_to_json(node.turn)
+            | {"parent": node.parent, "shown": list(node.shown), "asked": node.asked and asdict(node.asked)}
             for node in self.nodes[1:]
             if node.turn is not None
         ]
@@ -252,7 +292,7 @@ class Conversation:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
                 conversation = conversation.then(turn_from_json(record)).recorded(
-                    shown=_ids(shown, "shown"), asked=None if asked is None else _question(asked)
+                    shown=_texts(shown, "shown", "picture ids"), asked=None if asked is None else _question(asked)
                 )
             except KeyError as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
@@ -264,28 +304,25 @@ class Conversation:
         return conversation
 
 
-def turn_to_json(turn: Turn) -> dict[str, Any]:  # noqa: PLR0911 (one line a kind of turn)
-    """One turn as the JSON object of a script line (design: "Command line")."""
+def turn_to_json(turn: Turn) -> dict[str, Any]:
+    """One turn as the JSON object of a script line (design: "Command line"); what is not said has no key."""
+    said: dict[str, Any]
     match turn:
         case Say(text):
-            return {"say": text}
+            said = {"say": text}
         case Answer(question, text):
-            return {"answer": text, "question": asdict(question)}
+            said = {"answer": text, "question": asdict(question)}
         case Like(picture, text, at, attributes):
-            return {"like": picture} | _but(text, attributes) | ({} if at is None else {"turn": at})
+            said = {"like": picture, "but": text or None, "attributes": attributes, "turn": at}
         case Show(pixels_ref, text, attributes):
-            return {"show": pixels_ref} | _but(text, attributes)
+            said = {"show": pixels_ref, "but": text or None, "attributes": attributes}
         case Keep(attribute, at):
-            return {"keep": attribute, "turn": at}
+            said = {"keep": attribute, "turn": at}
         case Reject(pictures, text):
-            return {"reject": list(pictures)} | ({"text": text} if text else {})
+            said = {"reject": pictures, "text": text or None}
         case BackTo(at):
-            return {"back_to": at}
-
-
-def _but(text: str, attributes: tuple[str, ...] | None) -> dict[str, Any]:
-    """What is said with a picture; keys of what is not said are left out."""
-    return ({"but": text} if text else {}) | ({} if attributes is None else {"attributes": list(attributes)})
+            said = {"back_to": at}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items() if value is not None}
 
 
 _KEYS: dict[str, frozenset[str]] = {
@@ -325,36 +362,33 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
 def _read(  # noqa: PLR0911 (one line a kind of turn)
     kind: str, data: Mapping[str, Any], pending: Question | None
 ) -> Turn:
+    question = pending if data.get("question") is None else _question(data["question"])
+    listed = data.get("attributes")
+    attributes = None if listed is None else _texts(listed, "attributes", "words")
     match kind:
         case "say":
             return Say(_text(data, "say"))
         case "answer":
-            given = data.get("question")
-            question = _question(given) if given is not None else pending or Question("")
-            return Answer(question, _text(data, "answer"))
+            return Answer(question or Question(""), _text(data, "answer"))
         case "skip":
             if data["skip"] is not True:
                 raise ValueError(f"'skip' must be true, not {json.dumps(data['skip'])[:60]}")
-            return Answer(_passed_over(data, pending), "")
+            if question is None:
+                raise ValueError("there is no question to skip")
+            return Answer(question, "")
         case "like":
             at = None if data.get("turn") is None else _number(data, "turn")
-            return Like(_text(data, "like"), _text(data, "but", ""), at, _words(data, "attributes"))
+            return Like(_text(data, "like"), _text(data, "but", ""), at, attributes)
         case "show":
-            return Show(_text(data, "show"), _text(data, "but", ""), _words(data, "attributes"))
+            return Show(_text(data, "show"), _text(data, "but", ""), attributes)
         case "keep":
             return Keep(_text(data, "keep"), _number(data, "turn"))
         case "reject":
-            return Reject(_ids(data["reject"], "reject"), _text(data, "text", ""))
+            one = isinstance(data["reject"], str)
+            pictures = _texts([data["reject"]] if one else data["reject"], "reject", "picture ids")
+            return Reject(pictures, _text(data, "text", ""))
         case _:
             return BackTo(_number(data, "back_to"))
-
-
-def _passed_over(data: Mapping[str, Any], pending: Question | None) -> Question:
-    given = data.get("question")
-    question = _question(given) if given is not None else pending
-    if question is None:
-        raise ValueError("there is no question to skip")
-    return question
 
 
 def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
@@ -364,16 +398,6 @@ def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
     return value
 
 
-def _words(data: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
-    """A list of words, which may be empty; None where there is none."""
-    value = data.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise ValueError(f"{key!r} must be a list of words, not {json.dumps(value)[:60]}")
-    return tuple(value)
-
-
 def _number(data: Mapping[str, Any], key: str) -> int:
     value = data.get(key)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -381,11 +405,9 @@ def _number(data: Mapping[str, Any], key: str) -> int:
     return value
 
 
-def _ids(value: Any, key: str) -> tuple[PictureId, ...]:
-    if isinstance(value, str):
-        return (value,)
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{key!r} must be a list of picture ids, not {json.dumps(value)[:60]}")
+def _texts(value: Any, key: str, kind: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{key!r} must be a list of {kind}, not {json.dumps(value)[:60]}")
     return tuple(value)
 
 
@@ -397,32 +419,9 @@ def _question(data: Any) -> Question:
     unknown = set(data) - set(Question.__dataclass_fields__)
     if unknown:
         raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
-    choices, attribute = data.get("choices", ()), data.get("attribute")
-    if not isinstance(choices, list | tuple) or not all(isinstance(choice, str) for choice in choices):
-        raise ValueError(f"'choices' must be a list of texts, not {json.dumps(choices)[:60]}")
+    choices, attribute = _texts(data.get("choices", ()), "choices", "texts"), data.get("attribute")
     by, why = _text(data, "by", ""), _text(data, "why", "")
-    return Question(data["text"], tuple(choices), by, why, None if attribute is None else _text(data, "attribute"))
-
-
-def _turns_referred_to(turn: Turn) -> tuple[int, ...]:
-    match turn:
-        case Keep(turn=at) | BackTo(turn=at):
-            return (at,)
-        case Like(turn=int(at)):
-            return (at,)
-        case _:
-            return ()
-
-
-def _chain(number: int, parent: Node, turn: Turn, referred: tuple[Node, ...]) -> str:
-    """A node's key: a hash over the path to it, over what its parent displayed, and over the turns it refers to.
-
-    Conversations that were equal so far share keys, so that memoised steps serve both. Numbers count too: a state
-    knows its turns by them, and what a turn refers to may lie on another branch.
-    """
-    seen = [[node.key, node.shown] for node in (parent, *referred)]
-    said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
-    return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+    return Question(data["text"], choices, by, why, None if attribute is None else _text(data, "attribute"))
 
 
 MOST_NAMED = 5
@@ -447,10 +446,10 @@ def describe_turn(  # noqa: PLR0911 (one line a kind of turn)
         case Answer(question, text):
             return f'answer "{text}"' + (f" to: {question.text}" if question.text else "")
         case Like(picture, text, at, attributes):
-            of_turn = f" of turn {at}" if at is not None else ""
-            return f"like {_named(picture, shown)}{of_turn}{_with(attributes)}{_but_words(text)}"
+            what = f"like {_named(picture, shown)}" + (f" of turn {at}" if at is not None else "")
+            return what + _describe_wish(text, attributes)
         case Show(pixels_ref, text, attributes):
-            return f"show {pixels_ref if own_image is None else own_image}{_with(attributes)}{_but_words(text)}"
+            return f"show {pixels_ref if own_image is None else own_image}" + _describe_wish(text, attributes)
         case Keep(attribute, at):
             return f"keep {attribute} of turn {at}"
         case Reject(pictures, text):
@@ -469,11 +468,6 @@ def _named(picture: PictureId, shown: Sequence[PictureId]) -> str:
     return picture if len(picture) <= 10 else f"{picture[:8]}…"
 
 
-def _with(attributes: Sequence[str] | None) -> str:
-    if attributes is None:
-        return ""
-    return f" with {', '.join(attributes)}" if attributes else " with no attributes"
-
-
-def _but_words(text: str) -> str:
-    return f' but "{text}"' if text else ""
+def _describe_wish(text: str, attributes: Sequence[str] | None) -> str:
+    counting = "" if attributes is None else f" with {', '.join(attributes) or 'no attributes'}"
+    return counting + (f' but "{text}"' if text else "")

@@ -5,6 +5,7 @@
           snapshots/     what searching maps into memory; a cache
           heads/         heads tuned on the user's own captions
           thumbnails/    a cache
+          features/      a cache: vectors as `evaluate` and `train` read them (see `evaluation.pictures`)
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Library:
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
-        self._settings = settings
+        self.settings = settings
         self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
         self._gallery: Gallery | None = None
         self.left_out: tuple[BadFile, ...] = ()
@@ -76,7 +77,10 @@ class Library:
             return Library(folder, settings)
         if not create:
             raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
-        if folder.exists() and not _is_free(folder):
+        interrupted = {"tables", "writing.lock"}  # what the making of one leaves
+        if folder.exists() and not (
+            folder.is_dir() and all(it.name in interrupted or it.name.startswith(_SCRATCH) for it in folder.iterdir())
+        ):
             raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
         settings = Settings(encoder or "starter")
         load_encoder(settings.encoder)  # a misspelt name is said before anything is written
@@ -106,76 +110,81 @@ class Library:
         """
         roots = [Path(path) for path in paths]
         if dry_run:
-            return Ingest(self._store, self.encoder).plan(roots)
+            return Ingest(self.store, self.encoder).plan(roots)
         tables = PictureDescriptions.read(captions, catalogue)
-        self._prepare_encoder()
-        with self._store.writing():
+        self.encoder.pictures([])  # its first use may export or load a network: not under the lock
+        with self.store.writing():
             self._refresh_settings()
             report = AddReport()
             if roots:
-                report = Ingest(self._store, self.encoder, workers=workers).run(
+                report = Ingest(self.store, self.encoder, workers=workers).run(
                     roots, progress=progress, should_stop=should_stop
                 )
             if tables is not None and not report.stopped:
-                report.described, notes = tables.apply(self._store)
+                report.described, notes = tables.apply(self.store)
                 report.notes += notes
-            if self._settings.space != self.encoder.version and self._store.ids():
-                self._save(replace(self._settings, space=self.encoder.version))
-        if self._settings.space is not None:
+            if self.settings.space != self.encoder.version and self.store.ids():
+                self._save(replace(self.settings, space=self.encoder.version))
+        if self.settings.space is not None:
             self.gallery()
         return report
 
     def prune(self, *, dry_run: bool = False) -> list[PictureId]:
         """Forgets files that are gone, and pictures of which no file is left; gives those pictures' ids."""
-        with self._store.writing():
-            rows = self._store.rows()
+        with self.store.writing():
+            rows = self.store.rows()
             left = [replace(row, files=tuple(f for f in row.files if os.path.lexists(f.path))) for row in rows]
             gone = [row.id for row in left if not row.files]
             if not dry_run:
-                self._store.delete(gone)
-                self._store.replace(
+                self.store.delete(gone)
+                self.store.replace(
                     [new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files]
                 )
-                lost = [f.path for f in self._store.failures() if not os.path.lexists(f.path)]
-                self._store.forget_failures(lost)
-                self._store.compact()
+                lost = [f.path for f in self.store.failures() if not os.path.lexists(f.path)]
+                self.store.forget_failures(lost)
+                self.store.compact()
         return gone
 
     def failures(self) -> list[Failure]:
         """The files in quarantine, with reasons."""
-        return self._store.failures()
+        return self.store.failures()
 
     def verify(self) -> list[str]:
         """Everything that is not as it should be, a line each; an empty list is good news."""
         problems = []
-        rows = self._store.rows()
+        rows = self.store.rows()
         for row in rows:
             problems += [f"gone: {file.path}" for file in row.files if not os.path.lexists(file.path)]
         ids = {row.id for row in rows}
         # Other spaces may lag behind: `switch` completes one before it becomes active.
         for space in {self.encoder.raw_version, self.encoder.version} if ids else ():
-            missing = ids - set(self._store.read_vectors(space)[0])
+            missing = ids - set(self.store.read_vectors(space)[0])
             problems += [f"no vector in {space}: {picture}" for picture in sorted(missing)]
-        self._store.pictures_with_regions()  # can they be read? Missing ones are made when they are needed
+        self.store.pictures_with_regions()  # can they be read? Missing ones are made when they are needed
         return problems
 
     def status(self) -> dict[str, Any]:
         """Counts, spaces and encoder, for people and programs."""
-        rows = self._store.rows()
+        rows = self.store.rows()
         return {
             "library": str(self.folder),
             "pictures": sum(bool(row.files) for row in rows),
             "files": sum(len(row.files) for row in rows),
             "missing": sum(not os.path.lexists(file.path) for row in rows for file in row.files),
             "with_captions": sum(bool(row.captions) for row in rows),
-            "with_regions": len(self._store.pictures_with_regions()),
+            "with_regions": len(self.store.pictures_with_regions()),
             "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
-            "failures": len(self._store.failures()),
-            "encoder": self._settings.encoder,
-            "space": self._settings.space,
-            "spaces": self._store.spaces(),
-            "tuned": self._settings.head is not None,
+            "failures": len(self.store.failures()),
+            "encoder": self.settings.encoder,
+            "space": self.settings.space,
+            "spaces": self.store.spaces(),
+            "tuned": self.settings.head is not None,
         }
+
+    @cached_property
+    def store(self) -> Store:
+        """The store of record."""
+        return Store.open(self.folder)
 
     # -- searching
 
@@ -254,7 +263,7 @@ class Library:
     def gallery(self) -> Gallery:
         """The pictures as they are now; the same object until the library changes."""
         self._refresh_settings()
-        space = self._settings.space
+        space = self.settings.space
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
         if self._gallery is None or self._gallery.snapshot.generation != read_generation(self.folder, space):
@@ -268,7 +277,7 @@ class Library:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder this library was made with, and its tuned head if it has one."""
-        return self._load_encoder(self._settings.head)
+        return self._load_encoder(self.settings.head)
 
     # -- spaces
 
@@ -276,10 +285,10 @@ class Library:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
         file = Path("heads") / f"{head.fingerprint()}.safetensors"
         head.save(self.folder / file)
-        encoder = load_encoder(self._settings.encoder, head_file=self.folder / file)
-        ids, raw_nr = self._store.read_vectors(encoder.raw_version)
+        encoder = load_encoder(self.settings.encoder, head_file=self.folder / file)
+        ids, raw_nr = self.store.read_vectors(encoder.raw_version)
         step = 4096
-        self._store.write_space(
+        self.store.write_space(
             encoder.version,
             ((ids[at : at + step], encoder.project(raw_nr[at : at + step])) for at in range(0, len(ids), step)),
         )
@@ -288,56 +297,38 @@ class Library:
 
     def switch_back(self) -> None:
         """Goes back to the space before the last `tune`; calling it again goes forward."""
-        if self._settings.previous is None:
+        if self.settings.previous is None:
             raise BadInput(f"{self.folder} was never tuned: there is nothing to go back to")
-        space, head = self._settings.previous
+        space, head = self.settings.previous
         self.switch(space, head)
 
     def switch(self, space: str, head: str | None) -> None:
         """Makes a space the active one, in one atomic step; pictures added since it was built join it first."""
-        with self._store.writing():
+        with self.store.writing():
             self._refresh_settings()
             self._complete(space, head)
-            current = self._settings
+            current = self.settings
             previous = None if current.space is None else (current.space, current.head)
             self._save(replace(current, space=space, head=head, previous=previous))
-
-    @property
-    def settings(self) -> Settings:
-        """What `library.json` said when it was last read."""
-        return self._settings
-
-    @property
-    def store(self) -> Store:
-        """The store of record."""
-        return self._store
 
     # -- inside
 
     @cached_property
-    def _store(self) -> Store:
-        return Store.open(self.folder)
-
-    @cached_property
     def _raw(self) -> StoredVectors:
         """Raw vectors, which no head changes."""
-        return StoredVectors(self._store, self.encoder)
-
-    def _prepare_encoder(self) -> None:
-        """The first use of an encoder may export or load a network; that should not happen under the lock."""
-        self.encoder.pictures([])
+        return StoredVectors(self.store, self.encoder)
 
     def _complete(self, space: str, head: str | None) -> None:
         """Vectors in `space` for pictures that have none there, from their raw vectors."""
-        rows = {row.id: row for row in self._store.rows()}
-        missing = sorted(rows.keys() - set(self._store.read_vectors(space)[0]))
+        rows = {row.id: row for row in self.store.rows()}
+        missing = sorted(rows.keys() - set(self.store.read_vectors(space)[0]))
         if missing:
             encoder = self._load_encoder(head)
-            raw_nr = self._store.read_vectors_of(encoder.raw_version, missing)
-            self._store.add([rows[picture] for picture in missing], {space: encoder.project(raw_nr)})
+            raw_nr = self.store.read_vectors_of(encoder.raw_version, missing)
+            self.store.add([rows[picture] for picture in missing], {space: encoder.project(raw_nr)})
 
     def _load_encoder(self, head: str | None) -> Encoder:
-        return load_encoder(self._settings.encoder, head_file=None if head is None else self.folder / head)
+        return load_encoder(self.settings.encoder, head_file=None if head is None else self.folder / head)
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
@@ -345,8 +336,8 @@ class Library:
         if mark in (self._settings_mark, (0, 0)):
             return
         fresh, self._settings_mark = _read_settings(self.folder / "library.json"), mark
-        if fresh != self._settings:
-            self._settings = fresh
+        if fresh != self.settings:
+            self.settings = fresh
             self._gallery = None
             self.__dict__.pop("encoder", None)
 
@@ -355,9 +346,9 @@ class Library:
         scratch = file.with_name(f"{_SCRATCH}{os.getpid()}")
         scratch.write_text(json.dumps({"schema": SCHEMA, **asdict(settings)}, indent=2) + "\n", encoding="utf-8")
         scratch.replace(file)
-        if settings.head != self._settings.head:
+        if settings.head != self.settings.head:
             self.__dict__.pop("encoder", None)
-        self._settings = settings
+        self.settings = settings
         self._settings_mark = _mark(file)
         self._gallery = None
 
@@ -375,14 +366,6 @@ class _PreparedPictures:
             self.library.prepare(self.retriever)
             self.last = self.library.gallery()
         return self.last
-
-
-def _is_free(folder: Path) -> bool:
-    """Whether a library can be made here: the folder is empty, or holds what an interrupted making left."""
-    if not folder.is_dir():
-        return False
-    left = {"tables", "writing.lock"}
-    return all(entry.name in left or entry.name.startswith(_SCRATCH) for entry in folder.iterdir())
 
 
 def _mark(file: Path) -> tuple[int, int]:

@@ -292,11 +292,6 @@ class Session:
         row = gallery.row(_id(picture))
         return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
 
-    @property
-    def known_attributes(self) -> tuple[str, ...]:
-        """All that may be said as attributes of a picture; none where the retriever reads none."""
-        return () if self._reads.predictor is None else self._reads.predictor.labels
-
     def rank_of(self, picture: Hit | PictureId) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from viewfinder.conversation import Answer, BackTo, Conversation, Keep, PictureId, is_dont_know
+from viewfinder.conversation import Answer, Conversation, Keep, PictureId, is_dont_know
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.region_scores import TIE
 from viewfinder.index.scores import Match, Verdict, judge_matches, judge_result
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
-from viewfinder.retrievers.base import RawPictures
 
 AT_LEAST = 1000
 """Results that are put in order at once: a question looks at so many, and it costs no more than ten."""
@@ -49,32 +48,25 @@ class Hit:
     why: dict[str, Any] = field(default_factory=dict, compare=False)
 
 
-class Hits(Sequence[Hit]):
+class Hits(tuple[Hit, ...]):
     """Results, best first, with the verdict on the whole: is what was asked for here at all?"""
 
-    def __init__(self, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float) -> None:
-        self._hits = tuple(hits)
-        self.verdict = verdict
-        self.elapsed_ms = elapsed_ms
+    verdict: Verdict
+    elapsed_ms: float
 
-    @overload
-    def __getitem__(self, index: int) -> Hit: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
-    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
-        return self._hits[index]
-
-    def __len__(self) -> int:
-        return len(self._hits)
+    def __new__(cls, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float) -> Hits:  # noqa: D102
+        made = super().__new__(cls, hits)
+        made.verdict, made.elapsed_ms = verdict, elapsed_ms
+        return made
 
     def __repr__(self) -> str:
-        return f"Hits({self.verdict}, {list(self._hits)!r})"
+        return f"Hits({self.verdict}, {list(self)!r})"
 
     def to_json(self) -> dict[str, Any]:
         """Verdict, results and time, as the command line prints them."""
         return {
             "verdict": self.verdict,
-            "results": [asdict(hit) for hit in self._hits],
+            "results": [asdict(hit) for hit in self],
             "elapsed_ms": round(self.elapsed_ms, 2),
         }
 
@@ -109,7 +101,7 @@ class Ranking:
     @property
     def verdict(self) -> Verdict:
         """Is what was asked for here at all?"""
-        scores = self._scores(self.best(1).tolist())
+        scores = self._rounded_scores(self.best(1).tolist())
         return judge_result(self.scores.chance_of(scores[0]) if scores else None)
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
@@ -123,7 +115,7 @@ class Ranking:
     def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:
         """The best pictures after the first `start`, without reasons (`why` gives them)."""
         rows, ids = self.best(start + count)[start:].tolist(), self.gallery.snapshot.ids
-        scores = self._scores(rows)
+        scores = self._rounded_scores(rows)
         # The first file that still exists; `os.path`, because there is one a result.
         files = [
             next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
@@ -159,39 +151,30 @@ class Ranking:
         lead_k = scores.total_n[open_n] - scores.total_n[row]
         return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
 
-    def _scores(self, rows: Sequence[int]) -> list[float]:
+    def _rounded_scores(self, rows: Sequence[int]) -> list[float]:
         return [round(score, 4) for score in self.scores.total_n[rows].tolist()]
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
     """The likeliest pictures where a conversation stands; `settled`: attributes that filters settle."""
     snapshot, rows_c = ranking.gallery.snapshot, ranking.best(CANDIDATES)
-    asked, said, turns = [], [], []
-    open_no_more = set(settled)
-    for node in conversation.path():
-        if node.asked is not None:
-            asked.append(node.asked)
-        if text := getattr(node.turn, "text", ""):
-            said.append(text)
-        if node.turn is not None and not isinstance(node.turn, BackTo):
-            turns.append(node.turn)
-        match node.turn:
-            case Keep(attribute):
-                open_no_more.add(attribute)
-            case Answer(question, text) if question.attribute is not None and not is_dont_know(text):
-                open_no_more.add(question.attribute)
-            case _:
-                pass
+    path, open_no_more = conversation.path(), set(settled)
+    turns = tuple(node.turn for node in path if node.turn is not None)
+    for turn in turns:
+        if isinstance(turn, Keep):
+            open_no_more.add(turn.attribute)
+        elif isinstance(turn, Answer) and turn.question.attribute is not None and not is_dont_know(turn.text):
+            open_no_more.add(turn.question.attribute)
     lead_c = (ranking.scores.total_n[rows_c] - ranking.scores.total_n[rows_c[:1]]).astype(np.float64)
     chances_c = np.exp(ranking.query.sharpness * lead_c)
     return Candidates(
         probabilities_c=chances_c / (chances_c.sum() or 1.0),
         vectors_cd=snapshot.matrix_nd[rows_c],
         columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in snapshot.all_columns},
-        said=tuple(said),
-        asked=tuple(asked),
+        said=tuple(text for turn in turns if (text := getattr(turn, "text", ""))),
+        asked=tuple(node.asked for node in path if node.asked is not None),
         settled=frozenset(open_no_more),
-        turns=tuple(turns),
+        turns=turns,
         lookup=GalleryLookup(ranking.gallery, rows_c),
     )
 
@@ -218,10 +201,12 @@ class GalleryLookup:
             EncoderMismatch: it was trained on the vectors of another encoder.
         """
 
-        def project(raw: RawPictures) -> Float32[np.ndarray, "n 1 k"]:
-            return projection.project(raw.whole_ng)[:, None]  # one vector a picture
-
         space = RegionSpace(
-            projection.name, projection.raw_version, project, regions=1, width=projection.width, reads_regions=False
+            projection.name,
+            projection.raw_version,
+            lambda raw: projection.project(raw.whole_ng)[:, None],
+            regions=1,
+            width=projection.width,
+            reads_regions=False,
         )
         return self._gallery.block(space).vectors(self._rows_c)[:, 0]

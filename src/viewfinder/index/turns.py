@@ -5,13 +5,14 @@ And the cache that keeps what retrievers made of them.
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -63,11 +64,8 @@ class ShownPictures(Sequence[Picture]):
     def __len__(self) -> int:
         return len(self._ids)
 
-    @overload
-    def __getitem__(self, index: int) -> Picture: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Picture]: ...
-    def __getitem__(self, index: int | slice) -> Picture | Sequence[Picture]:
+    def __getitem__(self, index: Any) -> Any:
+        """A picture, or some of them."""
         if isinstance(index, slice):
             return ShownPictures(self._ids[index], self._gallery, self._reads)
         return self._gallery.picture(self._ids[index], self._reads)
@@ -175,10 +173,9 @@ def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tu
 
 def find_attribute(wanted: str, names: Sequence[str]) -> str | None:
     """The attribute a user means: the same letters, else the one name that contains them (colour -> baseColour)."""
-    plain = {name: name.casefold().replace("color", "colour").replace("_", "").replace(" ", "") for name in names}
-    asked = wanted.casefold().replace("color", "colour").replace("_", "").replace(" ", "")
-    exact = [name for name, letters in plain.items() if letters == asked]
-    inside = [name for name, letters in plain.items() if asked and asked in letters]
+    asked, *letters = (re.sub(r"[_ ]", "", name.casefold()).replace("color", "colour") for name in (wanted, *names))
+    exact = [name for name, found in zip(names, letters, strict=True) if found == asked]
+    inside = [name for name, found in zip(names, letters, strict=True) if asked and asked in found]
     return exact[0] if exact else inside[0] if len(inside) == 1 else None
 
 
@@ -191,13 +188,12 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
     if question.attribute in gallery.snapshot.columns():
         values = find_values_meant(question, answer, gallery.snapshot.column(question.attribute).values)
         return ({question.attribute: values} if values else {}), answer
-    known = {group.name: group for group in gallery.tags.groups}
-    if question.attribute in known:
-        group = known[question.attribute]
-        meant = find_values_meant(question, answer, group.answers)
-        phrases = [tag.phrase for tag in group.tags if tag.name in meant]
-        return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
-    return {}, answer
+    if question.attribute not in {group.name for group in gallery.tags.groups}:
+        return {}, answer
+    group = gallery.tags.group(question.attribute)
+    meant = find_values_meant(question, answer, group.answers)
+    phrases = [tag.phrase for tag in group.tags if tag.name in meant]
+    return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
 
 
 def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:

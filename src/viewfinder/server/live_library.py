@@ -94,7 +94,7 @@ class LiveLibrary(Library):
                 self.gallery()  # the first search should not be the one that waits
             return False
         self._refresh_settings()
-        space = self._settings.space
+        space = self.settings.space
         if space is None or self._served.snapshot.generation == read_generation(self.folder, space):
             return False
         snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
