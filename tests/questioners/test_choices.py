@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.questioners.answers import DONT_KNOW, YES_NO_CHOICES, find_choices
+from viewfinder.conversation import DONT_KNOW
+from viewfinder.questioners.answers import YES_NO_CHOICES, find_choices
 
 
 @pytest.mark.parametrize(

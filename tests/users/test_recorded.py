@@ -1,4 +1,4 @@
-"""Users and answerers that repeat recorded dialogues."""
+"""Users that repeat recorded dialogues."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.conversation import Answer, Question, Say
+from viewfinder.conversation import Answer, Say
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues
 from viewfinder.errors import UnknownName
 from viewfinder.users import (
-    Answerer,
     RecordedUser,
     Screen,
     SimulatedUser,
     dialogue_turns,
-    make_recorded_answerer,
     make_recorded_user,
 )
 
-TALK = make_dialogue("a.jpg", "a dog on a sofa", [Round("is it big?", "no"), Round("What colour is it?", "brown")])
+DIALOGUE = make_dialogue("a.jpg", "a dog on a sofa", [Round("is it big?", "no"), Round("What colour is it?", "brown")])
 CHATIR = Path(__file__).resolve().parents[3] / "shared" / "data" / "chatir"
 
 
 def test_a_dialogue_is_said_turn_by_turn_whatever_is_shown() -> None:
-    user = make_recorded_user([TALK])
+    user = make_recorded_user([DIALOGUE])
     said = [user.reply("a.jpg", Screen(("a.jpg",), None, at)) for at in range(4)]
     assert said[0] == Say("a dog on a sofa")
     assert [(turn.question.text, turn.text) for turn in said if isinstance(turn, Answer)] == [
@@ -37,13 +35,13 @@ def test_a_dialogue_is_said_turn_by_turn_whatever_is_shown() -> None:
 def test_any_list_of_turns_can_be_replayed() -> None:
     user = RecordedUser({"a.jpg": [Say("a dog")]})
     assert user.reply("a.jpg", Screen((), None, 0)) == Say("a dog")
-    with pytest.raises(UnknownName, match=r"b\.jpg: no talk about this picture was recorded; there are 1"):
+    with pytest.raises(UnknownName, match=r"b\.jpg: no dialogue about this picture was recorded; there are 1"):
         user.reply("b.jpg", Screen((), None, 0))
 
 
 def test_a_rewritten_dialogue_is_said_as_whole_queries() -> None:
-    talk = Dialogue("a.jpg", "a dog", (), ("a dog", "a big dog"), rewritten=True)
-    assert dialogue_turns(talk) == (Say("a dog"), Say("a big dog"))
+    dialogue = Dialogue("a.jpg", "a dog", (), ("a dog", "a big dog"), rewritten=True)
+    assert dialogue_turns(dialogue) == (Say("a dog"), Say("a big dog"))
 
 
 def test_half_rounds_are_taken_as_they_are() -> None:
@@ -52,28 +50,12 @@ def test_half_rounds_are_taken_as_they_are() -> None:
     assert isinstance(turns[2], Answer) and turns[2].text == "don't know"
 
 
-@pytest.mark.parametrize("asked", ["is it big?", "Is it BIG", "Is it big, please?", "  is it big ?"])
-def test_a_question_is_found_however_it_is_spelt(asked: str) -> None:
-    assert make_recorded_answerer([TALK]).answer(Question(asked), "a.jpg") == "no"
-
-
-def test_what_was_not_asked_is_not_known() -> None:
-    answerer = make_recorded_answerer([TALK, make_dialogue("a.jpg", "", [Round("Is it big?", "yes")])])
-    assert isinstance(answerer, Answerer)
-    assert answerer.answer(Question("Is it small?"), "a.jpg") == "don't know"
-    assert answerer.answer(Question("is it big?"), "a.jpg") == "no"  # the first answer counts
-    with pytest.raises(UnknownName, match=r"b\.jpg"):
-        answerer.answer(Question("is it big?"), "b.jpg")
-
-
 @pytest.mark.data
 @pytest.mark.skipif(not CHATIR.is_dir(), reason="../shared/data/chatir is not there")
 def test_released_dialogues_are_replayed_word_for_word() -> None:
     file = next(file for file in sorted((CHATIR / "dialogues").glob("*.json")) if "HUMAN" in file.name.upper())
-    talks = read_dialogues(file)[0][:50]
-    user, answerer = make_recorded_user(talks), make_recorded_answerer(talks)
-    for talk in talks:
-        said = [user.reply(talk.image, Screen((), None, at)) for at in range(12)]
-        assert said[0] == Say(talk.caption) and said[11] is None and None not in said[:11]
-        first = talk.rounds[0]
-        assert answerer.answer(Question(first.question), talk.image) == first.answer
+    dialogues = read_dialogues(file)[0][:50]
+    user = make_recorded_user(dialogues)
+    for dialogue in dialogues:
+        said = [user.reply(dialogue.image, Screen((), None, at)) for at in range(12)]
+        assert said[0] == Say(dialogue.caption) and said[11] is None and None not in said[:11]

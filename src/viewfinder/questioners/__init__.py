@@ -1,6 +1,7 @@
 """What to ask next: questioners by name, from `information_gain`, which needs nothing, to those of language models."""
 
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, find_values_meant
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.questioners.answers import find_values_meant
 from viewfinder.questioners.base import (
     Candidates,
     Column,

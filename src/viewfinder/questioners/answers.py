@@ -5,16 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from viewfinder.conversation import Question, is_dont_know
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question, is_dont_know, is_in_range
 from viewfinder.questioners.said import PhraseIndex, stems
 
-DONT_KNOW = "don't know"
-SOMETHING_ELSE = "something else"
-
-NUMBER = r"(-?[\d,]*\.?\d+)"
-BELOW_RANGE = re.compile(rf"(?:under|below|before|less than)\s+{NUMBER}")
-ABOVE_RANGE = re.compile(rf"{NUMBER}\s+(?:or more|or later|and more|and later)")
-BETWEEN_RANGE = re.compile(rf"{NUMBER}\s+(to|up to)\s+{NUMBER}")
 ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")
 PLAIN_NUMBER = re.compile(r"[^\d\w-]?\s?(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)\s?[^\d\w]?")
 
@@ -30,28 +23,6 @@ def parse_number(value: str) -> float | None:
         return float(date[1])
     plain = PLAIN_NUMBER.fullmatch(text)
     return float(plain[1].replace(",", "")) if plain else None
-
-
-def is_in_range(answer: str, number: float) -> bool | None:
-    """Whether a number lies in the range that an answer names; None when the answer names no range.
-
-    "500 to 999" includes both ends, "1.5 up to 2" excludes the second.
-
-    >>> is_in_range("500 to 999", 999.0), is_in_range("1,000 or more", 999.0), is_in_range("red", 3.0)
-    (True, False, None)
-    """
-    if found := BELOW_RANGE.fullmatch(answer):
-        return number < _float(found[1])
-    if found := ABOVE_RANGE.fullmatch(answer):
-        return number >= _float(found[1])
-    if found := BETWEEN_RANGE.fullmatch(answer):
-        end = _float(found[3])
-        return _float(found[1]) <= number and (number < end if found[2] == "up to" else number <= end)
-    return None
-
-
-def _float(text: str) -> float:
-    return float(text.replace(",", ""))
 
 
 def find_values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:

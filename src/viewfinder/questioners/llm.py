@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_dont_know
+from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Say, Show, Turn, is_dont_know
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
-from viewfinder.questioners.answers import DONT_KNOW, find_choices
+from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.said import ConversationSoFar

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.conversation import Answer, Question, Say, Turn, is_dont_know
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Answer, Question, Say, Turn, is_dont_know
 from viewfinder.errors import BadInput
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, YES_NO_CHOICES, find_choices
+from viewfinder.questioners.answers import YES_NO_CHOICES, find_choices
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.said import ConversationSoFar
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions

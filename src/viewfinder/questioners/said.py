@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property, lru_cache
 
-from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.conversation import Answer, is_dont_know, singular_of_word
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.questioners.base import Candidates
 
@@ -45,7 +45,7 @@ def stem(word: str) -> str:
     ['shirt', 'dress', 'run', 'strip', 'colour']
     """
     folded = word.casefold()
-    folded = _singular(IRREGULAR_STEMS.get(folded, folded))
+    folded = singular_of_word(IRREGULAR_STEMS.get(folded, folded))
     for ending in ("ing", "ed"):
         if folded.endswith(ending) and len(folded) > len(ending) + 2:
             folded = folded.removesuffix(ending)
@@ -55,16 +55,6 @@ def stem(word: str) -> str:
     if folded.endswith("e") and len(folded) > 3:
         folded = folded[:-1]
     return IRREGULAR_STEMS.get(folded, folded)
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
 
 
 @lru_cache(maxsize=65_536)

@@ -1,4 +1,4 @@
-"""Simulated users: who want a picture, know it, and talk with a system that looks for it.
+"""Simulated users: who want a picture, know it, and help a system to find it.
 
 A `Person` is made of what they can do (describe, answer, compare) and how they do it (`SpeakingStyle`). Answerers and
 describers that look at pictures with a model are in `users.vqa`, and the trained captioner is in `users.captioner`,
@@ -10,12 +10,10 @@ from viewfinder.users.base import (
     Answerer,
     Comparer,
     Describer,
-    RecordedAnswerer,
     RecordedUser,
     Screen,
     SimulatedUser,
     dialogue_turns,
-    make_recorded_answerer,
     make_recorded_user,
 )
 from viewfinder.users.descriptions import (
@@ -40,7 +38,6 @@ __all__ = [
     "Oracle",
     "Person",
     "PhotoNotes",
-    "RecordedAnswerer",
     "RecordedUser",
     "Screen",
     "SentenceDescriber",
@@ -51,7 +48,6 @@ __all__ = [
     "dialogue_turns",
     "list_differences",
     "load_user",
-    "make_recorded_answerer",
     "make_recorded_user",
     "read_annotations",
     "truth_sentences",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 
-from viewfinder.conversation import Question
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.files import need_folder, read_json
 from viewfinder.encoders.tags import TagGroup, tag_groups
@@ -21,13 +21,11 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
 from viewfinder.users.words import (
     ARTICLES,
-    DONT_KNOW,
     NONE_OF_THESE,
     NUMBER_WORDS,
-    SOMETHING_ELSE,
-    Rules,
     answer_by_rules,
     contains_phrase,
+    make_rules,
     normalize_question,
     number_word,
     open_choices,
@@ -38,32 +36,17 @@ from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import join_with_and
 
 COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
+_SPELT = {"gray": "grey", "blond": "blonde"}
 _DENIED = frozenset({"no", "not", "without", "never", "nor"})
 _REACH = 3
 """How many words may stand between a number or "no" and its noun."""
 
-SYNONYMS: tuple[frozenset[str], ...] = tuple(
-    frozenset(words.split(","))
-    for words in (
-        "dog,puppy,pup",
-        "cat,kitten,kitty",
-        "bicycle,bike",
-        "motorcycle,motorbike",
-        "airplane,plane,aeroplane,jet",
-        "couch,sofa",
-        "tv,television",
-        "cell phone,phone,cellphone,mobile phone",
-        "car,automobile",
-        "refrigerator,fridge",
-        "donut,doughnut",
-        "dining table,table",
-        "child,kid",
-        "man,guy,gentleman",
-        "woman,lady",
-        "person,people,someone,somebody,human",
-        "photo,picture",
-    )
-)
+_SYNONYMS = """
+dog,puppy,pup|cat,kitten,kitty|bicycle,bike|motorcycle,motorbike|airplane,plane,aeroplane,jet|couch,sofa|tv,television
+|cell phone,phone,cellphone,mobile phone|car,automobile|refrigerator,fridge|donut,doughnut|dining table,table|child,kid
+|man,guy,gentleman|woman,lady|person,people,someone,somebody,human|photo,picture
+"""
+SYNONYMS = tuple(frozenset(words.strip().split(",")) for words in _SYNONYMS.split("|"))
 _PEOPLE_WORDS = "man woman boy girl child kid baby toddler guy lady player skier surfer rider couple crowd"
 PEOPLE = frozenset(_PEOPLE_WORDS.split())
 """Every one of them is a person; not every person is one of them."""
@@ -99,11 +82,6 @@ class Mention:
     plural: bool
 
     @property
-    def denied(self) -> bool:
-        """Whether the caption says that it is not there."""
-        return bool(_DENIED & set(self.before[-_REACH:]))
-
-    @property
     def number(self) -> int | None:
         """How many the caption says there are."""
         plain_words = [word for word in self.before if word not in COLOUR_NAMES | {"and"}]
@@ -114,17 +92,17 @@ class Mention:
                 return NUMBER_WORDS[word] if word in NUMBER_WORDS else int(word)
         return None
 
-    @cached_property
+    @property
     def colours(self) -> tuple[str, ...]:
         """Its colours, as the caption has them: "a black and white dog", "the dog is brown"."""
         found: list[str] = []
         for word in reversed(self.before):
             if word in COLOUR_NAMES:
-                found.insert(0, _spelt(word))
+                found.insert(0, _SPELT.get(word, word))
             elif word != "and" or not found:
                 break
         if not found and len(self.after) > 1 and self.after[0] in {"is", "are"} and self.after[1] in COLOUR_NAMES:
-            found.append(_spelt(self.after[1]))
+            found.append(_SPELT.get(self.after[1], self.after[1]))
         return tuple(found)
 
     @property
@@ -138,10 +116,6 @@ class Mention:
 
 
 _CONJUNCTIONS = frozenset({"while", "whilst", "and", "as", "with"})
-
-
-def _spelt(colour: str) -> str:
-    return {"gray": "grey", "blond": "blonde"}.get(colour, colour)
 
 
 def find_mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
@@ -292,7 +266,7 @@ class _View:
         """Where captions say that it is there."""
         nouns = find_synonyms(noun) | (PEOPLE if to_singular(noun) == "person" else frozenset())
         found = (mention for caption in self.note.captions for mention in find_mentions(nouns, caption))
-        return [mention for mention in found if not mention.denied]
+        return [mention for mention in found if _DENIED.isdisjoint(mention.before[-_REACH:])]
 
     def boxes(self, noun: str) -> int | None:
         """How many boxes there are of exactly this; None where the annotators did not look for it."""
@@ -351,10 +325,8 @@ def _colour_of(view: _View, what: str) -> str | None:
 
 
 def _is_coloured(view: _View, what: str, colour: str) -> str | None:
-    colours = _colours(view, what)
-    if colour not in COLOUR_NAMES or not colours:
-        return None
-    return yes_or_no(colour in colours)
+    colours = _colours(view, what) if colour in COLOUR_NAMES else ()
+    return yes_or_no(colour in colours) if colours else None
 
 
 def _doing(view: _View, what: str) -> str | None:
@@ -363,17 +335,15 @@ def _doing(view: _View, what: str) -> str | None:
     return min(told, key=len) if told else None
 
 
-def _named(group: str) -> Callable[[_View], str | None]:
-    def answer(view: _View) -> str | None:
-        tags = view.notes.group(group)
-        return None if tags is None else _tagged(view, tags, tags.answers)
-
-    return answer
+def _tag_of(view: _View, group: str) -> str | None:
+    """Which of the zero-shot tags of this name the captions speak of."""
+    tags = view.notes.group(group)
+    return None if tags is None else _tagged(view, tags, tags.answers)
 
 
 def _inside(view: _View, said: str) -> str | None:
     """Indoors or outdoors, as far as the place tells."""
-    place = _named("place")(view)
+    place = _tag_of(view, "place")
     if place is None or place == "a shop":
         return None
     indoors = place in {"a room", "a kitchen or restaurant"}
@@ -403,21 +373,19 @@ def _summary(view: _View) -> str:
     return min(view.note.captions, key=lambda caption: (len(caption), caption)).strip().rstrip(" .").lower()
 
 
-_RULES: Rules = [
-    (re.compile(pattern), answer)
-    for pattern, answer in (
-        (r"(?:is|are) there (.+?)(?: there| in it)?", _exists),
-        (r"(?:do|can|could) you see (.+)", _exists),
-        (r"any (.+)", _exists),
-        (r"how many (.+?)(?: (?:are|is) there| (?:do|can) you (?:see|count)| are in it)?", _count_of),
-        (r"(?:what|which) colours? (?:is|are|does|do) (.+?)(?: have)?", _colour_of),
-        (r"what is the colour of (.+)", _colour_of),
-        (r"(?:is|was) (?:it|this) (?:taken )?(indoors|outdoors|inside|outside|indoors or outdoors)", _inside),
-        (r"(?:is|are) (.+) (\w+)", _is_coloured),
-        (r"what (?:is|are) (.+) doing", _doing),
-        (r"where (?:is|was) (?:it|this)(?: taken)?|where are we|what is (?:in )?the background", _named("place")),
-        (r"(?:what|which) (?:kind of )?animals?(?: (?:is|are) (?:it|there|in it|this))?", _named("animal")),
-        (r"who is (?:it|this|there|in it|shown)", _named("people")),
-        (r"what (?:is it|do you see|is (?:happening|going on))|what is it (?:of|about)", _summary),
-    )
-]  # fmt: skip
+_RULES = make_rules(
+    (r"(?:is|are) there (.+?)(?: there| in it)?", _exists),
+    (r"(?:do|can|could) you see (.+)", _exists),
+    (r"any (.+)", _exists),
+    (r"how many (.+?)(?: (?:are|is) there| (?:do|can) you (?:see|count)| are in it)?", _count_of),
+    (r"(?:what|which) colours? (?:is|are|does|do) (.+?)(?: have)?", _colour_of),
+    (r"what is the colour of (.+)", _colour_of),
+    (r"(?:is|was) (?:it|this) (?:taken )?(indoors|outdoors|inside|outside|indoors or outdoors)", _inside),
+    (r"(?:is|are) (.+) (\w+)", _is_coloured),
+    (r"what (?:is|are) (.+) doing", _doing),
+    (r"where (?:is|was) (?:it|this)(?: taken)?|where are we|what is (?:in )?the background",
+     partial(_tag_of, group="place")),
+    (r"(?:what|which) (?:kind of )?animals?(?: (?:is|are) (?:it|there|in it|this))?", partial(_tag_of, group="animal")),
+    (r"who is (?:it|this|there|in it|shown)", partial(_tag_of, group="people")),
+    (r"what (?:is it|do you see|is (?:happening|going on))|what is it (?:of|about)", _summary),
+)  # fmt: skip

@@ -4,21 +4,18 @@ A simulated user knows which picture is wanted and sees what a system shows, and
 describes, answers questions, or says how the wanted picture differs from one on the screen. Pictures are named by
 their keys in a data set (file names, product numbers).
 
-What is known of a picture, by any of the names that data sets use for it.
-
-Users and answerers that repeat what was said once.
+The users here repeat what was said once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from viewfinder.conversation import Answer, Question, Say, Turn
+from viewfinder.conversation import DONT_KNOW, Answer, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.errors import UnknownName
-from viewfinder.users.words import DONT_KNOW, normalize_question
 
 
 @dataclass(frozen=True)
@@ -99,43 +96,11 @@ class RecordedUser:
         Raises:
             UnknownName: no dialogue about this picture was recorded.
         """
-        turns = _find(self.dialogues, wanted)
+        turns = find_picture(self.dialogues, wanted)
+        if turns is None:
+            others = f"there are {len(self.dialogues)} about others"
+            raise UnknownName(f"{wanted}: no dialogue about this picture was recorded; {others}")
         return turns[screen.round] if screen.round < len(turns) else None
-
-
-@dataclass(frozen=True)
-class RecordedAnswerer:
-    """Looks up what was answered to a question; `answers`: picture -> question -> answer.
-
-    Questions are compared without capitals, punctuation and courtesies; one that was not asked then is answered
-    by "don't know", and of two answers to one question the first counts.
-    """
-
-    answers: Mapping[str, Mapping[str, str]]
-    _plain: Mapping[str, Mapping[str, str]] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        folded: dict[str, dict[str, str]] = {}
-        for picture, said in self.answers.items():
-            known = folded.setdefault(picture, {})
-            for question, answer in said.items():
-                known.setdefault(normalize_question(question), answer)
-        object.__setattr__(self, "_plain", folded)
-
-    def answer(self, question: Question, picture: str) -> str:
-        """What was answered when the same was asked about the picture.
-
-        Raises:
-            UnknownName: no dialogue about this picture was recorded.
-        """
-        return _find(self._plain, picture).get(normalize_question(question.text), DONT_KNOW)
-
-
-def _find(recorded: Mapping[str, Value], picture: str) -> Value:
-    found = find_picture(recorded, picture)
-    if found is None:
-        raise UnknownName(f"{picture}: no talk about this picture was recorded; there are {len(recorded)} about others")
-    return found
 
 
 def dialogue_turns(dialogue: Dialogue) -> tuple[Turn, ...]:
@@ -158,14 +123,3 @@ def make_recorded_user(dialogues: Iterable[Dialogue]) -> RecordedUser:
     for dialogue in dialogues:
         turns.setdefault(dialogue.image, dialogue_turns(dialogue))
     return RecordedUser(turns)
-
-
-def make_recorded_answerer(dialogues: Iterable[Dialogue]) -> RecordedAnswerer:
-    """The answerer that knows the answers of these dialogues; to one question, the first."""
-    answers: dict[str, dict[str, str]] = {}
-    for dialogue in dialogues:
-        known = answers.setdefault(dialogue.image, {})
-        for said in dialogue.rounds:
-            if said.question and said.answer:
-                known.setdefault(said.question, said.answer)
-    return RecordedAnswerer(answers)

@@ -16,12 +16,12 @@ from viewfinder.errors import UnknownName
 from viewfinder.users.base import find_picture
 from viewfinder.users.goods import attribute_head, finest_attributes, kind_phrase
 from viewfinder.users.oracle import find_truth
-from viewfinder.users.scenes import count_things, describe_thing, find_main_thing, name_thing, place_name
+from viewfinder.users.scenes import count_things, describe_thing, find_main_thing, name_thing
 from viewfinder.users.words import is_in_background, number_word
 from viewfinder.worlds.catalogue.statements import indefinite, phrases_of
 from viewfinder.worlds.catalogue.vocabulary import COMPARISONS, FACETS
 from viewfinder.worlds.kinds import SIZES
-from viewfinder.worlds.words import LIGHT_WORDS, WHERE, join_with_and, spot_words, with_article
+from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, WHERE, join_with_and, spot_words, with_article
 
 Sentences = Callable[[str], Sequence[str]]
 """All that can be said of a picture, a sentence each, in the order in which it is said."""
@@ -37,16 +37,12 @@ class SentenceDescriber:
     def describe(self, picture: str) -> str:
         """The next sentence about a picture."""
         said = self._sentences(picture)
-        at = self._told[picture] % len(said)
         self._told[picture] += 1
-        return said[at]
+        return said[(self._told[picture] - 1) % len(said)]
 
 
 def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> Sentences:
-    """The captions of each picture, in an order of the seed's choosing.
-
-    The sentences raise UnknownName for a picture without captions.
-    """
+    """The captions of each picture, in an order of the seed's choosing; UnknownName for a picture without."""
 
     def sentences(picture: str) -> Sequence[str]:
         said = find_picture(captions, picture)
@@ -60,7 +56,7 @@ def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -
 def truth_sentences(truths: Mapping[str, PictureTruth], *, seed: int = 0) -> Sentences:
     """What the truth holds of each picture: first what stands out, then the rest in an order of the seed's choosing.
 
-    The sentences raise UnknownName for a picture that the world does not have.
+    UnknownName for a picture that the world does not have.
     """
 
     def sentences(picture: str) -> Sequence[str]:
@@ -78,15 +74,13 @@ def _shuffled(said: Sequence[str], seed: str) -> list[str]:
 
 
 def _scene_sentences(truth: PictureTruth) -> list[str]:
-    main = find_main_thing(truth.things)
-    where = WHERE.get(truth.place, (truth.place,))[0]
-    others = [thing for thing in truth.things if thing is not main]
+    main, place = find_main_thing(truth.things), truth.place
     things = {thing.number: thing for thing in truth.things}
     return [
-        f"{describe_thing(main)} {where}".strip(),
-        f"{place_name(truth.place)} {LIGHT_WORDS.get(truth.light, (truth.light,))[0]}".strip(),
+        f"{describe_thing(main)} {WHERE.get(place, (place,))[0]}".strip(),
+        f"{PLACE_NOUNS.get(place, (place,))[0]} {LIGHT_WORDS.get(truth.light, (truth.light,))[0]}".strip(),
         count_things(truth.things),
-        *(f"{describe_thing(thing)} {spot_words(thing.column, thing.row)[0]}" for thing in others),
+        *(f"{describe_thing(it)} {spot_words(it.column, it.row)[0]}" for it in truth.things if it is not main),
         *_groups(truth.things),
         *(
             f"{name_thing(things[subject])} {predicate} {name_thing(things[other])}"
@@ -96,15 +90,13 @@ def _scene_sentences(truth: PictureTruth) -> list[str]:
     ]
 
 
-def _groups(things: Sequence[ThingTruth]) -> list[str]:
+def _groups(things: Sequence[ThingTruth]) -> Iterator[str]:
     """Kinds of which there are several, with their colours."""
-    said = []
     for nouns, number in Counter(thing.nouns[0] for thing in things).items():
         colours = [thing.colour for thing in things if thing.nouns[0] == nouns]
         if number > 1:
             looks = f", {join_with_and([f'one {colour}' for colour in colours])}" if len(set(colours)) > 1 else ""
-            said.append(f"{number_word(number)} {nouns[1]}{looks}")
-    return said
+            yield f"{number_word(number)} {nouns[1]}{looks}"
 
 
 def _goods_sentences(truth: PictureTruth) -> list[str]:
@@ -113,14 +105,13 @@ def _goods_sentences(truth: PictureTruth) -> list[str]:
     noun = next(iter(known.get("kind", ())), truth.category.lower())
     colours = [words[0].lower() for name, words in known.items() if words and attribute_head(name) == "colour"]
     first = indefinite(" ".join([*colours[:1], noun])) if noun else truth.title or "something"
-    said = (phrase for name, words in known.items() for word in words if (phrase := _phrase(name, word.lower())))
-    return [first, *dict.fromkeys(said)]
-
-
-def _phrase(name: str, word: str) -> str:
-    if name in FACETS:
-        return f"it {phrases_of(name, word)[0]}" if FACETS[name].said and name not in {"kind", "colour"} else ""
-    return "" if attribute_head(name) == "colour" else word
+    said: dict[str, None] = {}
+    for name, words in known.items():
+        if name in FACETS and FACETS[name].said and name not in {"kind", "colour"}:
+            said |= dict.fromkeys(f"it {phrases_of(name, word.lower())[0]}" for word in words)
+        elif name not in FACETS and attribute_head(name) != "colour":
+            said |= dict.fromkeys(word.lower() for word in words if word)
+    return [first, *said]
 
 
 _SIZES = tuple(SIZES)
@@ -177,21 +168,16 @@ def picture_facts(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
 
 def list_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     """All that can be said of `wanted` and not of `shown`, the most striking first. Every statement is true."""
-    if shown.things or wanted.things:
-        yield from _of_background(shown, wanted)
-        yield from _of_numbers(shown, wanted)
-        yield from _of_looks(shown, wanted)
-    else:
+    if not shown.things and not wanted.things:
         yield from _goods_differences(shown, wanted)
-
-
-def _of_background(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+        return
     if wanted.place and shown.place != wanted.place:
         here, there = (WHERE.get(truth.place, (f"at {truth.place}",))[0] for truth in (wanted, shown))
         yield f"is {here} instead of {there}"
-    lights = wanted.light, shown.light
-    if lights[0] != lights[1] and "indoors" not in lights and all(light in LIGHT_WORDS for light in lights):
+    if wanted.light != shown.light and {wanted.light, shown.light} <= LIGHT_WORDS.keys() - {"indoors"}:
         yield f"is {LIGHT_WORDS[wanted.light][0]} instead of {LIGHT_WORDS[shown.light][0]}"
+    yield from _of_numbers(shown, wanted)
+    yield from _of_looks(shown, wanted)
 
 
 def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
@@ -214,13 +200,11 @@ def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
 
 def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
     """Where that one of the things is which is least like those there were."""
-
-    def familiar(thing: ThingTruth) -> int:
-        return max(
-            (thing.colour == old.colour) + (thing.column == old.column) + (thing.row == old.row) for old in before
-        )
-
-    new = min(now, key=lambda thing: (familiar(thing), thing.number))
+    alike = {
+        it.number: max((it.colour == old.colour) + (it.column == old.column) + (it.row == old.row) for old in before)
+        for it in now
+    }
+    new = min(now, key=lambda thing: (alike[thing.number], thing.number))
     return spot_words(new.column, new.row)[0]
 
 
@@ -252,29 +236,21 @@ def _goods_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[st
         if name not in FACETS or FACETS[name].said:
             values = [[word.lower() for word in words.get(name, ())] for words in (known, known_before)]
             yield from _of_attribute(name, *values)
-            yield from _compared(name, *values)
 
 
 def _of_attribute(name: str, now: list[str], before: list[str]) -> Iterator[str]:
-    """What is new, with what it takes the place of, where that is one value."""
+    """What is new, with what it takes the place of, where that is one value; then "is darker", "has longer sleeves"."""
     new, gone = [word for word in now if word not in before], [word for word in before if word not in now]
-    facet = FACETS.get(name)
+    facet, form = FACETS.get(name), _FORMS.get(attribute_head(name), f"has the {name} {{}}")
     for word in new:
-        has = (
-            phrases_of(name, word)[0]
-            if facet
-            else _FORMS.get(attribute_head(name), f"has the {name} {{}}").format(word)
-        )
+        has = phrases_of(name, word)[0] if facet else form.format(word)
         if len(new) == len(gone) == 1 and not (facet and gone[0] in facet.vague):
             yield f"{has} instead of {kind_phrase(gone[0]) if name == 'kind' else gone[0]}"
         else:
             yield has
-
-
-def _compared(name: str, now: list[str], before: list[str]) -> Iterator[str]:
-    """ "Is darker", "has longer sleeves", where both have a place in the order."""
     for order in COMPARISONS:
-        if order.facet == name and len(now) == len(before) == 1 and {*now, *before} <= set(order.levels):
+        # Only values that both have a place in the order can be compared.
+        if order.facet == name and len(now) == len(before) == 1 and {*now, *before} <= order.levels.keys():
             rise = order.levels[now[0]] - order.levels[before[0]]
             if abs(rise) >= order.margin:
                 yield (order.more if rise > 0 else order.less)[0]

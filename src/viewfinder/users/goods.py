@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users.words import Rules, answer_by_rules, contains_phrase, singular_words, yes_or_no
+from viewfinder.users.words import contains_phrase, make_rules, singular_words, strip_lead_in, yes_or_no
 from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
 from viewfinder.worlds.words import join_with_and
@@ -34,7 +35,6 @@ _ASKED: dict[str, tuple[str, ...]] = {
 }
 """Which attributes a word may ask for, by the last word of their names."""
 
-_BOTH = frozenset({"unisex"})
 _PEOPLE = frozenset({"men", "women", "boys", "girls"})
 
 
@@ -111,19 +111,10 @@ def attribute_head(name: str) -> str:
     return {"color": "colour"}.get(last[0], last[0]) if last else name
 
 
-def answer_about_item(question: str, item: CatalogueItem) -> str | None:
-    """The answer to a question in plain words (see `words.normalize_question`); None where there is none to be had."""
-    return answer_by_rules(_RULES, item, question)
-
-
 def _attribute(item: CatalogueItem, asked: str) -> str | None:
     words = singular_words(asked)
     values = item.values(words[-1]) if words else ()
     return join_with_and([value.lower() for value in values]) if values else None
-
-
-def _named(asked: str) -> Callable[[CatalogueItem], str | None]:
-    return lambda item: _attribute(item, asked)
 
 
 def _about(item: CatalogueItem, asked: str) -> str | None:
@@ -138,9 +129,12 @@ def _what(item: CatalogueItem) -> str | None:
     return kind_phrase(noun) if noun else item.truth.category.lower() or None
 
 
+_LINKS = frozenset(["a", "an", "the", "any", "made", "meant", "for", "of", "in", "out", "to", "with", "has"])
+
+
 def _is_so(item: CatalogueItem, said: str) -> str | None:
     """ "Is it red?", "is it made for women or for men?" """
-    options = [_bare(option) for option in said.split(" or ")]
+    options = [strip_lead_in(option, _LINKS) for option in said.split(" or ")]
     known = [_has(item, option) for option in options]
     if len(options) == 1:
         return yes_or_no(known[0])
@@ -149,22 +143,15 @@ def _is_so(item: CatalogueItem, said: str) -> str | None:
     return None if None in known or any(known) else "neither"
 
 
-_LINKS = frozenset(["a", "an", "the", "any", "made", "meant", "for", "of", "in", "out", "to", "with", "has"])
-
-
-def _bare(said: str) -> str:
-    words = said.split()
-    while words and words[0] in _LINKS:
-        words = words[1:]
-    return " ".join(words)
+_MANY = {"man": "men", "woman": "women", "boy": "boys", "girl": "girls"}
 
 
 def _has(item: CatalogueItem, said: str) -> bool | None:
     """Whether something is true of it; False only where what is known rules it out."""
-    word, values = _many(said), item.all_values()
+    word, values = _MANY.get(said, said), item.all_values()
     if any(contains_phrase(value, word) for value in (*values, item.truth.category)):
         return True
-    if word in _PEOPLE and _BOTH & set(values):
+    if word in _PEOPLE and "unisex" in values:
         return True
     if contains_phrase(item.truth.title, word):
         # A name may say it of something else: the band Green Day makes no shirt green.
@@ -174,33 +161,27 @@ def _has(item: CatalogueItem, said: str) -> bool | None:
         item.catalogue.rules_out(name, own, word)
         or (singular_words(own)[-1] == singular_words(word)[-1] and own != word and not contains_phrase(word, own))
         for name, words in item.truth.attributes.items()
-        if word in {_many(value) for value in item.catalogue.values[name]}
+        if word in {_MANY.get(value, value) for value in item.catalogue.values[name]}
         for own in (value.lower() for value in words)
     )
     other_kind = bool(item.truth.category) and word in item.catalogue.categories
     return False if ruled_out or other_kind else None
 
 
-def _many(word: str) -> str:
-    return {"man": "men", "woman": "women", "boy": "boys", "girl": "girls"}.get(word, word).lower()
-
-
-_RULES: Rules = [
-    (re.compile(pattern), answer)
-    for pattern, answer in (
-        (r"(?:who|whom) is (?:it|this) (?:made |meant )?for|for (?:who|whom) is (?:it|this).*", _named("gender")),
-        (r"what is (?:it|this) (?:used )?for|what do you use it for", _named("usage")),
-        (r"(?:what is (?:it|this)|of what is it) made(?: (?:of|from|out of))?", _named("material")),
-        (r"what does it look like", _named("style")),
-        (r"what is (?:it|this)(?: called)?|what (?:kind|sort|type) of (?:thing|garment|product|item|article|clothing)"
-         r"(?: is (?:it|this))?", _what),
-        (r"(?:for|in|from|of) (?:what|which) (?:(?:kind|sort|type) of )?(.+?) is (?:it|this)(?: made)?", _attribute),
-        (r"(?:what|which) (?:kind|sort|type) of (.+?)(?: (?:is|are|does|has) (?:it|this|there)(?: (?:have|has|in))?)?",
-         _about),
-        (r"(?:what|which) (.+?) (?:is|are|does|has) (?:it|this)(?: (?:have|has|in|for))?", _about),
-        (r"(?:what|how) (?:is|are) (?:the|its) (.+?)(?: (?:of it|like))?", _about),
-        (r"(?:is|was) (?:it|this) (.+)", _is_so),
-        (r"(?:does|has) (?:it|this) (?:have |come with |feature )?(.+)", _is_so),
-        (r"(?:is|are) there (.+?)(?: on it)?", _is_so),
-    )
-]  # fmt: skip
+ITEM_RULES = make_rules(
+    (r"(?:who|whom) is (?:it|this) (?:made |meant )?for|for (?:who|whom) is (?:it|this).*",
+     partial(_attribute, asked="gender")),
+    (r"what is (?:it|this) (?:used )?for|what do you use it for", partial(_attribute, asked="usage")),
+    (r"(?:what is (?:it|this)|of what is it) made(?: (?:of|from|out of))?", partial(_attribute, asked="material")),
+    (r"what does it look like", partial(_attribute, asked="style")),
+    (r"what is (?:it|this)(?: called)?|what (?:kind|sort|type) of (?:thing|garment|product|item|article|clothing)"
+     r"(?: is (?:it|this))?", _what),
+    (r"(?:for|in|from|of) (?:what|which) (?:(?:kind|sort|type) of )?(.+?) is (?:it|this)(?: made)?", _attribute),
+    (r"(?:what|which) (?:kind|sort|type) of (.+?)(?: (?:is|are|does|has) (?:it|this|there)(?: (?:have|has|in))?)?",
+     _about),
+    (r"(?:what|which) (.+?) (?:is|are|does|has) (?:it|this)(?: (?:have|has|in|for))?", _about),
+    (r"(?:what|how) (?:is|are) (?:the|its) (.+?)(?: (?:of it|like))?", _about),
+    (r"(?:is|was) (?:it|this) (.+)", _is_so),
+    (r"(?:does|has) (?:it|this) (?:have |come with |feature )?(.+)", _is_so),
+    (r"(?:is|are) there (.+?)(?: on it)?", _is_so),
+)  # fmt: skip

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from jaxtyping import Float
-
 from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.users.annotations import AnnotationAnswerer, read_annotations
-from viewfinder.users.base import SimulatedUser, make_recorded_user
+from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, read_annotations
+from viewfinder.users.base import Answerer, SimulatedUser, make_recorded_user
 from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, caption_sentences, truth_sentences
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person, SpeakingStyle
@@ -53,15 +50,7 @@ def load_oracle_user(folder: Path, **settings: Any) -> Person:
 
 def load_annotations_user(folder: Path, **settings: Any) -> Person:
     """Knows what captions and boxes say of photographs; does not compare."""
-    style = style_from_settings("annotations", settings)
-    notes = read_annotations(folder)
-    captions = {picture: note.captions for picture, note in notes.pictures.items()}
-    return Person(
-        partial(SentenceDescriber, caption_sentences(captions, seed=style.seed)),
-        answerer=AnnotationAnswerer(notes),
-        style=style,
-        name="annotations",
-    )
+    return _photo_user("annotations", folder, settings, AnnotationAnswerer)
 
 
 def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: Any) -> Person:
@@ -74,45 +63,36 @@ def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **setti
         raise BadInput("the user 'vqa' needs a model that answers: set model to a hub name or a folder")
     from viewfinder.users.vqa import load_vqa
 
-    style = style_from_settings("vqa", settings)
-    notes = read_annotations(folder)
-    captions = {picture: note.captions for picture, note in notes.pictures.items()}
-    return Person(
-        partial(SentenceDescriber, caption_sentences(captions, seed=style.seed)),
-        answerer=load_vqa(model, lambda picture: notes.of(picture).path or folder / picture, device=device),
-        style=style,
-        name="vqa",
-    )
+    return _photo_user(
+        "vqa", folder, settings,
+        lambda notes: load_vqa(model, lambda picture: notes.of(picture).path or folder / picture, device=device),
+    )  # fmt: skip
 
 
-def load_captioner_user(
-    folder: Path,
-    *,
-    model: str = "",
-    decoding: str = "beam",
-    vectors: Callable[[Sequence[str]], Float[np.ndarray, "n g"]] | None = None,
-    raw_version: str = "",
-    **settings: Any,
+def _photo_user(
+    name: str, folder: Path, settings: Mapping[str, Any], answerer: Callable[[AnnotatedPhotos], Answerer]
 ) -> Person:
+    """Who describes photographs by what people wrote about them."""
+    style, notes = style_from_settings(name, settings), read_annotations(folder)
+    captions = {picture: note.captions for picture, note in notes.pictures.items()}
+    describer = partial(SentenceDescriber, caption_sentences(captions, seed=style.seed))
+    return Person(describer, answerer=answerer(notes), style=style, name=name)
+
+
+def load_captioner_user(folder: Path, **settings: Any) -> Person:
     """Says how the wanted picture differs from the one shown, in the words of a trained captioner (Fashion IQ).
 
-    Looks at one picture and compares, whatever is asked, unless `policy` and `looks_at` are set.
-
-    Args:
-        folder: of data.
-        model: the captioner's file; by default the one that is built in.
-        decoding: "greedy", "beam" or "sampled".
-        vectors: raw vectors of pictures by their keys; by default the starter's, computed where they are not yet.
-        raw_version: of which encoder `vectors` are; where it is told, it is checked.
-        settings: fields of `SpeakingStyle`.
+    Looks at one picture and compares, whatever is asked, unless `policy` and `looks_at` are set. Of the settings,
+    model, decoding, vectors and raw_version are those of `captioner.make_captioner_user`.
 
     Raises:
         BadInput, EncoderMismatch: a file, a decoding, or a folder that cannot serve.
     """
     from viewfinder.users.captioner.captioner import make_captioner_user
 
+    own = {name: settings.pop(name) for name in ("model", "decoding", "vectors", "raw_version") if name in settings}
     style = style_from_settings("captioner", {"policy": "compares", "looks_at": 1, **settings})
-    return make_captioner_user(folder, style, model=model, decoding=decoding, vectors=vectors, raw_version=raw_version)
+    return make_captioner_user(folder, style, **own)
 
 
 def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> SimulatedUser:

@@ -12,22 +12,24 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from types import MappingProxyType
 
-from viewfinder.conversation import Question
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question, is_in_range
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users.base import find_picture
-from viewfinder.users.goods import CatalogueItem, CatalogueVocabulary, answer_about_item, attribute_head
+from viewfinder.users.goods import ITEM_RULES, CatalogueItem, CatalogueVocabulary, attribute_head
 from viewfinder.users.phrases import KnownScene
-from viewfinder.users.scenes import answer_about_scene, find_main_thing
+from viewfinder.users.scenes import SCENE_RULES, find_main_thing
 from viewfinder.users.words import (
     CLASSES,
-    DONT_KNOW,
     LIGHTS,
     NONE_OF_THESE,
     PLACE_WORDS,
-    SOMETHING_ELSE,
     SceneLexicon,
+    answer_by_rules,
     contains_phrase,
     normalize_question,
     number_word,
@@ -76,13 +78,15 @@ def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
 
 
 def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
-    """The first choice that says one of the facts; None: none does."""
+    """The first choice that says one of the facts: the same, a range around it, or more words; None: none does."""
     offered = open_choices(choices)
     for fact in facts:
-        for fits in (_is_same, _in_range, contains_phrase):
-            for choice in offered:
-                if fits(choice, fact):
-                    return choice
+        number = _number(fact)
+        same = (choice for choice in offered if choice.strip().casefold() == fact.strip().casefold())
+        around = (choice for choice in offered if number is not None and is_in_range(choice.strip(), number))
+        more = (choice for choice in offered if contains_phrase(choice, fact))
+        if (found := next(chain(same, around, more), None)) is not None:
+            return found
     return None
 
 
@@ -101,13 +105,9 @@ _ALSO = {"multicoloured": ("multi",), "sporty": ("sports",)}
 """What shops call it."""
 
 
-def _main_of(name: str, synonyms: Mapping[str, Sequence[str]]) -> Callable[[PictureTruth], Facts | None]:
-    def read(truth: PictureTruth) -> Facts | None:
-        thing = find_main_thing(truth.things)
-        value: str = getattr(thing, name)
-        return (value, *synonyms.get(value, ())) if value else None
-
-    return read
+def _main(truth: PictureTruth, name: str, synonyms: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Facts | None:
+    value: str = getattr(find_main_thing(truth.things), name)
+    return (value, *synonyms.get(value, ())) if value else None
 
 
 def _main_kind(truth: PictureTruth) -> Facts:
@@ -117,11 +117,11 @@ def _main_kind(truth: PictureTruth) -> Facts:
 
 def _main_class(truth: PictureTruth) -> Facts | None:
     """ "What kind of thing is it mainly?": only where the class is beyond doubt."""
-    thing = _main_kind(truth)[0]
+    words = _main_kind(truth)
     more = {"flower": "plant", "tree": "plant", "chair": "furniture", "hat": "clothing", "apple": "food"}
-    classes = [name for name, kinds in CLASSES.items() if thing in kinds and name != "fruit"]
-    classes += [more[thing]] if thing in more else []
-    return (*_main_kind(truth), *classes) if classes else None
+    classes = [name for name, kinds in CLASSES.items() if words[0] in kinds and name != "fruit"]
+    classes += [more[words[0]]] if words[0] in more else []
+    return (*words, *classes) if classes else None
 
 
 def _place(truth: PictureTruth) -> Facts | None:
@@ -157,15 +157,16 @@ def _repeated(truth: PictureTruth) -> Facts | None:
     return (kind,) if number > 1 else None
 
 
+_COLOUR = partial(_main, name="colour", synonyms=COLOUR_WORDS)
 _SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
     "background": _place,
     "place": _place,
     "light": _light,
     "main_object": _main_kind,
-    "main_colour": _main_of("colour", COLOUR_WORDS),
-    "main_size": _main_of("size", SIZE_WORDS),
-    "main_pattern": _main_of("pattern", {}),
-    "colour": _main_of("colour", COLOUR_WORDS),
+    "main_colour": _COLOUR,
+    "main_size": partial(_main, name="size", synonyms=SIZE_WORDS),
+    "main_pattern": partial(_main, name="pattern"),
+    "colour": _COLOUR,
     "kind": _main_class,
     "animal": _animal,
     "objects": _count,
@@ -173,29 +174,6 @@ _SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
     "repeated_object": _repeated,
 }
 """By the columns of a world's catalogue, and the names of the zero-shot tags."""
-
-
-def _is_same(choice: str, fact: str) -> bool:
-    return choice.strip().casefold() == fact.strip().casefold()
-
-
-_RANGES = (
-    (re.compile(r"(?:under|below|before|less than) ([\d.,]+)"), lambda x, low: x < low),
-    (re.compile(r"([\d.,]+) (?:or|and) (?:more|later)"), lambda x, low: x >= low),
-    (re.compile(r"([\d.,]+) to ([\d.,]+)"), lambda x, low, high: low <= x <= high),
-    (re.compile(r"([\d.,]+) up to ([\d.,]+)"), lambda x, low, high: low <= x < high),
-)
-
-
-def _in_range(choice: str, fact: str) -> bool:
-    number = _number(fact)
-    if number is None:
-        return False
-    for pattern, holds in _RANGES:
-        if found := pattern.fullmatch(choice.strip()):
-            edges = [_number(edge) for edge in found.groups()]
-            return None not in edges and bool(holds(number, *edges))
-    return False
 
 
 def _number(text: str) -> float | None:
@@ -232,9 +210,9 @@ class Oracle:
                 return chosen
         text = normalize_question(question.text)
         if truth.things:
-            said = answer_about_scene(text, KnownScene(truth, self.lexicon))
+            said = answer_by_rules(SCENE_RULES, KnownScene(truth, self.lexicon), text)
         else:
-            said = answer_about_item(text, CatalogueItem(truth, self.catalogue))
+            said = answer_by_rules(ITEM_RULES, CatalogueItem(truth, self.catalogue), text)
         if said is None:
             return DONT_KNOW
         if question.attribute is None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from viewfinder.conversation import Answer, Like, Question, Say, Turn, is_dont_know
+from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Say, Turn, is_dont_know
 from viewfinder.errors import BadInput
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
-from viewfinder.users.words import DONT_KNOW, open_choices
+from viewfinder.users.words import open_choices
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import NOUNS, PLACE_NOUNS, join_with_and
 
@@ -152,11 +152,6 @@ def mend_articles(text: str) -> str:
     return re.sub(r"\b([aA])n(?= [^aeiou\W])", r"\1", said)
 
 
-def forget_answer(answer: str, rng: random.Random, chance: float) -> str:
-    """The answer, or "don't know" with this chance."""
-    return DONT_KNOW if not is_dont_know(answer) and rng.random() < chance else answer
-
-
 Likeness = Callable[[str, str], float]
 """How alike two pictures look to the person; the larger the more."""
 
@@ -219,7 +214,7 @@ class Person:
         if screen.round == 0 or wanted not in self._sessions:
             self._sessions[wanted] = _Session(self._describer())
         session, looked_at = self._sessions[wanted], screen.shown[: self.style.looks_at]
-        if wanted not in looked_at:
+        if looked_at and wanted not in looked_at:
             self._note_progress(session, wanted, looked_at)
         if wanted in looked_at or session.idle >= (self.style.patience or float("inf")):
             del self._sessions[wanted]
@@ -229,8 +224,6 @@ class Person:
 
     def _note_progress(self, session: _Session, wanted: str, looked_at: tuple[str, ...]) -> None:
         """Progress is a picture that is more like the wanted one than all before."""
-        if not looked_at:
-            return
         if self._likeness is None:
             better = not session.seen.issuperset(looked_at)
         else:
@@ -246,27 +239,28 @@ class Person:
         skipped = rng.random() < self.style.skips
         if question is not None and policy in {"mixed", "answers"} and not skipped:
             return Answer(question, self._answer(question, wanted, rng))
-        coin = rng.random() < 0.5
-        may_compare = self._comparer is not None and bool(looked_at)
-        if may_compare and (policy == "compares" or (policy == "mixed" and bool(session.said) and coin)):
-            liked = self._comparison(wanted, looked_at, rng)
+        coin, comparer = rng.random() < 0.5, self._comparer
+        wants_to = policy == "compares" or (policy == "mixed" and bool(session.said) and coin)
+        if comparer is not None and looked_at and wants_to:
+            liked = self._comparison(comparer, wanted, looked_at, rng)
             if policy == "compares" or liked not in session.compared:
                 session.compared.add(liked)
                 return liked
         return Say(self._description(session, wanted, rng))
 
     def _answer(self, question: Question, wanted: str, rng: random.Random) -> str:
-        true = "don't know" if self._answerer is None else self._answerer.answer(question, wanted)
-        remembered = forget_answer(true, rng, self.style.forgetfulness)
-        if is_dont_know(remembered) or rng.random() >= self.style.noise:
-            return remembered
-        return make_wrong_answer(remembered, question, rng)
+        true = DONT_KNOW if self._answerer is None else self._answerer.answer(question, wanted)
+        # The dice fall in this order: a seed's dialogues hang on it.
+        if is_dont_know(true):
+            return true
+        if rng.random() < self.style.forgetfulness:
+            return DONT_KNOW
+        return make_wrong_answer(true, question, rng) if rng.random() < self.style.noise else true
 
-    def _comparison(self, wanted: str, looked_at: tuple[str, ...], rng: random.Random) -> Like:
-        assert self._comparer is not None
+    def _comparison(self, comparer: Comparer, wanted: str, looked_at: tuple[str, ...], rng: random.Random) -> Like:
         likeness = self._likeness
         liked = looked_at[0] if likeness is None else max(looked_at, key=lambda shown: likeness(shown, wanted))
-        return Like(liked, self._verbalize(self._comparer.compare(liked, wanted), rng))
+        return Like(liked, self._verbalize(comparer.compare(liked, wanted), rng))
 
     def _description(self, session: _Session, wanted: str, rng: random.Random) -> str:
         if session.said and rng.random() < self.style.forgetfulness:

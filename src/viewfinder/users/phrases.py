@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
@@ -23,7 +23,6 @@ _LINKS = frozenset({"of", "and", "single"})
 _ALL = frozenset({"all", "both", "every", "each"})
 _EMPTY_TAILS = ("there", "here", "you see", "that you see", "you can see", "that you can see")
 _COPULAS = ("that is", "that are", "which is", "which are", "that", "which", "is", "are", "being")
-
 
 _LONGEST_TAILS = sorted(TAILS, key=len, reverse=True)
 _LONGEST_PREDICATES = sorted(PREDICATES, key=len, reverse=True)
@@ -97,8 +96,7 @@ def parse_properties(text: str, lexicon: SceneLexicon) -> tuple[Property, ...] |
     words = [word for word in said.split() if word != "and"]
     at = 0
     while at < len(words):
-        found = _adjective(words, at, lexicon)
-        if found is None:
+        if (found := _adjective(words, at, lexicon)) is None:
             return None
         look, at = found
         looks.append(look)
@@ -143,18 +141,10 @@ def _with_tail(head: NounPhrase, rest: str, lexicon: SceneLexicon) -> NounPhrase
             after = rest.removeprefix(copula).strip()
             looks = parse_properties(after, lexicon)
             return replace(head, looks=(*head.looks, *looks)) if looks else _with_tail(head, after, lexicon)
-    for predicate, other in split_relations(rest):
-        related = parse_phrase(other, lexicon)
-        if related is not None:
-            return replace(head, near=(predicate, related))
+    for predicate in _LONGEST_PREDICATES:
+        if rest.startswith(f"{predicate} ") and (other := parse_phrase(rest[len(predicate) :].strip(), lexicon)):
+            return replace(head, near=(PREDICATES[predicate], other))
     return None
-
-
-def split_relations(text: str) -> Iterator[tuple[str, str]]:
-    """(predicate, the rest) for every predicate that a text may begin with, the longest first."""
-    for word in _LONGEST_PREDICATES:
-        if text.startswith(f"{word} "):
-            yield PREDICATES[word], text.removeprefix(word).strip()
 
 
 # What a phrase means in a picture
@@ -174,9 +164,11 @@ class KnownScene:
             related.setdefault((subject, predicate), set()).add(other)
         object.__setattr__(self, "related", {key: frozenset(found) for key, found in related.items()})
 
-    def phrase(self, text: str) -> NounPhrase | None:
-        """The phrase that a text is, if it is one."""
-        return parse_phrase(text, self.lexicon)
+    def find(self, text: str) -> tuple[NounPhrase, tuple[ThingTruth, ...]] | None:
+        """The phrase that a text is, and the things that it refers to; None where either cannot be told."""
+        phrase = parse_phrase(text, self.lexicon)
+        things = None if phrase is None else self.referred(phrase)
+        return None if phrase is None or things is None else (phrase, things)
 
     def meant(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
         """The things of which the phrase is true; None where one cannot tell of some thing."""
@@ -215,8 +207,8 @@ class KnownScene:
 def has_property(thing: ThingTruth, look: Property) -> bool | None:
     """Whether a thing looks so; None where one cannot tell."""
     name, value = look
-    if name == "spot":
-        return _in_the_middle(thing)
+    if name == "spot":  # in the middle of the picture
+        return False if thing.column != "middle" else True if thing.row == "centre" else None
     known: str = getattr(thing, name)
     if known == value or name != "colour":
         return known == value if known else None
@@ -224,39 +216,22 @@ def has_property(thing: ThingTruth, look: Property) -> bool | None:
     return True if contains_phrase(known, value) else None if contains_phrase(value, known) or not known else False
 
 
-def _in_the_middle(thing: ThingTruth) -> bool | None:
-    if thing.column != "middle":
-        return False
-    return True if thing.row == "centre" else None
-
-
 def _arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
     """Whether one might say so although the world does not: the middle is on that side, if only just."""
-    dx = thing.box[0] + thing.box[2] / 2 - other.box[0] - other.box[2] / 2
-    dy = thing.box[1] + thing.box[3] / 2 - other.box[1] - other.box[3] / 2
-    match predicate:
-        case "left of":
-            return dx < 0
-        case "right of":
-            return dx > 0
-        case "above":
-            return dy < 0
-        case "below":
-            return dy > 0
-        case "next to":
-            return abs(dx) < (thing.box[2] + other.box[2]) / 2 + 80
-        case _:
-            # In front and behind are seen only where boxes overlap; apart, what stands lower is nearer.
-            return False
+    dx, dy = (thing.box[at] + thing.box[at + 2] / 2 - other.box[at] - other.box[at + 2] / 2 for at in (0, 1))
+    beside = abs(dx) < (thing.box[2] + other.box[2]) / 2 + 80
+    # In front and behind are seen only where boxes overlap; apart, what stands lower is nearer.
+    so = {"left of": dx < 0, "right of": dx > 0, "above": dy < 0, "below": dy > 0, "next to": beside}
+    return so.get(predicate, False)
 
 
-def all_known(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
+def all_known(known: Iterable[bool | None]) -> bool | None:
     """And, with None for "cannot tell"."""
-    values = list(known)
+    values = set(known)
     return False if False in values else None if None in values else True
 
 
-def any_known(known: Sequence[bool | None] | Iterator[bool | None]) -> bool | None:
+def any_known(known: Iterable[bool | None]) -> bool | None:
     """Or, with None for "cannot tell"."""
-    values = list(known)
+    values = set(known)
     return True if True in values else None if None in values else False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from viewfinder.conversation import is_dont_know
+from viewfinder.conversation import is_dont_know, singular_of_word
 from viewfinder.data.truth import PictureTruth
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
 from viewfinder.worlds.words import (
@@ -22,9 +22,7 @@ from viewfinder.worlds.words import (
     WHERE,
 )
 
-DONT_KNOW = "don't know"
 NONE_OF_THESE = "none of these"
-SOMETHING_ELSE = "something else"
 
 _CONTRACTIONS = {
     r"\b(what|where|who|which|how|there|it|that|he|she)'s\b": r"\1 is",
@@ -71,15 +69,7 @@ def singular_words(text: str) -> tuple[str, ...]:
     >>> singular_words("Long-sleeved T-Shirts")
     ('long', 'sleeved', 't', 'shirt')
     """
-    return tuple(_singular(word) for word in re.findall(r"[^\W_]+", text.lower()))
-
-
-def _singular(word: str) -> str:
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
+    return tuple(singular_of_word(word) for word in re.findall(r"[^\W_]+", text.lower()))
 
 
 def contains_phrase(text: str, phrase: str) -> bool:
@@ -107,12 +97,18 @@ def open_choices(choices: Sequence[str]) -> tuple[str, ...]:
     return tuple(choice for choice in choices if not is_dont_know(choice))
 
 
+Rule = tuple[str, Callable[..., str | None]]
 Rules = Sequence[tuple[re.Pattern[str], Callable[..., str | None]]]
 """Patterns of questions, and what answers each from what is known of a picture and the parts of the question."""
 
 
+def make_rules(*rules: Rule) -> Rules:
+    """Rules out of patterns that are to match a whole question, the first that does first."""
+    return [(re.compile(pattern), answer) for pattern, answer in rules]
+
+
 def answer_by_rules(rules: Rules, known: object, question: str) -> str | None:
-    """What the first rule says that understands a question and has an answer; None where none has."""
+    """What the first rule says that understands a question in plain words and has an answer; None where none has."""
     for pattern, answer in rules:
         if (found := pattern.fullmatch(question)) and (said := answer(known, *found.groups())) is not None:
             return said
@@ -148,34 +144,25 @@ ADJECTIVES: dict[str, Property] = {
     "grey": ("colour", "grey"),
 }
 
-_LEFT, _RIGHT = ("left", "left-hand side"), ("right", "right-hand side")
-_VERTICAL = {"top": ("upper", "top"), "bottom": ("lower", "bottom")}
-
 TAILS: dict[str, tuple[Property, ...]] = {
     **{tail: (("pattern", name),) for name, tails in PATTERN_TAILS.items() for tail in tails},
     **{f"with {noun}": (("pattern", name),) for name, noun in PATTERN_NOUNS.items()},
     **{
-        f"{preposition} the {word}{side}": (("column", column),)
+        f"{place} {column}{side}": (("column", column),)
         for column in ("left", "right")
-        for preposition, word, side in (
-            ("on", column, ""),
-            ("at", column, ""),
-            ("to", column, ""),
-            ("on", column, " side"),
-            ("on", f"{column}-hand side", ""),
-            ("at", column, " side"),
-        )
+        for place, sides in (("on the", ("", " side", "-hand side")), ("at the", ("", " side")), ("to the", ("",)))
+        for side in sides
     },
     **{
         f"in the {word} {column}{corner}": (("row", row), ("column", column))
-        for row, words in _VERTICAL.items()
+        for row, words in (("top", ("upper", "top")), ("bottom", ("lower", "bottom")))
         for word in words
         for column in ("left", "right")
         for corner in ("", " corner", "-hand corner")
     },
     **{
         f"{preposition} the {word}": (("row", row),)
-        for row, words in {"top": ("top", "upper edge"), "bottom": ("bottom", "lower edge")}.items()
+        for row, words in (("top", ("top", "upper edge")), ("bottom", ("bottom", "lower edge")))
         for preposition in ("at", "near", "towards")
         for word in words
     },
@@ -185,23 +172,13 @@ TAILS: dict[str, tuple[Property, ...]] = {
         for rest in ("", " of it")
     },
     **{
-        f"{verb} {side}": (("faces", side),)
+        f"{verb}{to} {side}": (("faces", side),)
         for side in ("left", "right")
-        for verb in (
-            "facing",
-            "facing to the",
-            "facing the",
-            "turned to the",
-            "turned",
-            "looking",
-            "looking to the",
-            "looking to",
-            "that faces",
-            "that faces the",
-            "heading",
-            "pointing",
-            "pointing to the",
+        for verb, ways in (
+            *(("facing", ("", " to the", " the")), ("turned", (" to the", "")), ("looking", ("", " to the", " to"))),
+            *(("that faces", ("", " the")), ("heading", ("",)), ("pointing", ("", " to the"))),
         )
+        for to in ways
     },
 }
 """What may follow a noun, or "is": "with dots", "on the left", "facing right"."""
@@ -212,20 +189,18 @@ PREDICATES: dict[str, str] = {
     for word in (*words, *(("close by", "near", "by") if predicate == "next to" else ()))
 } | {"under": "below"}
 
-_BEFORE_PLACES = """
-a an the in on at by along among below out deep near from of beside during taken set shot
-"""
+_BEFORE_PLACES = "a an the in on at by along among below out deep near from of beside during taken set shot"
 _WAYS_IN = frozenset(_BEFORE_PLACES.split())
 
 
-def strip_lead_in(phrase: str) -> str:
-    """A place or an hour without what leads to it.
+def strip_lead_in(phrase: str, lead: frozenset[str] = _WAYS_IN) -> str:
+    """A phrase, such as a place or an hour, without the words that lead to it.
 
     >>> strip_lead_in("taken on the beach"), strip_lead_in("deep in the forest"), strip_lead_in("at night")
     ('beach', 'forest', 'night')
     """
     words = phrase.split()
-    while len(words) > 1 and words[0] in _WAYS_IN:
+    while len(words) > 1 and words[0] in lead:
         words = words[1:]
     return " ".join(words)
 
@@ -246,15 +221,12 @@ _MORE_PLACES: dict[str, tuple[str, ...]] = {
 }
 
 PLACE_WORDS: dict[str, frozenset[str]] = {
-    place: frozenset(
-        {
-            place,
-            *(strip_lead_in(word) for word in (*PLACE_NOUNS[place], *WHERE[place]) if word != "indoors"),
-            *_MORE_PLACES[place],
-        }
-    )
+    place: frozenset({
+        place, *_MORE_PLACES[place],
+        *(strip_lead_in(word) for word in (*PLACE_NOUNS[place], *WHERE[place]) if word != "indoors"),
+    })
     for place in PLACE_NOUNS
-}
+}  # fmt: skip
 """What each background may be called."""
 
 UNSURE_PLACES: dict[str, frozenset[str]] = {
@@ -279,13 +251,7 @@ LIGHTS: dict[str, frozenset[str]] = {
     "night": frozenset({"night", "nighttime", "night-time", "night time", "at night", "dark", "in the dark"}),
     "indoors": frozenset({"indoors", "indoor light", "inside", "indoor"}),
 }
-UNSURE_LIGHTS: dict[str, frozenset[str]] = {
-    "dark": frozenset({"sunset"}),
-    "light": frozenset({"sunset"}),
-    "daylight": frozenset({"sunset"}),
-    "daytime": frozenset({"sunset"}),
-    "day": frozenset({"sunset"}),
-}
+UNSURE_LIGHTS = dict.fromkeys(("dark", "light", "daylight", "daytime", "day"), frozenset({"sunset"}))
 
 _SKY = frozenset(place for place, about in PLACES.items() if {"sky", "night sky"} & set(about.parts))
 _ALL = frozenset(PLACES)
@@ -352,16 +318,13 @@ _GARMENTS = frozenset(_GARMENT_WORDS.split())
 _WORN = _GARMENTS | frozenset(_WORN_WORDS.split())
 
 
-def may_be_worn(kinds: Iterable[str], truth: PictureTruth) -> bool:
-    """Whether a photograph of a garment in the scene may show one of these kinds: who wears a shirt wears more."""
-    others = {word for thing in truth.things if thing.kind not in KINDS for word in thing.kind.split()}
-    return bool(others & _GARMENTS) and any(_WORN & set(kind.split()) for kind in kinds if kind not in KINDS)
-
-
 def is_in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
     """Whether the background shows one of these kinds; None: it may (or a photograph does), or nobody knows."""
     wanted, about = frozenset(kinds), PLACES.get(truth.place)
-    if about is None or may_be_worn(wanted, truth):
+    # The photograph of a garment may show others: who wears a shirt wears more.
+    others = {word for thing in truth.things if thing.kind not in KINDS for word in thing.kind.split()}
+    is_worn = others & _GARMENTS and any(_WORN & {*kind.split()} for kind in wanted if kind not in KINDS)
+    if about is None or is_worn:
         return None
     painted = about.shows | (frozenset({"star"}) if truth.light == "night" else frozenset())
     if wanted & _SURELY_PAINTED.get(truth.place, frozenset()):
@@ -370,10 +333,8 @@ def is_in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
 
 
 _SURELY_PAINTED: dict[str, frozenset[str]] = {
-    "meadow": frozenset({"flower"}),
-    "garden": frozenset({"flower"}),
-    "snow": frozenset({"tree"}),
-    "forest": frozenset({"tree"}),
+    **dict.fromkeys(("meadow", "garden"), frozenset({"flower"})),
+    **dict.fromkeys(("snow", "forest"), frozenset({"tree"})),
     "city": frozenset({"house"}),
 }
 """Kinds that one cannot but see in the background."""

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from viewfinder.questioners.answers import is_in_range, parse_number
+from viewfinder.conversation import is_in_range
+from viewfinder.questioners.answers import parse_number
 from viewfinder.questioners.base import Column
 from viewfinder.questioners.information_gain.column_options import ColumnSplit, column_dependence, split_column
 

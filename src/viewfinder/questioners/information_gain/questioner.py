@@ -21,9 +21,9 @@ from itertools import islice
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.conversation import Question
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.questioners.answers import DONT_KNOW, SOMETHING_ELSE, find_choices
+from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.column_options import (
     column_options,
