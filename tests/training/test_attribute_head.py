@@ -45,7 +45,7 @@ def test_it_does_not_train_and_is_read_back_from_the_network_it_is_part_of(tmp_p
     predictor = drawn(3, 4, 5)
     network = nn.Module()
     network.attributes = AttributeHead.from_predictor(predictor)
-    assert not list(network.parameters()) and network.attributes.labels == 4
+    assert not list(network.parameters())
     card = Card(system="captioner", preset="lab", encoder="v1", settings={"labels": list(predictor.labels)})
     save_network(tmp_path / "n.safetensors", network, card)
     again = AttributePredictor.of(read_weights(tmp_path / "n.safetensors"))

@@ -234,7 +234,15 @@ class _Run:
                 return False
             if at.step % settings.save_every == 0:
                 self._save()
-        self._end_epoch()
+        if at.batch == 0:
+            raise BadInput(f"epoch {at.epoch} has no batches for {accelerator.num_processes} process(es)")
+        self._log_means()
+        self.schedule.after_epoch(at.whole.take())
+        due = settings.validate_epochs
+        if due is not None and at.epoch % due == 0 and at.validated != at.step:
+            self._validate()
+        at.epoch, at.batch = at.epoch + 1, 0
+        self._save()
         return True
 
     def _step(self, group: list[Any]) -> None:
@@ -286,26 +294,11 @@ class _Run:
             self._record("train", figures.pop("loss"), self.at.rate, figures)
 
     def _record(self, kind: Any, loss: float | None, rate: float | None, figures: Mapping[str, float]) -> None:
-        self.at.seconds = time.monotonic() - self._began
-        if self.log is not None:
-            at = self.at
-            self.log.write(
-                LogRecord(
-                    kind=kind, step=at.step, epoch=at.epoch, loss=loss, lr=rate, figures=figures, seconds=at.seconds
-                )
-            )
-
-    def _end_epoch(self) -> None:
         at = self.at
-        if at.batch == 0:
-            raise BadInput(f"epoch {at.epoch} has no batches for {self.accelerator.num_processes} process(es)")
-        self._log_means()
-        self.schedule.after_epoch(at.whole.take())
-        due = self.settings.validate_epochs
-        if due is not None and at.epoch % due == 0 and at.validated != at.step:
-            self._validate()
-        at.epoch, at.batch = at.epoch + 1, 0
-        self._save()
+        at.seconds = time.monotonic() - self._began
+        if self.log is not None:
+            known = {"step": at.step, "epoch": at.epoch, "seconds": at.seconds}
+            self.log.write(LogRecord(kind=kind, loss=loss, lr=rate, figures=figures, **known))
 
     def _validate(self) -> None:
         """Measure, log, and keep the network if it is the best so far."""

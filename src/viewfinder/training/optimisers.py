@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from torch import nn
@@ -21,18 +22,12 @@ from viewfinder.training.settings import (
     WarmupCosine,
 )
 
-OPTIMISERS: dict[str, Callable[..., Optimizer]] = {"adam": Adam, "adamw": AdamW}
-
 
 def make_optimiser(settings: TrainingSettings, parameters: Sequence[nn.Parameter]) -> Optimizer:
     """The optimiser that `settings` names, over `parameters`."""
-    return OPTIMISERS[settings.optimiser](
-        parameters,
-        lr=settings.learning_rate,
-        betas=settings.betas,
-        eps=settings.eps,
-        weight_decay=settings.weight_decay,
-    )
+    kind: Callable[..., Optimizer] = {"adam": Adam, "adamw": AdamW}[settings.optimiser]
+    rate, decay = settings.learning_rate, settings.weight_decay
+    return kind(parameters, lr=rate, betas=settings.betas, eps=settings.eps, weight_decay=decay)
 
 
 def make_schedule(
@@ -55,27 +50,23 @@ def make_schedule(
             return PlateauSchedule(schedule, optimiser)
         case OneCycle():
             one_cycle = OneCycleLR(
-                optimiser,
-                max_lr=settings.learning_rate,
-                total_steps=total,
-                pct_start=schedule.rising,
-                div_factor=schedule.start_divisor,
-                final_div_factor=schedule.end_divisor,
+                optimiser, max_lr=settings.learning_rate, total_steps=total, pct_start=schedule.rising,
+                div_factor=schedule.start_divisor, final_div_factor=schedule.end_divisor,
                 cycle_momentum=schedule.cycle_momentum,
-            )
+            )  # fmt: skip
             return TorchSchedule(one_cycle, most=total)
         case Exponential(factor=factor):
             floor = schedule.floor / settings.learning_rate  # the floor is a rate
             return TorchSchedule(LambdaLR(optimiser, lambda epoch: max(factor**epoch, floor)), by="epoch")
-        case Noam(width=width, warmup=warmup):
-            scale = width**-0.5  # Vaswani et al. 2017, Eq. 3, at step done + 1
-            return TorchSchedule(
-                LambdaLR(optimiser, lambda done: scale * min((done + 1) ** -0.5, (done + 1) * warmup**-1.5))
-            )
+        case Noam(width=width, warmup=warmup):  # at step done + 1
+
+            def noam(done: int) -> float:
+                return width**-0.5 * min((done + 1) ** -0.5, (done + 1) * warmup**-1.5)
+
+            return TorchSchedule(LambdaLR(optimiser, noam))
         case WarmupCosine(warmup=warmup):
-            return TorchSchedule(
-                LambdaLR(optimiser, lambda done: warmup_cosine_share(done + 1, warmup=warmup, total=total))
-            )
+            shares = partial(warmup_cosine_share, warmup=warmup, total=total)
+            return TorchSchedule(LambdaLR(optimiser, lambda done: shares(done + 1)))
         case Constant():
             return TorchSchedule(LambdaLR(optimiser, lambda done: 1.0))
 
@@ -147,14 +138,11 @@ class PlateauSchedule:
         if self._best is not None and now < self._best + rule.gain:
             self._counted += 1
             if self._counted >= rule.patience:
-                self._halve()
+                for group in self._optimiser.param_groups:
+                    group["lr"] *= rule.factor
+                self._optimiser.state.clear()  # what a new optimiser would have: no moments
+                self.over = self._optimiser.param_groups[0]["lr"] < self._first * rule.floor
         self._best = now if self._best is None else max(self._best, now)
-
-    def _halve(self) -> None:
-        for group in self._optimiser.param_groups:
-            group["lr"] *= self._settings.factor
-        self._optimiser.state.clear()  # what a new optimiser would have: no moments
-        self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor
 
     def after_validation(self, *, best: bool) -> None:
         """Only a new best sets the count back."""

@@ -5,7 +5,7 @@ Axes: b or p pictures, g numbers of a raw vector, x numbers that are read of it,
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -28,11 +28,7 @@ class PictureInput(nn.Module):
     def __init__(self, image: PictureKind, raw_width: int, components: int = 256, whitening: float = 0.5) -> None:
         """Changes nothing until it is measured, but for components, which are zeros.
 
-        Args:
-            image: what is read.
-            raw_width: g.
-            components: of "whitened": how many.
-            whitening: of "whitened": how far they are brought to one scale, 0 to 1.
+        `components` and `whitening` are of "whitened": how many, and how far they are brought to one scale, 0 to 1.
         """
         super().__init__()
         self.image, self.whitening = image, whitening
@@ -105,27 +101,6 @@ def sample_regions(regions_nre: Float16[np.ndarray, "n r e"], most: int) -> Floa
     return np.asarray(regions_pe[(regions_pe != 0).any(axis=1)])
 
 
-@runtime_checkable
-class Layer(Protocol):
-    """What is taken of an `AttributePredictor`."""
-
-    @property
-    def mean_g(self) -> Float32[np.ndarray, " g"]:
-        """Of raw vectors."""
-
-    @property
-    def deviation_g(self) -> Float32[np.ndarray, " g"]:
-        """Of raw vectors."""
-
-    @property
-    def weight_kg(self) -> Float32[np.ndarray, "k g"]:
-        """A row a label."""
-
-    @property
-    def bias_k(self) -> Float32[np.ndarray, " k"]:
-        """A number a label."""
-
-
 class AttributeHead(nn.Module):
     """One linear layer over standardised raw vectors, which does not train.
 
@@ -134,12 +109,7 @@ class AttributeHead(nn.Module):
     """
 
     def __init__(self, labels: int, raw_width: int) -> None:
-        """Says the same of every picture, until it is filled.
-
-        Args:
-            labels: k.
-            raw_width: g.
-        """
+        """k `labels`, g `raw_width`; says the same of every picture, until it is filled."""
         super().__init__()
         self.register_buffer("mean", torch.zeros(raw_width))
         self.register_buffer("deviation", torch.ones(raw_width))
@@ -147,23 +117,12 @@ class AttributeHead(nn.Module):
         self.register_buffer("bias", torch.zeros(labels))
 
     @classmethod
-    def from_predictor(cls, predictor: Layer) -> AttributeHead:
-        """The same in torch, but for the rounding of the weights."""
+    def from_predictor(cls, predictor: Any) -> AttributeHead:
+        """An `encoders.attributes.AttributePredictor` in torch, but for the rounding of the weights."""
         head = cls(*predictor.weight_kg.shape)
-        parts = {
-            "mean": predictor.mean_g,
-            "deviation": predictor.deviation_g,
-            "weight": predictor.weight_kg,
-            "bias": predictor.bias_k,
-        }
-        for name, array in parts.items():
-            head.get_buffer(name).copy_(torch.from_numpy(array))
+        for name in ("mean_g", "deviation_g", "weight_kg", "bias_k"):
+            head.get_buffer(name.partition("_")[0]).copy_(torch.from_numpy(getattr(predictor, name)))
         return head
-
-    @property
-    def labels(self) -> int:
-        """k."""
-        return len(self.get_buffer("bias"))
 
     def scores(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b k"]:
         """Logits of every label; 0 is a chance of one half."""

@@ -39,7 +39,14 @@ def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides:
         UnknownName: there is no such table.
         BadInput: the file is missing or no TOML; a key is unknown, missing, or of the wrong type (file and key named).
     """
-    tables = _read(source)
+    try:
+        tables = tomllib.loads(source.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{source}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"{source}: cannot be read ({error.strerror})") from error
+    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
+        raise BadInput(f"{source}: damaged TOML ({error})") from error
     if not isinstance(tables.get(name), dict):
         there = ", ".join(key for key, table in tables.items() if isinstance(table, dict))
         raise UnknownName(f"{source}: no preset is called {name!r}; there are: {there or 'none'}")
@@ -118,17 +125,6 @@ def _without(table: Any, key: str, built_in: Any) -> Any:
     if table[name] != built_in:
         raise BadInput(f"these weights have {name} = {table[name]!r}, which is no longer supported; train them again")
     return {other: value for other, value in table.items() if other != name}
-
-
-def _read(source: Path | Traversable) -> dict[str, Any]:
-    try:
-        return tomllib.loads(source.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise BadInput(f"{source}: no such file") from None
-    except OSError as error:
-        raise BadInput(f"{source}: cannot be read ({error.strerror})") from error
-    except ValueError as error:  # TOMLDecodeError and UnicodeDecodeError
-        raise BadInput(f"{source}: damaged TOML ({error})") from error
 
 
 def _apply_override(table: dict[str, Any], override: str) -> str:

@@ -88,8 +88,12 @@ class TrainingLog:
 
     def write(self, record: LogRecord) -> None:
         """Add a record; a number that is not finite is written as null, which JSON has no other word for."""
-        figures = {name: _finite(number) for name, number in record.figures.items()}
-        line = {**vars(record), "loss": _finite(record.loss), "figures": figures}
+
+        def finite(number: float | None) -> float | None:
+            return number if number is not None and math.isfinite(number) else None
+
+        figures = {name: finite(number) for name, number in record.figures.items()}
+        line = {**vars(record), "loss": finite(record.loss), "figures": figures}
         self._file.write(json.dumps(line, allow_nan=False).encode() + b"\n")
         self._file.flush()
         if self._board is not None:
@@ -128,7 +132,3 @@ def read_log(file: Path) -> list[LogRecord]:
         except (ValueError, TypeError) as error:
             raise BadInput(f"{file}, line {number}: this is no record of a training ({error})") from error
     return records
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None

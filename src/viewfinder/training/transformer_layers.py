@@ -8,7 +8,7 @@ Masks are True where a place may be looked at; each place that asks must see one
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -17,6 +17,8 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, relu, scaled_dot_product_attention
 
 EPS = 1e-6
+
+Activation = Callable[[Tensor], Tensor]
 
 
 class KeysValues(NamedTuple):
@@ -27,9 +29,7 @@ class KeysValues(NamedTuple):
 
     def then(self, later: KeysValues) -> KeysValues:
         """These places, and later ones after them."""
-        return KeysValues(
-            torch.cat([self.keys_bnlv, later.keys_bnlv], dim=2), torch.cat([self.values_bnlv, later.values_bnlv], dim=2)
-        )
+        return KeysValues(*(torch.cat(both, dim=2) for both in zip(self, later, strict=True)))
 
     def of(self, rows: Int[Tensor, " r"]) -> KeysValues:
         """The same of some sequences, each as often as it is named."""
@@ -86,18 +86,20 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with a ReLU in between."""
+    """Two linear maps with an activation in between, and in training dropout after it."""
 
-    def __init__(self, width: int, hidden: int, share: float = 0.0) -> None:
+    def __init__(
+        self, width_in: int, hidden: int, width_out: int, activation: Activation = relu, share: float = 0.0
+    ) -> None:
         super().__init__()
-        self.share = share
-        self.inner = nn.Linear(width, hidden)
-        self.outer = nn.Linear(hidden, width)
+        self.activation, self.share = activation, share
+        self.inner = nn.Linear(width_in, hidden)
+        self.outer = nn.Linear(hidden, width_out)
 
-    def forward(self, tokens_blw: Float[Tensor, "b l w"]) -> Float[Tensor, "b l w"]:
-        """As it says, with dropout after the ReLU."""
-        mapped_blw: Tensor = self.outer(dropout(relu(self.inner(tokens_blw)), self.share, self.training))
-        return mapped_blw
+    def forward(self, rows: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
+        """Every row by itself."""
+        mapped: Tensor = self.outer(dropout(self.activation(self.inner(rows)), self.share, self.training))
+        return mapped
 
 
 class EncoderLayer(nn.Module):
@@ -108,7 +110,7 @@ class EncoderLayer(nn.Module):
         self.share = share
         self.before_attention, self.before_layers = Norm(width), Norm(width)
         self.attention = Attention(width, heads, share)
-        self.layers = FeedForward(width, hidden, share)
+        self.layers = FeedForward(width, hidden, width, share=share)
 
     def step(
         self, tokens_btw: Float[Tensor, "b t w"], earlier: KeysValues | None, mask: Bool[Tensor, ...] | None
@@ -164,7 +166,7 @@ class DecoderLayer(nn.Module):
         self.before_words, self.before_memory, self.before_layers = Norm(width), Norm(width), Norm(width)
         self.words = Attention(width, heads, share)
         self.memory = Attention(width, heads, share)
-        self.layers = FeedForward(width, hidden, share)
+        self.layers = FeedForward(width, hidden, width, share=share)
 
     def step(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -54,16 +54,15 @@ def read_weights(path: Path) -> Weights:
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    record, known = read_record(path, NETWORK)
+    record, checksum = read_record(path, NETWORK)
     try:
         arrays = load_file(str(path))
     except (OSError, SafetensorError) as error:
         raise damaged_file(path, str(error)) from error
-    found = checksum_arrays((name, array.reshape(-1).view(np.uint8).data) for name, array in arrays.items())
-    if found != known:
+    if checksum_arrays(arrays) != checksum:
         raise damaged_file(path, "its checksum differs")
     wide = {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}
-    return Weights(wide, parse_card(path, record), f"{found:08x}")
+    return Weights(wide, parse_card(path, record), f"{checksum:08x}")
 
 
 def read_card(path: Path) -> Card:
@@ -128,11 +127,11 @@ def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
     return Card(**record)
 
 
-def checksum_arrays(named: Iterable[tuple[str, Any]]) -> int:
+def checksum_arrays(arrays: Mapping[str, np.ndarray]) -> int:
     """CRC-32 over names and bytes, by name; safetensors checks lengths only."""
     total = 0
-    for name, data in sorted(named, key=lambda pair: pair[0]):
-        total = zlib.crc32(data, zlib.crc32(name.encode(), total))
+    for name in sorted(arrays):
+        total = zlib.crc32(arrays[name].reshape(-1).view(np.uint8).data, zlib.crc32(name.encode(), total))
     return total
 
 
@@ -150,8 +149,7 @@ def load_system_weights(system: str, checkpoint: Path | None, shipped: Path | No
     path = checkpoint or shipped
     if path is None or (checkpoint is None and not path.is_file()):
         raise BadInput(
-            f"{system}: no weights are in the box; train some (`viewfinder train {system}`) and name them "
-            "(--checkpoint)"
+            f"{system}: no weights are shipped; train some (`viewfinder train {system}`) and name them (--checkpoint)"
         )
     weights = read_weights(path)
     check_card(path, weights.card, system=system)

@@ -178,7 +178,7 @@ def test_a_rejected_picture_stays_out_until_it_is_liked(system: System) -> None:
 @each
 def test_without_weights_it_says_how_to_make_some(system: System) -> None:
     assert system in RETRIEVERS
-    expected = f"{system}: no weights are in the box; train some (`viewfinder train {system}`) and name them"
+    expected = f"{system}: no weights are shipped; train some (`viewfinder train {system}`) and name them"
     with pytest.raises(BadInput, match=re.escape(expected)):
         load_retriever(system)
 

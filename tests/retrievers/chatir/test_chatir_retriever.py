@@ -303,7 +303,7 @@ def test_weights_are_loaded_from_a_file_with_half_precision_components(tmp_path:
 
 def test_without_weights_it_says_how_to_make_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chatir, "SHIPPED", tmp_path / "none.safetensors")
-    expected = "chatir: no weights are in the box; train some (`viewfinder train chatir`) and name them (--checkpoint)"
+    expected = "chatir: no weights are shipped; train some (`viewfinder train chatir`) and name them (--checkpoint)"
     with pytest.raises(BadInput, match=re.escape(expected)):
         load_retriever("chatir")
 

@@ -234,6 +234,6 @@ def test_another_shared_space_is_refused_at_the_first_turn() -> None:
 
 def test_without_weights_it_is_told_how_to_train_some() -> None:
     with pytest.raises(
-        BadInput, match=re.escape("combiner: no weights are in the box; train some (`viewfinder train combiner`)")
+        BadInput, match=re.escape("combiner: no weights are shipped; train some (`viewfinder train combiner`)")
     ):
         load_retriever("combiner")

@@ -358,7 +358,7 @@ def test_a_file_is_loaded_by_name(name: str, tmp_path: Path) -> None:
 
 def test_an_empty_box_and_weights_of_another_system_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fashioniq, "SHIPPED", tmp_path / "none.safetensors")
-    with pytest.raises(BadInput, match="no weights are in the box; train some"):
+    with pytest.raises(BadInput, match="no weights are shipped; train some"):
         load_retriever("fashioniq")
     file = tmp_path / "other.safetensors"
     save_network(file, torch.nn.Linear(1, 1), Card(system="chatir", preset="", encoder=""))

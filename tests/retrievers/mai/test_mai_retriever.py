@@ -346,5 +346,5 @@ def test_the_chances_are_those_of_the_loss(made: Callable[..., Mai]) -> None:
 
 def test_an_empty_box_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mai, "SHIPPED", tmp_path / "none.safetensors")
-    with pytest.raises(BadInput, match="no weights are in the box; train some"):
+    with pytest.raises(BadInput, match="no weights are shipped; train some"):
         load_retriever("mai")

@@ -56,7 +56,7 @@ def test_every_retriever_is_listed_with_what_it_needs(client: TestClient) -> Non
     }  # fmt: skip
     assert (found["regions"]["ready"], found["regions"]["missing"]) == (False, 6)
     assert "was trained on another-raw" in found["other"]["problem"]
-    assert "no weights are in the box" in found["hre"]["problem"]
+    assert "no weights are shipped" in found["hre"]["problem"]
     assert client.get("/api/v1/retrievers").json()["default"] == "composer"
 
 
