@@ -14,12 +14,10 @@ from viewfinder.retrievers.fashioniq.loss import (
     feedback_turn_loss,
     likeness,
     pairwise_ranking_loss,
-    plain_triplet_loss,
-    same_target_elsewhere,
     squared_triplet_loss,
-    target_contrastive_loss,
 )
 from viewfinder.retrievers.fashioniq.settings import LossSettings
+from viewfinder.retrievers.shared.network import same_target_elsewhere, target_cross_entropy
 
 ONE = torch.tensor(1.0)
 QUERIES = torch.tensor([[0.0, 0.0], [0.0, 0.0]])
@@ -29,7 +27,8 @@ OTHERS = torch.tensor([[0.0, 4.0], [0.0, 3.0]])  # at distances 4 and 3
 
 def test_a_plain_triplet_compares_distances() -> None:
     # [5 - 4 + 1.5]+ = 2.5 and [1 - 3 + 1.5]+ = 0
-    assert float(plain_triplet_loss(QUERIES, TARGETS, OTHERS, 1.5)) == pytest.approx(1.25, abs=1e-5)
+    found = feedback_turn_loss(LossSettings(margin=1.5), "l2", ONE, QUERIES, TARGETS, OTHERS, torch.arange(2))
+    assert float(found) == pytest.approx(1.25, abs=1e-5)
 
 
 def test_a_squared_triplet_compares_their_squares() -> None:
@@ -38,17 +37,16 @@ def test_a_squared_triplet_compares_their_squares() -> None:
 
 
 def test_a_target_that_is_also_the_other_one_costs_the_margin() -> None:
-    for triplet in (plain_triplet_loss, squared_triplet_loss):
-        assert float(triplet(QUERIES, TARGETS, TARGETS, 0.1)) == pytest.approx(0.1, abs=1e-6)
+    assert float(squared_triplet_loss(QUERIES, TARGETS, TARGETS, 0.1)) == pytest.approx(0.1, abs=1e-6)
 
 
 def test_contrast_is_the_cross_entropy_of_the_diagonal() -> None:
     scores_bb = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     expected = (-math.log(math.e**2 / (math.e**2 + 1)) + math.log(2)) / 2
-    assert float(target_contrastive_loss(scores_bb, torch.tensor([7, 9]), 2 * ONE)) == pytest.approx(expected)
+    assert float(target_cross_entropy(2 * scores_bb, torch.tensor([7, 9]))) == pytest.approx(expected)
 
 
-def test_another_talk_with_the_same_target_is_no_wrong_answer() -> None:
+def test_another_dialogue_with_the_same_target_is_no_wrong_answer() -> None:
     scores_bb = torch.tensor([[0.2, 0.9, 0.4], [0.8, 0.1, 0.3], [0.5, 0.6, 0.7]])
     targets_b = torch.tensor([4, 4, 5])
     assert same_target_elsewhere(targets_b).tolist() == [
@@ -58,7 +56,7 @@ def test_another_talk_with_the_same_target_is_no_wrong_answer() -> None:
     ]
     lost = [math.log(1 + math.exp(0.4 - 0.2)), math.log(1 + math.exp(0.3 - 0.1))]
     lost.append(math.log(1 + math.exp(0.5 - 0.7) + math.exp(0.6 - 0.7)))
-    assert float(target_contrastive_loss(scores_bb, targets_b, ONE)) == pytest.approx(sum(lost) / 3)
+    assert float(target_cross_entropy(scores_bb, targets_b)) == pytest.approx(sum(lost) / 3)
 
 
 def test_ranking_sums_what_comes_within_the_margin_both_ways() -> None:
@@ -82,13 +80,10 @@ def lost(settings: LossSettings, log_scale: Tensor) -> float:
 
 
 def test_settings_choose_the_loss_and_bound_the_scale() -> None:
-    assert lost(LossSettings(margin=9.0), ONE) == pytest.approx(
-        float(plain_triplet_loss(TARGETS, TARGETS, OTHERS, 9.0))
-    )
     squared = LossSettings(squared=True, margin=9.0)
     assert lost(squared, ONE) == pytest.approx(float(squared_triplet_loss(TARGETS, TARGETS, OTHERS, 9.0)))
     contrasted = LossSettings(kind="contrastive")
-    bounded = float(target_contrastive_loss(TARGETS @ TARGETS.T, torch.arange(2), 100.0 * ONE))
+    bounded = float(target_cross_entropy(100 * TARGETS @ TARGETS.T, torch.arange(2)))
     assert lost(contrasted, 5 * ONE) == pytest.approx(bounded)
     among = LossSettings(kind="ranking", margin=9.0)
     assert lost(among, ONE) == pytest.approx(float(pairwise_ranking_loss(TARGETS @ TARGETS.T, torch.arange(2), 9.0)))
@@ -99,6 +94,4 @@ def test_pictures_of_other_kinds_are_columns_more() -> None:
     strange_bm = torch.tensor([[0.0], [1.0]])
     # e / (e + 1 + 1) and e / (1 + e + e).
     expected = (math.log((math.e + 2) / math.e) + math.log((1 + 2 * math.e) / math.e)) / 2
-    assert float(target_contrastive_loss(scores_bb, targets_b, torch.tensor(1.0), strange_bm)) == pytest.approx(
-        expected
-    )
+    assert float(target_cross_entropy(torch.cat([scores_bb, strange_bm], dim=1), targets_b)) == pytest.approx(expected)

@@ -6,7 +6,7 @@ One linear layer over standardised raw vectors; binary cross-entropy of every la
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,10 +26,10 @@ from viewfinder.training import (
     TrainingJob,
     TrainingResult,
     TrainingSettings,
+    draw_epochs,
     load_network,
     load_preset,
     read_card,
-    shuffled,
 )
 from viewfinder.training.picture_layers import measure_scale, standardise
 from viewfinder.training.settings import check_at_least_one
@@ -93,9 +93,6 @@ class LabelledPictures:
     raw_ng: Float32[np.ndarray, "n g"]
     has_nk: Bool[np.ndarray, "n k"]
 
-    def __len__(self) -> int:
-        return len(self.raw_ng)
-
     def batch(self, rows_b: Int[np.ndarray, " b"]) -> tuple[Float[Tensor, "b g"], Float[Tensor, "b k"]]:
         """Some of them."""
         return torch.from_numpy(self.raw_ng[rows_b]), torch.from_numpy(self.has_nk[rows_b].astype(np.float32))
@@ -112,23 +109,23 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
     labels = _labels(plan, garments, preset.fewest)
     training, validation = (label_pictures(found, labels) for found in (garments, seen))
     for purpose, found in (("training", training), ("validation", validation)):
-        if not len(found):
+        if not len(found.raw_ng):
             raise BadInput(f"no picture for {purpose} has any of the {len(labels)} attributes; choose other data")
-        plan.notify(f"attributes: {len(found):,} pictures for {purpose} have some of the {len(labels)}")
+        plan.notify(f"attributes: {len(found.raw_ng):,} pictures for {purpose} have some of the {len(labels)}")
     card = Card(
         system=SYSTEM,
         preset=plan.preset,
         encoder=garments.raw_version,
         settings={"labels": list(labels), "kinds": list(garments.kinds)},
     )
-    size = min(preset.batch, len(training))
+    count = len(training.raw_ng)
     job = TrainingJob(
         network=_begun(plan, training, preset.ridge),
-        batches=lambda epoch, seed: shuffled(len(training), size, training.batch, epoch=epoch, seed=seed),
-        loss=_lost,
+        batches=draw_epochs(count, min(preset.batch, count), lambda rows_b, rng: training.batch(rows_b)),
+        loss=lambda head, batch: (binary_cross_entropy_with_logits(head(batch[0]), batch[1]), {}),
         settings=replace(preset.training, seed=plan.seed),
         card=card,
-        validate=partial(measure_attributes, labelled=validation, told=preset.told),
+        validate=partial(measure_attributes, labelled=validation, most=preset.told),
         selects="f1",
         higher=True,
     )
@@ -195,28 +192,19 @@ def ridge_regression(
     return np.linalg.solve(gram, rows_ng.T @ wanted_nk).T, share_k
 
 
-def _lost(module: nn.Module, batch: tuple[Tensor, Tensor]) -> tuple[Tensor, Mapping[str, Tensor]]:
-    """The mean over pictures and labels."""
-    raw_bg, has_bk = batch
-    return binary_cross_entropy_with_logits(module(raw_bg), has_bk), {}
-
-
-def measure_attributes(module: nn.Module, *, labelled: LabelledPictures, told: int) -> dict[str, float]:
-    """What validation measures of the `told` likeliest labels of each picture: see `figures_of`."""
+def measure_attributes(module: nn.Module, *, labelled: LabelledPictures, most: int) -> dict[str, float]:
+    """What validation measures: `attribute_figures`."""
     device = next(module.parameters()).device
     blocks = torch.split(torch.from_numpy(labelled.raw_ng), AT_ONCE)
     logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]
-    return attribute_figures(torch.cat(logits).numpy(), labelled.has_nk, told)
+    return attribute_figures(torch.cat(logits).numpy(), labelled.has_nk, most)
 
 
 def attribute_figures(
-    scores_nk: Float[np.ndarray, "n k"], has_nk: Bool[np.ndarray, "n k"], told: int
+    scores_nk: Float[np.ndarray, "n k"], has_nk: Bool[np.ndarray, "n k"], most: int
 ) -> dict[str, float]:
-    """Which share of what is told is right, which share of what is right is told, and F1 = 2pr/(p + r) of the two.
-
-    Told are the `told` likeliest labels of every picture; counted is over all pictures together.
-    """
-    told_nt = np.argsort(-scores_nk, axis=1, kind="stable")[:, :told]
-    right = int(np.take_along_axis(has_nk, told_nt, axis=1).sum())
-    precision, recall = right / told_nt.size, right / int(has_nk.sum())
+    """Precision, recall and F1 = 2pr/(p + r) of the `most` likeliest labels of every picture, all pictures together."""
+    likeliest_nt = np.argsort(-scores_nk, axis=1, kind="stable")[:, :most]
+    right = int(np.take_along_axis(has_nk, likeliest_nt, axis=1).sum())
+    precision, recall = right / likeliest_nt.size, right / int(has_nk.sum())
     return {"f1": 2 * precision * recall / max(precision + recall, 1e-9), "precision": precision, "recall": recall}

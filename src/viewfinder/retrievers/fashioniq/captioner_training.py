@@ -6,7 +6,7 @@ It stands with the retrievers because it is trained as they are, and because it 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,15 +27,14 @@ from viewfinder.retrievers.fashioniq.attribute_training import train_attributes
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training import (
-    Batches,
     Card,
     TrainingJob,
     TrainingResult,
     TrainingSettings,
+    draw_epochs,
     load_preset,
     read_card,
     seed_all,
-    shuffled,
 )
 from viewfinder.training.picture_layers import AttributeHead
 from viewfinder.training.settings import check_at_least_one
@@ -85,29 +84,16 @@ class TrainingStopped(ViewfinderError):
 
 
 def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...]) -> Captioner:
-    """Who says how a wanted picture differs while a retriever is trained: a captioner of a file, or one trained first.
-
-    Args:
-        plan: of the retriever; a captioner trained for it lies in OUT/captioner.
-        named: the file of a trained captioner; "" trains one.
-        preset: the table of captioner.toml to train it by.
-        kinds: what to train it on; none: every kind there is.
+    """Who says how a wanted picture differs while a retriever is trained: the captioner of the file `named`; or one
+    trained first in OUT/captioner, on these kinds (none: every kind there is).
 
     Raises:
-        Stopped: its training was asked to stop.
-        BadInput, UnknownName, EncoderMismatch: as `train`, or a file that cannot serve.
+        TrainingStopped: its training was asked to stop.
+        BadInput, UnknownName, EncoderMismatch: as `train_captioner`, or a file that cannot serve.
     """
-    file = Path(named)
     if not named:
         plan.notify("training the simulated user")
-        own = (f"kinds={_listed(kinds)}",)
-        fitted = train_captioner(
-            replace(plan, system=SYSTEM, preset=preset, out=plan.out / SYSTEM, overrides=own, start=None)
-        )
-        if fitted.ended == "asked":
-            raise TrainingStopped(fitted)
-        file = fitted.best
-    captioner = Captioner.load(file)
+    captioner = Captioner.load(_trained_file(plan, named, train_captioner, SYSTEM, preset, kinds))
     captioner.check(plan.encoder.raw_version)
     return captioner
 
@@ -131,27 +117,26 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
     for split, found in garments.items():
         if not len(found.pairs):
             raise BadInput(f"{plan.data[0]}: no pairs with relative captions to learn from among its {split} pictures")
-    words = build_caption_vocabulary(caption for several in garments["train"].pairs.captions for caption in several)
+    seen = garments["train"]
+    words = build_caption_vocabulary(caption for several in seen.pairs.captions for caption in several)
     seed_all(plan.seed)
-    network = _begun(preset.model, garments["train"], words, predictor)
-    examples = {
-        split: make_caption_examples(found, words, preset.model.most_words) for split, found in garments.items()
-    }
+    network = _begun(preset.model, seen, words, predictor)
+    train, val = (make_caption_examples(found, words, preset.model.most_words) for found in garments.values())
     known = {
         "model": asdict(preset.model),
         "vocabulary": list(words.words),
         "labels": [] if predictor is None else list(predictor.labels),
-        "kinds": list(garments["train"].kinds),
+        "kinds": list(seen.kinds),
     }
-    card = Card(system=SYSTEM, preset=plan.preset, encoder=garments["train"].raw_version, settings=known)
+    card = Card(system=SYSTEM, preset=plan.preset, encoder=seen.raw_version, settings=known)
     return plan.fit(
         TrainingJob(
             network=network,
-            batches=partial(_epoch, examples["train"], preset.batch),
+            batches=draw_epochs(len(train.words_el), preset.batch, lambda rows_b, rng: train.batch(rows_b)),
             loss=partial(_lost, smoothing=preset.smoothing),
             settings=replace(preset.training, seed=plan.seed),
             card=card,
-            validate=partial(measure_captions, examples=examples["val"], garments=garments["val"], words=words),
+            validate=partial(measure_captions, examples=val, garments=garments["val"], words=words),
             selects=preset.selects,
             higher=preset.selects != "loss",
         ),
@@ -159,28 +144,39 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
 
 
 def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
-    """What tells a picture's attributes: that of a file, or trained first in OUT/attributes, for what `reader` says.
+    """What tells a picture's attributes: that of the file `named`, or trained first in OUT/attributes for a `reader`.
 
     Raises:
-        Stopped: its training was asked to stop.
+        TrainingStopped: its training was asked to stop.
         BadInput, EncoderMismatch: a file that cannot serve.
     """
-    file = Path(named)
     if not named:
         plan.notify(f"training the attributes that the {reader} reads")
-        settings = (f"kinds={_listed(kinds)}",)
-        own = replace(plan, system=ATTRIBUTES, preset="lab", out=plan.out / ATTRIBUTES, overrides=settings, start=None)
-        fitted = train_attributes(own)
-        if fitted.ended == "asked":
-            raise TrainingStopped(fitted)
-        file = fitted.best
+    file = _trained_file(plan, named, train_attributes, ATTRIBUTES, "lab", kinds)
     check_card(file, read_card(file), system=ATTRIBUTES, encoder=plan.encoder.raw_version)
     return AttributePredictor.read(file)
 
 
-def _listed(kinds: tuple[str, ...]) -> str:
-    """Kinds as a setting is written."""
-    return json.dumps(list(kinds), ensure_ascii=False)
+def _trained_file(
+    plan: TrainPlan,
+    named: str,
+    train: Callable[[TrainPlan], TrainingResult],
+    system: str,
+    preset: str,
+    kinds: tuple[str, ...],
+) -> Path:
+    """The file `named`, or where nothing is named the weights of a training in OUT/`system`.
+
+    Raises:
+        TrainingStopped: it was asked to stop.
+    """
+    if named:
+        return Path(named)
+    own = (f"kinds={json.dumps(list(kinds), ensure_ascii=False)}",)
+    fitted = train(replace(plan, system=system, preset=preset, out=plan.out / system, overrides=own, start=None))
+    if fitted.ended == "asked":
+        raise TrainingStopped(fitted)
+    return fitted.best
 
 
 def _begun(
@@ -190,21 +186,17 @@ def _begun(
     raw_width = garments.raw_ng.shape[1]
     network = make_captioner(model, raw_width, len(words.words), 0 if predictor is None else len(predictor.labels))
     if model.kind == "transformer":
-        _draw(network)
+        # Every matrix anew by Glorot's rule, as published; what stands for nothing stays zeros.
+        for module in network.modules():
+            for parameter in module.parameters(recurse=False):
+                if parameter.dim() > 1:
+                    nn.init.xavier_uniform_(parameter)
+            if isinstance(module, nn.Embedding) and module.padding_idx is not None:
+                nn.init.zeros_(module.weight[module.padding_idx])
     network.input.measure(np.asarray(garments.raw_ng))
     if predictor is not None:
         network.attributes = AttributeHead.from_predictor(predictor)
     return network
-
-
-def _draw(network: CaptionerNetwork) -> None:
-    """Draws every matrix anew by Glorot's rule, as published; what stands for nothing stays zeros."""
-    for module in network.modules():
-        for parameter in module.parameters(recurse=False):
-            if parameter.dim() > 1:
-                nn.init.xavier_uniform_(parameter)
-        if isinstance(module, nn.Embedding) and module.padding_idx is not None:
-            nn.init.zeros_(module.weight[module.padding_idx])
 
 
 # -- what is learnt from
@@ -265,11 +257,7 @@ def make_caption_examples(garments: Garments, words: CaptionVocabulary, most_wor
     return CaptionExamples(raw_ng, pairs.candidate_p[owners], pairs.target_p[owners], words_el)
 
 
-def _epoch(examples: CaptionExamples, batch: int, epoch: int, seed: int) -> Batches[CaptionBatch]:
-    return shuffled(len(examples.words_el), batch, examples.batch, epoch=epoch, seed=seed)
-
-
-def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple[Tensor, Mapping[str, Tensor]]:
+def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple[Tensor, dict[str, Tensor]]:
     """Cross-entropy of every next word, summed over the batch as published; the mean goes into the log."""
     assert isinstance(network, CaptionerNetwork)
     logits_btv = network.logits(network.see(batch.shown_bg, batch.wanted_bg), batch.words_bt)
@@ -296,22 +284,17 @@ def measure_captions(
             examples.raw_ng[rows_p[rows]].to(device) for rows_p in (pairs.candidate_p, pairs.target_p)
         )
         said += caption_texts(decode_greedily(module, shown_bg, wanted_bg), words.words)
+    lost, count = 0.0, 0  # of words, without smoothing
+    for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
+        rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
+        batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
+        lost += float(_lost(module, batch, smoothing=0.0)[0])
+        count += int((batch.goals_bt != PAD).sum())
     bleu_n = bleu(said, pairs.captions)
     return {
         "bleu3": float(bleu_n[2]),
         "bleu4": float(bleu_n[3]),
         "rouge_l": float(rouge_l(said, pairs.captions).mean()),
         "cider": float(cider_d(said, pairs.captions).mean()),
-        "loss": _word_loss(module, examples, device),
+        "loss": lost / count,
     }
-
-
-def _word_loss(network: CaptionerNetwork, examples: CaptionExamples, device: torch.device) -> float:
-    """The mean cross-entropy of a word, without smoothing."""
-    lost, count = 0.0, 0
-    for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
-        rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
-        batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
-        lost += float(_lost(network, batch, smoothing=0.0)[0])
-        count += int((batch.goals_bt != PAD).sum())
-    return lost / count

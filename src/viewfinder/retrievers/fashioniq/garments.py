@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +27,7 @@ from jaxtyping import Float32, Int
 from viewfinder.data import read_flickr8k
 from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.catalogue import Catalogue, match_keys, read_catalogue
-from viewfinder.data.fashion_iq import Attributes, fashion_kinds, read_fashion_iq
+from viewfinder.data.fashion_iq import fashion_kinds, read_fashion_iq
 from viewfinder.data.files import read_keys
 from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.store import IMAGES
@@ -75,7 +74,11 @@ def read_labels(vectors: Features) -> PictureLabels:
 def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
     """The labels of every row, lower-case: values of the columns that tell kinds apart, then words of titles."""
     titles = [name for name in catalogue.attributes if _TITLE.search(name)]
-    columns = [name for name in catalogue.attributes if name not in titles and _tells(catalogue, name)]
+    columns = []
+    for name in catalogue.attributes:
+        values = {row.values[name] for row in catalogue.rows if name in row.values}
+        if name not in titles and len(values) in VALUES and any(map(str.isalpha, "".join(values))):
+            columns.append(name)
     words = [_telling_words(row.values.get(title, "") for title in titles) for row in catalogue.rows]
     counts = Counter(word for of_row in words for word in of_row)
     return [
@@ -87,11 +90,6 @@ def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
         )
         for row, of_row in zip(catalogue.rows, words, strict=True)
     ]
-
-
-def _tells(catalogue: Catalogue, column: str) -> bool:
-    values = {row.values[column] for row in catalogue.rows if column in row.values}
-    return len(values) in VALUES and any(letter.isalpha() for value in values for letter in value)
 
 
 def _telling_words(titles: Iterable[str]) -> tuple[str, ...]:
@@ -152,7 +150,7 @@ class Garments:
 
 
 def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garments:
-    """The pictures of a split in all data sets of a plan; what is left out is told.
+    """The pictures of a split in all data sets of a plan; what is left out is reported.
 
     A folder in the format of Fashion IQ has the kinds for which there is captions/cap.<kind>.<split>.json, with their
     pairs; and descriptions, if there is a captions.csv. Any other folder is one kind by its own name, without pairs;
@@ -176,8 +174,15 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
         if kind not in known:
             raise UnknownName(f"no kind of the {split!r} data is called {kind!r}; there are: {', '.join(known)}")
     wanted = kinds or tuple(kind for kind in known if kind != OTHERS)
-    chosen = {folder: [kind for kind in wanted if kind in found] for folder, found in there.items()}
-    parts = [part for folder in plan.data for part in _parts(plan, folder, split, chosen[folder]) if part.rows]
+    parts: list[_Part] = []
+    for folder in plan.data:
+        if not (chosen := [kind for kind in wanted if kind in there[folder]]):
+            continue
+        source = _Source(folder, split, plan.vectors(folder), plan.notify)
+        for kind in chosen:
+            part = source.part(kind)
+            plan.notify(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
+            parts += [part] if part.rows else []
     if not parts:
         raise BadInput(
             f"{', '.join(map(str, plan.data))}: no pictures of {split!r} have vectors; are the images there?"
@@ -206,6 +211,10 @@ def _is_fashion_iq(folder: Path) -> bool:
         return False
 
 
+Pairs = tuple[tuple[int, int, tuple[str, ...]], ...]
+"""Targets and candidates with what was said."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Part:
     """The pictures of one kind in one folder, by rows of its vectors; pairs by places among these pictures."""
@@ -215,23 +224,7 @@ class _Part:
     rows: tuple[int, ...]
     descriptions: tuple[tuple[str, ...], ...]
     labels: tuple[tuple[str, ...], ...]
-    pairs: tuple[tuple[int, int, tuple[str, ...]], ...] = ()
-
-
-def _parts(plan: TrainPlan, folder: Path, split: str, kinds: Sequence[str]) -> Iterator[_Part]:
-    """The parts of a folder, one a kind."""
-    if not kinds:
-        return
-    source = _Source(folder, split, plan.vectors(folder), plan.notify)
-    for kind in kinds:
-        if not _is_fashion_iq(folder):
-            part = source.described(kind)
-        elif kind == OTHERS:
-            part = source.others()
-        else:
-            part = source.fashion(kind)
-        plan.notify(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
-        yield part
+    pairs: Pairs
 
 
 def _together(parts: Sequence[_Part]) -> Garments:
@@ -267,8 +260,28 @@ class _Source:
     vectors: Features
     notify: Callable[[str], None]
 
-    def fashion(self, kind: str) -> _Part:
-        """A kind of a folder in the format of Fashion IQ."""
+    def part(self, kind: str) -> _Part:
+        """The pictures of a kind of the folder, with what is said of them."""
+        said, of_split = self._captioned
+        pairs: Pairs = ()
+        labels: PictureLabels = {}
+        if not _is_fashion_iq(self.folder):
+            rows, labels = of_split, self._table
+        elif kind == OTHERS:
+            # What is described and in no gallery; it has no labels: its kinds' may be others than a table's.
+            files = sorted((self.folder / "image_splits").glob("split.*.json"))
+            taken = {row for file in files for row in self._rows(read_keys(file)[0]).values()}
+            rows = [row for row in of_split if row not in taken]
+        else:
+            rows, labels, pairs = self._fashion(kind)
+        descriptions = tuple(said.get(row, ()) for row in rows)
+        return _Part(kind, self.vectors, tuple(rows), descriptions, tuple(labels.get(row, ()) for row in rows), pairs)
+
+    def _fashion(self, kind: str) -> tuple[list[int], PictureLabels, Pairs]:
+        """A kind of a folder in the format of Fashion IQ: its gallery, its labels, its pairs by place.
+
+        Labels are all types of words but the first, the kind of garment; without such a file, those of the table.
+        """
         found, report = read_fashion_iq(self.folder, kind, self.split)
         if report.dropped:
             self.notify(f"{self.folder}, {kind}, {self.split}: {report}")
@@ -281,51 +294,23 @@ class _Source:
             for pair in found.pairs
             if pair.captions and pair.target in places and pair.candidate in places
         )
-        return self._part(kind, list(rows.values()), self._labels(found.attributes, rows), pairs)
-
-    def described(self, kind: str) -> _Part:
-        """All of a folder of captioned pictures."""
-        return self._part(kind, self._of_split, self._table)
-
-    def others(self) -> _Part:
-        """What is described and in no gallery; it has no labels, its kinds' may be others than a table's."""
-        files = sorted((self.folder / "image_splits").glob("split.*.json"))
-        taken = {row for file in files for row in self._rows(read_keys(file)[0]).values()}
-        return self._part(OTHERS, [row for row in self._of_split if row not in taken], {})
-
-    def _part(
-        self,
-        kind: str,
-        rows: Sequence[int],
-        labels: PictureLabels,
-        pairs: tuple[tuple[int, int, tuple[str, ...]], ...] = (),
-    ) -> _Part:
-        descriptions = tuple(self._descriptions.get(row, ()) for row in rows)
-        return _Part(kind, self.vectors, tuple(rows), descriptions, tuple(labels.get(row, ()) for row in rows), pairs)
+        words = found.attributes
+        labels = {
+            row: tuple(dict.fromkeys(word.lower() for of_type in words.get(key, ())[1:] for word in of_type))
+            for key, row in rows.items()
+        }
+        return list(rows.values()), labels if words else self._table, pairs
 
     def _rows(self, names: Iterable[Name]) -> dict[Name, int]:
         """The rows of those pictures that have vectors."""
-        rows: dict[Name, int] = {}
-        for name in names:
-            with suppress(UnknownName):
-                rows[name] = self.vectors.row_of(name)
-        return rows
-
-    def _labels(self, attributes: Attributes, rows: Mapping[str, int]) -> PictureLabels:
-        """All types of words but the first, the kind of garment; without such a file, those of the folder's table."""
-        if not attributes:
-            return self._table
-        return {
-            row: tuple(dict.fromkeys(word.lower() for of_type in attributes.get(key, ())[1:] for word in of_type))
-            for key, row in rows.items()
-        }
+        return {name: row for name in names if (row := self.vectors.find_row(name)) is not None}
 
     @cached_property
     def _table(self) -> PictureLabels:
         return read_labels(self.vectors)
 
     @cached_property
-    def _captioned(self) -> tuple[dict[int, tuple[str, ...]], list[int]]:
+    def _captioned(self) -> tuple[PictureLabels, list[int]]:
         """What is said of each picture, and the pictures of the split by their place in the file."""
         if not ((self.folder / CAPTIONS).is_file() and (self.folder / IMAGES).is_dir()):
             return {}, []
@@ -340,11 +325,3 @@ class _Source:
         }
         of_split = [picture.path for place, picture in enumerate(pictures) if split_of(place) == self.split]
         return said, [rows[path] for path in of_split if path in rows]
-
-    @property
-    def _descriptions(self) -> PictureLabels:
-        return self._captioned[0]
-
-    @property
-    def _of_split(self) -> Sequence[int]:
-        return self._captioned[1]

@@ -26,11 +26,13 @@ from viewfinder.retrievers.fashioniq.settings import (
 )
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
+    by_head,
+    numpy_attend,
+    numpy_gru,
     numpy_gru_step,
     numpy_linear,
     numpy_picture_input,
     numpy_sigmoid,
-    softmax,
     to_unit,
 )
 
@@ -76,12 +78,8 @@ def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Fl
 # -- the transformer
 
 
-@dataclass(frozen=True, eq=False)
-class NumpyKeysValues:
-    """Keys and values of the tokens so far, in one layer."""
-
-    keys_nlv: Float32[np.ndarray, "n l v"]
-    values_nlv: Float32[np.ndarray, "n l v"]
+KeysValues = tuple[Float32[np.ndarray, "n l v"], Float32[np.ndarray, "n l v"]]
+"""Keys and values of the tokens so far, in one layer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +89,7 @@ class NumpyHistory:
     turns: int
     count: int
     tokens_lh: Float32[np.ndarray, "l h"]
-    seen: tuple[NumpyKeysValues, ...]
+    seen: tuple[KeysValues, ...]
     summed_h: Float32[np.ndarray, " h"]
 
 
@@ -147,29 +145,25 @@ def numpy_tokens(
 
 
 def numpy_encode_tokens(
-    arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[NumpyKeysValues]
-) -> tuple[Float[np.ndarray, "t h"], tuple[NumpyKeysValues, ...]]:
+    arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[KeysValues]
+) -> tuple[Float[np.ndarray, "t h"], tuple[KeysValues, ...]]:
     """`transformer_layers.Encoder`: tokens that also look at earlier ones; by layer, what later ones may look at."""
-
-    def by_head(rows_lh: Float[np.ndarray, "l h"]) -> Float32[np.ndarray, "n l v"]:
-        return np.asarray(rows_lh.reshape(len(rows_lh), settings.heads, -1).transpose(1, 0, 2), np.float32)
-
     kept = []
     for at in range(settings.layers):
         name = f"encoder.layers.{at}"
         normed_th = numpy_norm(arrays, f"{name}.before_attention", tokens_th)
         query_ntv, keys_nlv, values_nlv = (
-            by_head(numpy_linear(arrays, f"{name}.attention.{part}", normed_th)) for part in ("query", "key", "value")
+            np.asarray(by_head(numpy_linear(arrays, f"{name}.attention.{part}", normed_th), settings.heads), np.float32)
+            for part in ("query", "key", "value")
         )
         if earlier:
-            keys_nlv = np.concatenate([earlier[at].keys_nlv, keys_nlv], axis=1)
-            values_nlv = np.concatenate([earlier[at].values_nlv, values_nlv], axis=1)
-        shares_ntl = softmax(query_ntv @ keys_nlv.transpose(0, 2, 1) * np.float32(1 / math.sqrt(keys_nlv.shape[-1])))
-        gathered_th = (shares_ntl @ values_nlv).transpose(1, 0, 2).reshape(len(tokens_th), -1)
+            keys_nlv = np.concatenate([earlier[at][0], keys_nlv], axis=1)
+            values_nlv = np.concatenate([earlier[at][1], values_nlv], axis=1)
+        gathered_th = numpy_attend(query_ntv, keys_nlv, values_nlv)
         tokens_th = tokens_th + numpy_linear(arrays, f"{name}.attention.out", gathered_th)
         inner = numpy_linear(arrays, f"{name}.layers.inner", numpy_norm(arrays, f"{name}.before_layers", tokens_th))
         tokens_th = tokens_th + numpy_linear(arrays, f"{name}.layers.outer", np.maximum(inner, 0))
-        kept.append(NumpyKeysValues(keys_nlv, values_nlv))
+        kept.append((keys_nlv, values_nlv))
     return numpy_norm(arrays, "encoder.last", tokens_th), tuple(kept)
 
 
@@ -242,25 +236,17 @@ def numpy_step_composition(
         elif modality == "attributes":
             read[modality] = numpy_mean_attributes(arrays, said.attributes[: settings.attributes])
         else:
-            read[modality] = numpy_read_sentence(arrays, settings, said.words_ls)
+            words_ls = said.words_ls[: settings.most_words]
+            # No word at all is read as one of zeros, as `network.SentenceGru` does.
+            read[modality] = numpy_gru(
+                arrays, "sentence.gru", words_ls if len(words_ls) else np.zeros((1, words_ls.shape[1]))
+            )
     joined_j = np.concatenate(list(read.values()))
     query_h = numpy_linear(arrays, "joint.2", np.maximum(numpy_linear(arrays, "joint.0", joined_j), 0.0))
     if settings.gate:
         gate_h = numpy_sigmoid(numpy_linear(arrays, "gate", joined_j))
         query_h = query_h + gate_h * numpy_linear(arrays, "through", read["text"])
     return None, _compared(settings, query_h)
-
-
-def numpy_read_sentence(
-    arrays: Arrays, settings: CompositionModel, words_ls: Float[np.ndarray, "l s"]
-) -> Float32[np.ndarray, " t"]:
-    """`network.SentenceGru`."""
-    gru = {part: arrays[f"sentence.gru.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
-    read_ls = words_ls[: settings.most_words] if len(words_ls) else np.zeros((1, words_ls.shape[1]), np.float32)
-    state_t = np.zeros(settings.text_width, np.float32)
-    for input_g in read_ls @ gru["weight_ih"].T + gru["bias_ih"]:
-        state_t = numpy_gru_step(input_g, gru["weight_hh"] @ state_t + gru["bias_hh"], state_t)
-    return state_t
 
 
 NUMPY_NETWORKS: dict[str, tuple[type[FeedbackReading], Callable[..., tuple[Any, Float32[np.ndarray, " h"]]]]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +19,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.encoders.attributes import AttributePredictor
-from viewfinder.retrievers.base import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
+from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq.numpy_network import NUMPY_NETWORKS, FeedbackVectors, numpy_pictures
 from viewfinder.retrievers.fashioniq.settings import (
     MOST_SCALE,
@@ -30,7 +30,7 @@ from viewfinder.retrievers.fashioniq.settings import (
 )
 from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words
 from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
-from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -79,54 +79,19 @@ def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.nda
     return scaled + float(np.linalg.norm(bias_h))
 
 
-@dataclass(frozen=True, eq=False)
-class FeedbackTurn:
-    """What a turn says.
-
-    Attributes:
-        feedback: whether it says anything at all for the network; else it only rules pictures out, or nothing.
-        text: how the wanted picture differs from `picture`, or, without one, what it is like.
-        picture: the one that this is said of.
-        attributes: what the user says counts of it; None: what is predicted.
-        adapters: what was not taken as it was given, and what became of it; a line each.
-        ruled: the pictures that are ruled out and readmitted.
-    """
-
-    feedback: bool
-    text: str = ""
-    picture: Picture | None = None
-    attributes: tuple[str, ...] | None = None
-    adapters: tuple[str, ...] = ()
-    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
-
-
-def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> FeedbackTurn:
-    """A turn as feedback on a picture.
-
-    Args:
-        turn: any.
-        reads_alone: whether the network can read words that are said of no picture.
-        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
-    """
-    if isinstance(picked := turn.turn, Like | Show):
-        # Words said of a picture; without any it may be the one, whatever ruled it out before.
-        picture, text = turn.pictures[0], " ".join(picked.text.split())
-        named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-        excluded = named if text and exclude_shown else frozenset()
-        ruled = VerbalizedTurn(excluded=excluded, readmitted=frozenset() if text else named)
-        adapters: tuple[str, ...] = ()
-        if isinstance(picked, Like) and picked.turn is not None:
-            adapters = (f"drop: what was said after turn {picked.turn} stays, feedback cannot be taken back",)
-        return FeedbackTurn(True, text, picture, picked.attributes, adapters, ruled)
-    said = verbalize_turn(turn)
-    text = ". ".join(said.sentences)
-    if not text or reads_alone:
-        return FeedbackTurn(bool(text), text, None, None, said.adapters, said)
-    of_whom = "result 1, as no picture was picked"
-    if not turn.shown:
-        of_whom = "a picture that shows nothing, as none was picked or shown"
-    line = f'picture: "{text}" is taken as said of {of_whom}'
-    return FeedbackTurn(True, text, turn.shown[0] if turn.shown else None, None, (*said.adapters, line), said)
+def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> PictureTurn:
+    """A turn as feedback on a picture; `reads_alone`: whether the network can read words that are said of none."""
+    said = read_picture_turn(turn, exclude_shown=exclude_shown)
+    lines = [
+        f"drop: what was said after turn {back.turn} stays, feedback cannot be taken back" for back in said.operations
+    ]
+    picture = said.picture
+    if said.text and picture is None and not reads_alone:
+        picture, of_whom = None, "a picture that shows nothing, as none was picked or shown"
+        if turn.shown:
+            picture, of_whom = turn.shown[0], "result 1, as no picture was picked"
+        lines.append(f'picture: "{said.text}" is taken as said of {of_whom}')
+    return replace(said, picture=picture, adapters=(*said.adapters, *lines))
 
 
 def attribute_numbers(
@@ -214,10 +179,17 @@ class FashionIq:
         """
         parsed = parse_feedback(turn, reads_alone=reads_words_alone(self.settings), exclude_shown=self._exclude_shown)
         notes, network, turns = parsed.adapters, state.network, state.turns
-        if parsed.feedback:
+        if parsed.text or parsed.names_picture:  # else it only rules pictures out, or nothing
             words_ls, of_words = self._words.read(parsed.text, turn.sentences)
-            numbers, of_attributes = self._attributes_of(parsed)
-            notes = (*notes, *of_words, *of_attributes)
+            numbers: tuple[int, ...] = ()
+            notes += of_words
+            if (
+                parsed.picture is not None and self.settings.attributes
+            ):  # of no picture, the session tells what is not read
+                given = turn.turn.attributes if isinstance(turn.turn, Like | Show) else None
+                given = parsed.picture.predicted[: self.settings.attributes] if given is None else given
+                numbers, of_attributes = attribute_numbers(given, self._number, self.settings.attributes)
+                notes += of_attributes
             picture_h = None
             if parsed.picture is not None:
                 own_d = np.asarray(parsed.picture.vectors["own"][0], np.float32)
@@ -230,24 +202,10 @@ class FashionIq:
 
     def query(self, state: FashionIqState) -> Query:
         """A part a turn, see `turn_parts`."""
-        return Query(
-            turn_parts(state.turns, "regions"),
-            self.space,
-            "late_interaction",
-            state.excluded,
-            state.adapters,
-            self._sharpness,
-        )
+        parts = turn_parts(state.turns, "regions")
+        return Query(parts, self.space, "late_interaction", state.excluded, state.adapters, self._sharpness)
 
     # -- inside
-
-    def _attributes_of(self, parsed: FeedbackTurn) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The numbers of the attributes that are read of the turn's picture, and what to tell of others."""
-        most = self.settings.attributes
-        if not most or parsed.picture is None:  # what a user named then, the session tells
-            return (), ()
-        predicted = parsed.picture.predicted[:most]
-        return attribute_numbers(predicted if parsed.attributes is None else parsed.attributes, self._number, most)
 
     def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
         vectors_nh = numpy_pictures(self._arrays, self.settings, raw.whole_ng)
