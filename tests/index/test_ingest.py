@@ -12,9 +12,8 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput
-from viewfinder.index import PictureRow, Store, ingest
+from viewfinder.index import PictureRow, Store, ingest, tables
 from viewfinder.index.ingest import AddReport, Ingest, note_descriptions
-from viewfinder.pictures import pacing
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
@@ -237,7 +236,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
 ) -> None:
     tiny_pictures(bench.folder, 10)
     for name, value in (("FIRST", 4), ("MOST", 4), ("SECONDS", 1e6)):
-        monkeypatch.setattr(pacing, name, value)
+        monkeypatch.setattr(tables, name, value)
     seen: list[tuple[int, int]] = []
     run = Ingest(bench.store, ENCODER, workers=1)
     report = run.run([bench.folder], progress=lambda *at: seen.append(at), should_stop=lambda: len(seen) == 2)
@@ -249,7 +248,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
 
 def test_a_crash_between_batches_loses_nothing_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 10)
-    monkeypatch.setattr(pacing, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST", 4)
 
     def crash(done: int, total: int) -> None:
         raise RuntimeError("the power is gone")

@@ -21,10 +21,10 @@ from PIL import Image
 
 from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import DiskFull
-from viewfinder.index import RawVectors, Store
+from viewfinder.index import RawVectors, Store, tables
 from viewfinder.index.ingest import Ingest
 from viewfinder.index.raw_vectors import FillReport, RegionTable, StoredVectors, fill_regions
-from viewfinder.pictures import Stretch, decode_one, pacing
+from viewfinder.pictures import Stretch, decode_one
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
 RAW = ColourEncoder.raw_version
@@ -145,7 +145,7 @@ def test_where_no_file_is_left_no_table_is_made(bench: Bench) -> None:
 
 def test_progress_counts_batches_those_left_out_included(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("FIRST", 2), ("MOST", 2), ("SECONDS", 1e6)):
-        monkeypatch.setattr(pacing, name, value)
+        monkeypatch.setattr(tables, name, value)
     bench.drawn[3].write_bytes(b"damaged")
     told: list[tuple[int, int]] = []
     fill_regions(bench.table, ColourEncoder(), bench.files(), workers=1, progress=lambda *at: told.append(at))
@@ -153,7 +153,7 @@ def test_progress_counts_batches_those_left_out_included(bench: Bench, monkeypat
 
 
 def test_an_error_between_batches_keeps_what_was_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST", 4)
 
     def full(done: int, total: int) -> None:
         if done:
@@ -273,7 +273,7 @@ def test_after_kill_9_nothing_acknowledged_is_made_again(tmp_path: Path, monkeyp
 
 def main(folder: str) -> None:
     """Fills a store, two pictures a batch, and says how many are done."""
-    pacing.FIRST = pacing.MOST = 2
+    tables.FIRST = tables.MOST = 2
     store = Store.open(Path(folder))
     files = {row.id: [file.path for file in row.files] for row in store.rows()}
 

@@ -18,7 +18,7 @@ from viewfinder.encoders.base import Pixels, grid_boxes
 from viewfinder.errors import PictureError
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.turns import ByteCache
-from viewfinder.pictures import AtMost, DecodedFile, decode_one
+from viewfinder.pictures import AtMost, decode_one
 
 SIDE = 6
 """Regions along a side of a picture: the grid that encoders' own regions have."""
@@ -58,8 +58,8 @@ class Grounder:
         encoder, key = gallery.encoder, (gallery.encoder.version, picture)
         crops_cd: Float[np.ndarray, "c d"] | None = self._crops.get(key)
         if crops_cd is None:
-            read = _decode_first(gallery.snapshot.paths(gallery.row(picture)), picture)
-            crops_cd = encoder.project(encoder.pictures(crop_picture(read.pixels)).global_bd)
+            pixels = _decode_first(gallery.snapshot.paths(gallery.row(picture)), picture)
+            crops_cd = encoder.project(encoder.pictures(crop_picture(pixels)).global_bd)
             self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
         return Grounding(grid_boxes(1, 1, SIDE), spread_to_regions(likeness_tc))
@@ -86,7 +86,10 @@ def crop_boxes() -> Float32[np.ndarray, "c 4"]:
 def crop_picture(pixels: Pixels) -> list[Pixels]:
     """A picture's crops, each of a pixel at least."""
     height, width, _ = pixels.shape
-    return [pixels[_span(y0, y1, height), _span(x0, x1, width)] for x0, y0, x1, y1 in crop_boxes().tolist()]
+    edges_c4 = crop_boxes() * np.array([width, height] * 2)
+    first_c2 = np.minimum(edges_c4[:, :2].astype(int), [width - 1, height - 1])
+    after_c2 = np.maximum(np.rint(edges_c4[:, 2:]).astype(int), first_c2 + 1)
+    return [pixels[y0:y1, x0:x1] for (x0, y0), (x1, y1) in zip(first_c2.tolist(), after_c2.tolist(), strict=True)]
 
 
 def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
@@ -101,17 +104,12 @@ def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarr
     return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
 
 
-def _span(start: float, end: float, length: int) -> slice:
-    first = min(int(start * length), length - 1)
-    return slice(first, max(round(end * length), first + 1))
-
-
-def _decode_first(paths: Sequence[str], picture: PictureId) -> DecodedFile:
+def _decode_first(paths: Sequence[str], picture: PictureId) -> Pixels:
     """The picture, from the first of its files that still is it."""
     for path in map(Path, paths):
         if path.is_file():
             with suppress(PictureError):
                 read = decode_one(path, AtMost(_LONGEST))
                 if read.id == picture:
-                    return read
+                    return read.pixels
     raise PictureError(f"no file is the picture {picture} any more, or can be read: add it again")

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.store import Store
+from viewfinder.index.tables import pace_batches
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, Scan, scan
-from viewfinder.pictures.pacing import pace_batches
 
 
 @dataclass
@@ -44,15 +42,6 @@ Progress = Callable[[int, int], None]
 """Told after each batch: files done, files to do."""
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """The files of a scan, sorted by what is to be done with them."""
-
-    to_read: tuple[FoundFile, ...]
-    unchanged: int
-    retried: int
-
-
 class Ingest:
     """One run of `add` over one library. Only `run` writes, and it holds the library while it does."""
 
@@ -68,13 +57,9 @@ class Ingest:
     def plan(self, roots: Sequence[Path]) -> AddReport:
         """What `run` would read, without reading or writing anything (`--dry-run`)."""
         found = _scanned(roots)
-        plan = self._planned(found.files)
-        return AddReport(
-            found=len(found.files),
-            added=len(plan.to_read),
-            unchanged=plan.unchanged,
-            quarantined=plan.retried + len(found.unreadable),
-        )
+        to_read, still_failed, unchanged = self._sorted(found.files)
+        left_out = len(still_failed) + len(found.unreadable)
+        return AddReport(found=len(found.files), added=len(to_read), unchanged=unchanged, quarantined=left_out)
 
     def run(
         self,
@@ -85,79 +70,65 @@ class Ingest:
     ) -> AddReport:
         """Reads what is new or changed below `roots`, batch by batch; `should_stop` is asked between batches."""
         found = _scanned(roots)
-        plan = self._planned(found.files)
+        to_read, still_failed, self._report.unchanged = self._sorted(found.files)
         self._report.found = len(found.files)
-        self._report.unchanged = plan.unchanged
-        unreadable = [Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable]
-        still_failed = [self._failed[str(file.path)] for file in found.files if self._is_known_failure(file)]
-        self._quarantine(unreadable)
-        self._forget_healed_places(found)
-        self._report.failures += still_failed
-        self._report.quarantined += len(still_failed)
-        done = 0
-        with Decoders(self._workers, fit=self._encoder.fit) as decoders:
-            for batch in pace_batches(decoders.decode(file.path for file in plan.to_read)):
-                self._take(batch)
-                done += len(batch)
-                if progress is not None:
-                    progress(done, len(plan.to_read))
-                if should_stop() and done < len(plan.to_read):
-                    self._report.stopped = True
-                    break
-        return self._report
-
-    def _forget_healed_places(self, found: Scan) -> None:
-        """Places below these roots that could not be looked into before, and now can (or are gone)."""
+        self._quarantine([Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable])
+        # Places below these roots that could not be looked into before, and now can (or are gone).
         now = {str(entry.path) for entry in found.unreadable}
         places = [path for path, failure in self._failed.items() if not failure.size and not failure.mtime_ns]
         healed = [p for p in places if p not in now and any(Path(p).is_relative_to(root) for root in found.roots)]
         if healed:
             self._store.forget_failures(healed)
+        self._report.failures += still_failed
+        self._report.quarantined += len(still_failed)
+        done = 0
+        with Decoders(self._workers, fit=self._encoder.fit) as decoders:
+            for batch in pace_batches(decoders.decode(file.path for file in to_read)):
+                self._take(batch)
+                done += len(batch)
+                if progress is not None:
+                    progress(done, len(to_read))
+                if should_stop() and done < len(to_read):
+                    self._report.stopped = True
+                    break
+        return self._report
 
-    def _planned(self, files: Sequence[FoundFile]) -> _Plan:
-        to_read, unchanged, retried = [], 0, 0
+    def _sorted(self, files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[Failure], int]:
+        """The files that are to be read, known failures that did not change, and how many pictures did not."""
+        to_read, still_failed, unchanged = [], [], 0
         for file in files:
-            known = self._by_path.get(str(file.path))
-            if known is not None and (known[1].size, known[1].mtime_ns) == (file.size, file.mtime_ns):
+            _, known = self._by_path.get(str(file.path), ("", None))
+            failure = self._failed.get(str(file.path))
+            if known is not None and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
                 unchanged += 1
-            elif self._is_known_failure(file):
-                retried += 1
+            elif failure is not None and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns):
+                still_failed.append(failure)
             else:
                 to_read.append(file)
-        return _Plan(tuple(to_read), unchanged, retried)
-
-    def _is_known_failure(self, file: FoundFile) -> bool:
-        failure = self._failed.get(str(file.path))
-        return failure is not None and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns)
+        return to_read, still_failed, unchanged
 
     def _take(self, outcomes: Sequence[Outcome]) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
-        self._quarantine(
-            [Failure(str(bad.path), bad.size, bad.mtime_ns, bad.reason) for bad in outcomes if isinstance(bad, BadFile)]
-        )
+        bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
+        self._quarantine([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
-        healed = [str(picture.path) for picture in pictures if str(picture.path) in self._failed]
-        if healed:
+        if healed := [str(picture.path) for picture in pictures if str(picture.path) in self._failed]:
             self._store.forget_failures(healed)
         new: dict[str, DecodedFile] = {}
-        touched = self._spoilt([str(bad.path) for bad in outcomes if isinstance(bad, BadFile)])
+        touched: set[str] = set()
+        for path in (str(file.path) for file in bad if str(file.path) in self._by_path):
+            touched.add(self._by_path[path][0])
+            self._remove_file(self._by_path[path][0], path)  # it held a picture, and no longer does
         for picture in pictures:
             touched |= self._place(picture)
             if picture.id not in self._stored and picture.id not in new:
                 new[picture.id] = picture
         if new:
             raw_nr = self._encoder.pictures([picture.pixels for picture in new.values()]).global_bd
-            self._store.add([self._rows[picture] for picture in new], self._vectors(raw_nr))
+            vectors = {self._encoder.raw_version: raw_nr, self._encoder.version: self._encoder.project(raw_nr)}
+            self._store.add([self._rows[picture] for picture in new], vectors)
             self._stored |= new.keys()
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
-
-    def _spoilt(self, paths: Sequence[str]) -> set[str]:
-        """Files that held a picture and no longer do; gives the ids whose rows changed."""
-        touched = {self._by_path[path][0] for path in paths if path in self._by_path}
-        for path in paths:
-            if path in self._by_path:
-                self._remove_file(self._by_path[path][0], path)
-        return touched
 
     def _place(self, picture: DecodedFile) -> set[str]:
         """Notes that `picture` lies at its path now; gives the ids whose rows changed."""
@@ -182,7 +153,10 @@ class Ingest:
         else:
             self._report.unchanged += 1  # touched, but the content is the same
         files = tuple(old for old in self._rows[picture.id].files if old.path != path) if known else ()
-        row = self._rows.get(picture.id) or _row(picture)
+        facts = picture.facts
+        row = self._rows.get(picture.id) or PictureRow(
+            picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera
+        )
         self._rows[picture.id] = replace(row, files=(*files, file))
         self._by_path[path] = (picture.id, file)
         return touched
@@ -191,10 +165,6 @@ class Ingest:
         row = self._rows[picture]
         self._rows[picture] = replace(row, files=tuple(file for file in row.files if file.path != path))
         self._by_path.pop(path, None)
-
-    def _vectors(self, raw_nr: np.ndarray) -> dict[str, np.ndarray]:
-        shared_nd = self._encoder.project(raw_nr)
-        return {self._encoder.raw_version: raw_nr, self._encoder.version: shared_nd}
 
     def _quarantine(self, failures: Sequence[Failure]) -> None:
         self._store.quarantine(failures)
@@ -275,10 +245,3 @@ def _scanned(roots: Sequence[Path]) -> Scan:
             "leaving out hidden and ignored ones"
         )
     return found
-
-
-def _row(picture: DecodedFile) -> PictureRow:
-    facts = picture.facts
-    return PictureRow(
-        picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera
-    )

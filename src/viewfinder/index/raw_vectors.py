@@ -40,11 +40,11 @@ from viewfinder.index.tables import (
     VectorReader,
     check_ids,
     hold_lock,
+    pace_batches,
     vectors_schema,
     vectors_to_arrow,
 )
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
-from viewfinder.pictures.pacing import pace_batches
 from viewfinder.retrievers import Predictor, RegionSpace
 
 
@@ -171,7 +171,8 @@ class RegionTable:
         known = self.shape()
         if known not in (None, (regions, width)):
             raise ValueError(f"regions of shape {(regions, width)}, but {known} were expected")
-        flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -LARGEST, LARGEST)
+        most = float(np.finfo(np.float16).max)  # what is larger becomes this
+        flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -most, most)
         rows = vectors_to_arrow(ids, flat_nv, regions * width)
         with self._tables.guarded():
             self._tables.make(self._name, schema)
@@ -188,9 +189,6 @@ class RegionTable:
                 scratch.write_text(mark, encoding="utf-8")
                 scratch.replace(self.folder / TABLES / FILLED)
 
-
-LARGEST = float(np.finfo(np.float16).max)
-"""What is larger becomes this when it is stored."""
 
 READ = 256
 """Pictures whose vectors are read at once: 24 MB of regions of the starter."""
@@ -283,11 +281,8 @@ class StoredVectors:
 
     def __init__(self, store: Store, encoder: Encoder) -> None:
         self._store, self._encoder = store, encoder
-
-    @property
-    def raw_version(self) -> str:
-        """The encoder's."""
-        return self._encoder.raw_version
+        self.raw_version = encoder.raw_version
+        self._table = RegionTable(store.folder, self.raw_version)
 
     def has_regions(self, snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
         """Which pictures have regions; noted beside the snapshot, so that a conversation begins without Lance (2 s)."""
@@ -308,23 +303,18 @@ class StoredVectors:
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
         """Raw global vectors and regions of these pictures, in their order; zeros where a picture has none."""
-        read_regions: Callable[[Sequence[str]], Float16[np.ndarray, "b r e"]] | None = None
-        if regions:
-            if missing := set(ids) - self._table.ids():
-                files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
-                fill_regions(self._table, self._encoder, files)
-            read_regions = self._table.read
+        shape: tuple[int, ...] | None = None
+        if regions and (missing := set(ids) - self._table.ids()):
+            files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
+            fill_regions(self._table, self._encoder, files)
             if self._table.shape() is None:  # no file at all can be read
                 shape = _regions_of(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
-                read_regions = lambda some: np.zeros((len(some), *shape), np.float16)  # noqa: E731
-        for start in range(0, len(ids), READ):
-            some = ids[start : start + READ]
+        for some in (ids[start : start + READ] for start in range(0, len(ids), READ)):
             whole_bg = np.asarray(self._global.read(some), np.float32)
-            yield whole_bg, None if read_regions is None else read_regions(some)
-
-    @cached_property
-    def _table(self) -> RegionTable:
-        return RegionTable(self._store.folder, self.raw_version)
+            if not regions:
+                yield whole_bg, None
+            else:
+                yield whole_bg, self._table.read(some) if shape is None else np.zeros((len(some), *shape), np.float16)
 
     @cached_property
     def _global(self) -> VectorReader:

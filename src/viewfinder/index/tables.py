@@ -1,4 +1,7 @@
-"""The Lance tables of a library: where they lie, how they are read and cleared, errors as one line; vectors in them."""
+"""The Lance tables of a library: where they lie, how they are read and cleared, errors as one line; vectors in them.
+
+And how work is cut into the batches that are committed: what a crash can cost.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -216,3 +221,22 @@ class VectorReader:
             found = table.search().select(["id"]).with_row_id(True).limit(None).to_arrow()
             self._seen = table, dict(zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))
         return self._seen
+
+
+Item = TypeVar("Item")
+
+FIRST, MOST = 64, 256
+"""Pictures in the first batch, and at most in one."""
+
+SECONDS = 1.5
+"""Work between two commits, as far as that can be foretold, against some 60 ms a commit."""
+
+
+def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
+    """Batches of `items`; how long the caller is at work with one decides how many the next has."""
+    size, started = FIRST, monotonic()
+    while batch := list(islice(items, size)):
+        yield batch
+        # At the speed of the last one; a large model gets small batches.
+        size = int(min(max(len(batch) * SECONDS / max(monotonic() - started, 1e-3), FIRST / 8, 1), MOST))
+        started = monotonic()

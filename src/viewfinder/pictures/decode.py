@@ -211,7 +211,9 @@ def to_eight_bit(image: Image.Image) -> Image.Image:
     if image.mode.startswith("I;16"):
         return Image.fromarray((np.asarray(image) >> 8).astype(np.uint8))
     if image.mode in ("I", "F"):
-        return _brightest_to_white(image)
+        values_hw = np.nan_to_num(np.asarray(image, dtype=np.float32), posinf=0.0, neginf=0.0)
+        top = float(values_hw.max()) or 1.0
+        return Image.fromarray((np.clip(values_hw / abs(top), 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8))
     if image.has_transparency_data and image.mode not in ("LA", "RGBA"):
         return image.convert("RGBA")
     if image.mode in _PLAIN:
@@ -252,12 +254,6 @@ def _transform(profile: bytes | None, mode: str) -> ImageCms.ImageCmsTransform |
         return ImageCms.ImageCmsTransform(source, target, mode, "RGB")
     except (OSError, ValueError, TypeError, ImageCms.PyCMSError):
         return None
-
-
-def _brightest_to_white(image: Image.Image) -> Image.Image:
-    values_hw = np.nan_to_num(np.asarray(image, dtype=np.float32), posinf=0.0, neginf=0.0)
-    top = float(values_hw.max()) or 1.0
-    return Image.fromarray((np.clip(values_hw / abs(top), 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8))
 
 
 def picture_id(data: bytes) -> str:

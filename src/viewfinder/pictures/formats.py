@@ -35,7 +35,7 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
 )
 _HEIF_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
 LONGEST = 64
-"""Bytes that `format_of` may look at."""
+"""Bytes that `detect_format` may look at."""
 
 
 def detect_format(data: bytes) -> str | None:
@@ -48,11 +48,17 @@ def detect_format(data: bytes) -> str | None:
     """
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "WEBP"
-    if data[4:8] == b"ftyp":
-        return _format_of_brands(data)
+    if data[4:8] == b"ftyp":  # formats in ISO boxes name their brands: the major one first, then compatible ones
+        length = min(int.from_bytes(data[:4], "big"), len(data), LONGEST)
+        brands = [data[8:12], *(data[at : at + 4] for at in range(16, length - 3, 4))]
+        if any(brand in (b"avif", b"avis") for brand in brands):
+            return "AVIF"
+        # crx: Canon's CR3
+        return "RAW" if brands[0] == b"crx " else "HEIF" if _HEIF_BRANDS.intersection(brands) else None
     if data[:4] == b"II*\x00" and data[8:10] == b"CR":
         return "RAW"  # Canon CR2
-    if data[:2] == b"BM" and not _is_bitmap_header(data):
+    # Two letters are weak evidence ("BMW.txt"): the size of the second header must be a known one.
+    if data[:2] == b"BM" and int.from_bytes(data[14:18], "little") not in (12, 16, 40, 52, 56, 64, 108, 124):
         return None
     return next((name for start, name in _STARTS if data.startswith(start)), None)
 
@@ -81,28 +87,16 @@ def show_first_bytes(data: bytes) -> str:
     return f"the bytes {start[:6].hex(' ')}"
 
 
-def _format_of_brands(data: bytes) -> str | None:
-    """Formats in ISO boxes name their brands: the major one first, then compatible ones."""
-    length = min(int.from_bytes(data[:4], "big"), len(data), LONGEST)
-    brands = [data[8:12], *(data[at : at + 4] for at in range(16, length - 3, 4))]
-    if any(brand in (b"avif", b"avis") for brand in brands):
-        return "AVIF"
-    if brands[0] == b"crx ":
-        return "RAW"  # Canon CR3
-    return "HEIF" if _HEIF_BRANDS.intersection(brands) else None
-
-
-def _is_bitmap_header(data: bytes) -> bool:
-    """Two letters are weak evidence ("BMW.txt"): the size of the second header must be a known one."""
-    return int.from_bytes(data[14:18], "little") in (12, 16, 40, 52, 56, 64, 108, 124)
-
-
 _LONGEST_NAME = 100
 
 
 def read_capture_date(exif: Image.Exif) -> str | None:
     """DateTimeOriginal, else DateTime, as ISO 8601 in the camera's own time; None if absent or nonsense."""
-    for value in (_details(exif).get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
+    try:
+        details = exif.get_ifd(ExifTags.IFD.Exif)
+    except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
+        details = {}
+    for value in (details.get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
         try:
             return datetime.strptime(_text(value)[:19], "%Y:%m:%d %H:%M:%S").isoformat()
         except ValueError:
@@ -121,13 +115,6 @@ def read_orientation(exif: Image.Exif) -> int:
     """1 to 8 as EXIF numbers them; 1 (upright) for anything else."""
     value = exif.get(ExifTags.Base.Orientation, 1)
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
-
-
-def _details(exif: Image.Exif) -> dict[int, Any]:
-    try:
-        return exif.get_ifd(ExifTags.IFD.Exif)
-    except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
-        return {}
 
 
 def _text(value: object) -> str:
@@ -188,19 +175,15 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
     try:
         opened = rawpy.imread(BytesIO(data))
     except rawpy.LibRawError as error:
-        raise PictureError(f"damaged or unknown RAW: {_words(error)}") from error
+        first = error.args[0] if error.args else ""
+        said = first.decode("ascii", errors="replace") if isinstance(first, bytes) else first  # LibRaw's are bytes
+        raise PictureError(f"damaged or unknown RAW: {said}") from error
     with opened:
         sizes = opened.sizes
         turned = sizes.flip in (5, 6)
         width, height = (sizes.height, sizes.width) if turned else (sizes.width, sizes.height)
         notes = _tiff_notes(data)
         yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened)
-
-
-def _words(error: Exception) -> str:
-    """LibRaw's messages are bytes."""
-    first = error.args[0] if error.args else ""
-    return first.decode("ascii", errors="replace") if isinstance(first, bytes) else str(first)
 
 
 def _tiff_notes(data: bytes) -> Image.Exif:

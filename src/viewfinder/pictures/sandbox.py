@@ -24,7 +24,6 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import LifoQueue
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,22 +101,22 @@ class Decoders:
         while self._workers:
             self._workers.pop().end()
 
-    def decode(self, paths: Iterable[Path]) -> Iterator[Outcome]:
+    def decode(
+        self, paths: Iterable[Path], *, fit: Fit | None = None, limits: Limits | None = None
+    ) -> Iterator[Outcome]:
         """One outcome a path, in the order of the paths, which are drawn no faster than they are needed.
 
         Workers go on while the caller holds an outcome, up to `IN_FLIGHT` pictures each. One decoding at a
-        time: an iterator that is given up must be closed (or collected) before the next begins.
+        time: an iterator that is given up must be closed (or collected) before the next begins. `fit` and
+        `limits` are for this one decoding, in place of the workers' own.
 
         Raises:
             ViewfinderError: no worker can be started at all.
             RuntimeError: another `decode` of these workers is under way.
         """
-        return self._decode(paths, self._fit, self._limits)
-
-    def _decode(self, paths: Iterable[Path], fit: Fit, limits: Limits) -> Iterator[Outcome]:
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("these Decoders are decoding already: finish or close that iterator first")
-        run = _Run(iter(paths), fit, limits)
+        run = _Run(iter(paths), fit or self._fit, limits or self._limits)
         try:
             while True:
                 self._feed(run)
@@ -162,17 +161,13 @@ class Decoders:
         ready = set(wait([worker.pipe for worker in self._workers], pause))
         for worker, deadline in deadlines.items():
             if worker.pipe in ready:
-                self._hear(worker, run)
+                try:
+                    worker.hear()
+                    self._failed_starts = 0
+                except (EOFError, OSError, ValueError, LookupError, TypeError):  # dead, or out of its mind
+                    self._lost(worker, run)
             elif time.monotonic() >= deadline:
                 self._overdue(worker, run)
-
-    def _hear(self, worker: _Worker, run: _Run) -> None:
-        try:
-            worker.hear()
-        except (EOFError, OSError, ValueError, LookupError, TypeError):  # dead, or out of its mind
-            self._lost(worker, run)
-        else:
-            self._failed_starts = 0
 
     def _overdue(self, worker: _Worker, run: _Run) -> None:
         """The file at the head is to blame; those behind it have not been looked at."""
@@ -217,7 +212,7 @@ def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> DecodedFile: 
     idle = _kept(os.getpid())
     decoders = idle.get()
     try:
-        (outcome,) = decoders._decode([path], fit, limits)
+        (outcome,) = decoders.decode([path], fit=fit, limits=limits)
     finally:
         idle.put(decoders)
     if isinstance(outcome, BadFile):
@@ -318,16 +313,16 @@ class _Worker:
         if message == READY:
             self.ready = True
         else:
-            self.jobs[0].outcome = self._outcome(self.jobs[0].path, json.loads(message))
+            job, header = self.jobs[0], json.loads(message)
+            size, mtime_ns = int(header["size"]), int(header["mtime_ns"])
+            if "reason" in header:
+                job.outcome = BadFile(job.path, size, mtime_ns, str(header["reason"]))
+            else:
+                pixels = np.frombuffer(bytearray(self.pipe.recv_bytes()), np.uint8).reshape(header["shape"])
+                facts = Facts(**header["facts"])
+                job.outcome = DecodedFile(job.path, str(header["id"]), size, mtime_ns, pixels, facts)
             self.jobs.popleft()
         self._since = time.monotonic()
-
-    def _outcome(self, path: Path, header: dict[str, Any]) -> Outcome:
-        size, mtime_ns = int(header["size"]), int(header["mtime_ns"])
-        if "reason" in header:
-            return BadFile(path, size, mtime_ns, str(header["reason"]))
-        pixels = np.frombuffer(bytearray(self.pipe.recv_bytes()), np.uint8).reshape(header["shape"])
-        return DecodedFile(path, str(header["id"]), size, mtime_ns, pixels, Facts(**header["facts"]))
 
     def end(self) -> None:
         """Kills the process and waits for it, unless a dead disk holds it in the kernel."""

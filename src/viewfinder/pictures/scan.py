@@ -16,30 +16,9 @@ from pathspec import GitIgnoreSpec
 from viewfinder.errors import BadInput
 from viewfinder.pictures import formats
 
-EXTENSIONS = frozenset(
-    [
-        "jpg",
-        "jpeg",
-        "jpe",
-        "png",
-        "webp",
-        "gif",
-        "bmp",
-        "tif",
-        "tiff",
-        "avif",
-        "heic",
-        "heif",
-        "dng",
-        "cr2",
-        "cr3",
-        "nef",
-        "arw",
-        "orf",
-        "rw2",
-        "raf",
-    ]
-)
+_COMMON = ("jpg", "jpeg", "jpe", "png", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif")
+_RAW = ("dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf")
+EXTENSIONS = frozenset({*_COMMON, *_RAW})
 """Names that say "picture", in lower case."""
 
 
@@ -81,9 +60,7 @@ def scan(roots: Sequence[Path]) -> Scan:
     """
     places = tuple(_absolute(root) for root in roots)
     walk = _Walk()
-    for place in places:
-        walk.root(str(place))
-    walk.linked_folders()
+    walk.roots([str(place) for place in places])
     return Scan(
         roots=places,
         files=tuple(walk.files[path] for path in sorted(walk.files)),
@@ -113,16 +90,15 @@ class _Walk:
     entered: set[tuple[int, int]] = field(default_factory=set)
     links: list[tuple[str, IgnoreRules]] = field(default_factory=list)
 
-    def root(self, path: str) -> None:
-        if not Path(path).is_dir():
-            self._file(path)
-        elif is_library(path):
-            self._report(path, "this is a viewfinder library, not a folder of pictures")
-        else:
-            self._tree(path, IgnoreRules())
-
-    def linked_folders(self) -> None:
-        """Folders behind links, after all others: a folder's own name wins over names that lead to it."""
+    def roots(self, paths: Sequence[str]) -> None:
+        """Folders behind links come after all others: a folder's own name wins over names that lead to it."""
+        for path in paths:
+            if not Path(path).is_dir():
+                self._file(path)
+            elif is_library(path):
+                self._report(path, "this is a viewfinder library, not a folder of pictures")
+            else:
+                self._tree(path, IgnoreRules())
         while self.links:
             # In waves, shortest name first: of several links to one folder always the same one is followed.
             wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
@@ -144,7 +120,11 @@ class _Walk:
         if (status.st_dev, status.st_ino) in self.entered or is_library(folder):
             return []
         self.entered.add((status.st_dev, status.st_ino))
-        rules = self._rules(folder, outer)
+        rules = outer
+        try:
+            rules = outer.entering(folder)
+        except (OSError, ValueError) as error:
+            self._report(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
         return list(self._below(entries, rules))
@@ -167,28 +147,19 @@ class _Walk:
             else:
                 yield entry.path, rules
 
-    def _rules(self, folder: str, outer: IgnoreRules) -> IgnoreRules:
-        try:
-            return outer.entering(folder)
-        except (OSError, ValueError) as error:
-            self._report(f"{folder}/.viewfinderignore", f"ignored: {error}")
-            return outer
-
     def _entry(self, entry: os.DirEntry[str]) -> None:
         """A file in a folder: a picture by its extension or, where it has none, by its first bytes."""
         extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
-        if extension[1:].lower() in EXTENSIONS or (not extension and self._starts_like_a_picture(entry)):
+        is_picture = extension[1:].lower() in EXTENSIONS
+        if not extension:
+            try:
+                if entry.is_file():
+                    with open(entry.path, "rb") as file:  # noqa: PTH123
+                        is_picture = formats.detect_format(file.read(formats.LONGEST)) is not None
+            except OSError as error:
+                self._report(entry.path, _reason(error))
+        if is_picture:
             self._file(entry.path)
-
-    def _starts_like_a_picture(self, entry: os.DirEntry[str]) -> bool:
-        try:
-            if not entry.is_file():
-                return False
-            with open(entry.path, "rb") as file:  # noqa: PTH123
-                return formats.detect_format(file.read(formats.LONGEST)) is not None
-        except OSError as error:
-            self._report(entry.path, _reason(error))
-            return False
 
     def _file(self, path: str) -> None:
         try:

@@ -62,7 +62,8 @@ def serve(descriptor: int) -> None:
         limits = Limits(**asked["limits"])
         _limit_memory(base, limits.memory_bytes)
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
-        replies.put(_reply(asked["path"], _fit(asked["fit"]), limits))
+        fit = Stretch(asked["fit"]["side"]) if "side" in asked["fit"] else AtMost(asked["fit"]["longest"])
+        replies.put(_reply(asked["path"], fit, limits))
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -101,10 +102,6 @@ def _send(pipe: Connection, replies: SimpleQueue[tuple[bytes, ...]]) -> None:
                 pipe.send_bytes(part)
         except OSError:
             os._exit(0)  # nobody listens any more
-
-
-def _fit(how: dict[str, int]) -> Fit:
-    return Stretch(how["side"]) if "side" in how else AtMost(how["longest"])
 
 
 def _address_space() -> int | None:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from viewfinder.pictures import pacing
-from viewfinder.pictures.pacing import pace_batches
+from viewfinder.index import tables
+from viewfinder.index.tables import pace_batches
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands still until a test moves its one number."""
     now = [100.0]
-    monkeypatch.setattr(pacing, "monotonic", lambda: now[0])
+    monkeypatch.setattr(tables, "monotonic", lambda: now[0])
     return now
 
 
@@ -37,7 +37,7 @@ def test_no_batch_is_larger_than_the_most_or_smaller_than_an_eighth_of_the_first
 
 
 def test_slow_work_ends_no_earlier_where_batches_are_small(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "FIRST", 2)
+    monkeypatch.setattr(tables, "FIRST", 2)
     assert sizes(clock, 60.0, 5) == [2, 1, 1, 1]
 
 
