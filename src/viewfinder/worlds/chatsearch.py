@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
-from viewfinder.worlds.scene import Scene, Thing
+from viewfinder.worlds.scene import Scene
 from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, join_with_and, with_article
 
 Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
@@ -50,18 +50,12 @@ FOUND = ("like this?", "is it this one?", "how about this?", "here you are.", "t
 """What is said along with a picture that was found; the paper does not say."""
 
 _ASKS = (
-    "what else do you remember?",
-    "tell me more.",
-    "nice! what was there?",
-    "and what else?",
-    "do you recall any details?",
-    "go on.",
+    *("what else do you remember?", "tell me more.", "nice! what was there?"),
+    *("and what else?", "do you recall any details?", "go on."),
 )
 _PLEAS = (
-    "can you find me a picture of it?",
-    "do you have a picture like that?",
-    "show me that.",
-    "i'd like to see that.",
+    *("can you find me a picture of it?", "do you have a picture like that?"),
+    *("show me that.", "i'd like to see that."),
 )
 
 
@@ -164,10 +158,12 @@ def _sample_with_picture(pipeline: Pipeline, own: PicturedScene, other: Pictured
     reference, target = (own, other) if pipeline in {"mdc-i", "merge"} else (other, own)
     change = change_instruction(speaker_for(target.scene, f"{pipeline}/{reference.scene.number}"), reference.scene)
     speaker = speaker_for(own.scene, "mchat")
-    if SUBTASK_OF[pipeline] == "iChat":
-        turns: tuple[ChatTurn, ...] = (user_turn(change, reference.image),)
-    else:
-        before = text_dialogue_turns(speaker) if pipeline == "merge" else (_request_turn(speaker, reference.scene),)
+    turns: tuple[ChatTurn, ...] = (user_turn(change, reference.image),)
+    if SUBTASK_OF[pipeline] == "mChat":
+        if pipeline == "merge":
+            before = text_dialogue_turns(speaker)
+        else:
+            before = (user_turn(f"{speaker.pick(WISHES)} {request_phrase(speaker_for(reference.scene, 'request'))}"),)
         turns = turns_with_answer(before, speaker.pick(FOUND), reference.image, change)
     captions = {"caption_ref": reference.caption, "caption_target": target.caption}
     return _sample(pipeline, own, turns, target.image, captions)
@@ -179,10 +175,6 @@ def _sample(
     subtask = SUBTASK_OF[pipeline]
     name = f"{subtask[0]}-{own.scene.number:06d}"
     return ChatSample(name, subtask, turns, target, {"pipeline": pipeline, **captions})
-
-
-def _request_turn(speaker: Speaker, wanted: Scene) -> ChatTurn:
-    return user_turn(f"{speaker.pick(WISHES)} {request_phrase(speaker_for(wanted, 'request'))}")
 
 
 def request_phrase(speaker: Speaker) -> str:
@@ -206,24 +198,25 @@ def text_dialogue_turns(speaker: Speaker) -> tuple[ChatTurn, ...]:
 def _things_told(speaker: Speaker) -> list[str]:
     """Sentences about different things: how many there were, how one looked, what was beside what."""
     things = speaker.rng.sample(speaker.scene.things, len(speaker.scene.things))
-    sentences = [_noticed(speaker, things[0])]
-    relations = [relation for relation in speaker.relations if relation.subject.kind != things[0].kind]
+    first = things[0]
+    count = speaker.scene.counts()[first.kind]
+    if count > 1:
+        ways: tuple[str, ...] = (
+            f"i saw {speaker.count(first.kind, count)} there.",
+            f"there were {speaker.count(first.kind, count)}.",
+        )
+    else:
+        named = with_article(speaker.describe(first, size=0.4, colour=0.9))
+        ways = (f"i saw {named} {speaker.footing(first)}.", f"{named} caught my eye.", f"i noticed {named}.")
+    sentences = [speaker.pick(ways)]
+    relations = [relation for relation in speaker.relations if relation.subject.kind != first.kind]
     if relations and speaker.chance(0.6):
         relation = speaker.pick(relations)
         verb = speaker.pick(PREDICATE_WORDS[relation.predicate])
         a, b = (with_article(speaker.describe(thing)) for thing in (relation.subject, relation.object))
         sentences.append(speaker.pick((f"{a} was {verb} {b}.", f"{verb} {b} there was {a}.")))
     else:
-        others = [thing for thing in things if thing.kind != things[0].kind][:2]
+        others = [thing for thing in things if thing.kind != first.kind][:2]
         if others:
             sentences.append(f"there was {join_with_and([with_article(speaker.describe(thing)) for thing in others])}.")
     return sentences
-
-
-def _noticed(speaker: Speaker, thing: Thing) -> str:
-    count = speaker.scene.counts()[thing.kind]
-    if count > 1:
-        ways = (f"i saw {speaker.count(thing.kind, count)} there.", f"there were {speaker.count(thing.kind, count)}.")
-        return speaker.pick(ways)
-    named = with_article(speaker.describe(thing, size=0.4, colour=0.9))
-    return speaker.pick((f"i saw {named} {speaker.footing(thing)}.", f"{named} caught my eye.", f"i noticed {named}."))

@@ -199,15 +199,8 @@ def _draw_look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
         return Thing(0, name, product.colour, size, product.pattern, "", (0, 0, 0, 0), product.id)
     kind = stock.kinds[name]
     pattern = rng.choices(PATTERNS, weights=(5, 2, 2, 2))[0] if kind.patterned else "plain"
-    return Thing(
-        number=0,
-        kind=name,
-        colour=rng.choice(kind.colours),
-        size=rng.choices(tuple(SIZES), weights=(2, 3, 2))[0],
-        pattern=pattern,
-        faces=rng.choice(("left", "right")),
-        box=(0, 0, 0, 0),
-    )
+    colour, size = rng.choice(kind.colours), rng.choices(tuple(SIZES), weights=(2, 3, 2))[0]
+    return Thing(0, name, colour, size, pattern, rng.choice(("left", "right")), (0, 0, 0, 0))
 
 
 def _place_things(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -> tuple[Thing, ...]:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float, UInt8
+from jaxtyping import Bool, UInt8
 from PIL import Image
 
 from viewfinder.data.files import read_table
@@ -51,6 +51,8 @@ def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
     The background is what a flood from the border reaches over pixels of the border's colour. The rim is drawn in
     by a pixel and softened, so that no halo of background stays on it.
     """
+    from scipy import ndimage
+
     pixels = np.asarray(photo.convert("RGB"))
     background = _background(pixels)
     if background is None:
@@ -58,7 +60,9 @@ def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
     thing = _without_specks(~_flooded(pixels, background))
     if not LEAST <= thing.mean() <= MOST or _is_ragged(thing, solid):
         return None
-    alpha = _soft(thing)
+    # How much of each pixel the thing covers, 0 to 1.
+    blurred = ndimage.gaussian_filter(thing.astype(np.float32), 1.0)
+    alpha = np.clip((blurred - _CORE) / (1 - _CORE) * 1.25, 0.0, 1.0)
     if alpha.max() < 1.0:
         return None
     cut = np.dstack([pixels, np.round(alpha * 255).astype(np.uint8)])
@@ -117,15 +121,6 @@ def _is_ragged(thing: Bool[np.ndarray, "h w"], solid: bool) -> bool:
     small = np.pad(thing[::2, ::2], _WIDE_GAP).astype(np.uint8)
     gap = _WIDE_GAP if solid else _GAP
     return bool(ndimage.grey_closing(small, size=(gap, gap)).sum() > (1 + RAGGED) * small.sum())
-
-
-def _soft(thing: Bool[np.ndarray, "h w"]) -> Float[np.ndarray, "h w"]:
-    """How much of each pixel the thing covers, 0 to 1."""
-    from scipy import ndimage
-
-    blurred = ndimage.gaussian_filter(thing.astype(np.float32), 1.0)
-    alpha: Float[np.ndarray, "h w"] = np.clip((blurred - _CORE) / (1 - _CORE) * 1.25, 0.0, 1.0)
-    return alpha
 
 
 TABLE = "products.csv"
@@ -264,9 +259,6 @@ def _kinds(products: Mapping[str, Mapping[str, Sequence[Product]]], first: Mappi
     }
 
 
-# Nouns
-
-
 @dataclass(frozen=True, eq=False)
 class Stock:
     """Kinds of things, what they are called, and the shop whose products they are; without one they are drawn.
@@ -300,12 +292,9 @@ def stock_of(sprites: Path | None) -> Stock:
     Raises:
         BadInput: the folder has no usable products.csv and images.
     """
-    if sprites is None:
-        return DRAWN
-    shop = open_shop(sprites)
-    if shop not in _STOCKS:
-        _STOCKS[shop] = Stock(shop.kinds, shop.nouns, shop)
-    return _STOCKS[shop]
+    return DRAWN if sprites is None else _stock(open_shop(sprites))
 
 
-_STOCKS: dict[Shop, Stock] = {}
+@lru_cache(maxsize=4)
+def _stock(shop: Shop) -> Stock:
+    return Stock(shop.kinds, shop.nouns, shop)

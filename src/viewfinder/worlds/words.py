@@ -51,37 +51,18 @@ COLOUR_WORDS = {
     "white": ("white", "snow-white"),
 }
 
-COLOUR_FAMILIES = {
-    "navy blue": "blue",
-    "turquoise blue": "blue",
-    "teal": "blue",
-    "maroon": "red",
-    "burgundy": "red",
-    "rust": "brown",
-    "copper": "brown",
-    "bronze": "brown",
-    "tan": "brown",
-    "coffee brown": "brown",
-    "beige": "brown",
-    "khaki": "brown",
-    "taupe": "brown",
-    "nude": "brown",
-    "olive": "green",
-    "sea green": "green",
-    "fluorescent green": "green",
-    "silver": "grey",
-    "steel": "grey",
-    "charcoal": "grey",
-    "grey melange": "grey",
-    "off white": "white",
-    "cream": "white",
-    "magenta": "pink",
-    "peach": "pink",
-    "mauve": "purple",
-    "lavender": "purple",
-    "mustard": "yellow",
-    "gold": "yellow",
+_SHADES = {
+    "blue": ("navy blue", "turquoise blue", "teal"),
+    "red": ("maroon", "burgundy"),
+    "brown": ("rust", "copper", "bronze", "tan", "coffee brown", "beige", "khaki", "taupe", "nude"),
+    "green": ("olive", "sea green", "fluorescent green"),
+    "grey": ("silver", "steel", "charcoal", "grey melange"),
+    "white": ("off white", "cream"),
+    "pink": ("magenta", "peach"),
+    "purple": ("mauve", "lavender"),
+    "yellow": ("mustard", "gold"),
 }
+COLOUR_FAMILIES = {shade: family for family, shades in _SHADES.items() for shade in shades}
 """Shades of which people would use the other name too, so that nobody may say that a thing is not of it."""
 
 PATTERN_ADJECTIVES = {
@@ -107,15 +88,8 @@ PREDICATE_WORDS = {
     "behind": ("behind", "partly hidden by"),
 }
 
-OPPOSITE_RELATIONS = {
-    "left of": "right of",
-    "right of": "left of",
-    "above": "below",
-    "below": "above",
-    "in front of": "behind",
-    "behind": "in front of",
-    "next to": "next to",
-}
+_OPPOSITES = (("left of", "right of"), ("above", "below"), ("in front of", "behind"), ("next to", "next to"))
+OPPOSITE_RELATIONS = dict(_OPPOSITES) | {other: one for one, other in _OPPOSITES}
 """What holds the other way round; where that is the same, there is no wrong guess."""
 
 PLACE_NOUNS = {
@@ -247,10 +221,10 @@ def spot_words(column: str, row: str) -> tuple[str, ...]:
     return (f"in the {vertical} {column}", f"in the {vertical} {column} corner", f"on the {column}")
 
 
-_PAIR_WORDS = """
-jeans trousers pants shorts leggings tights stockings briefs boxers capris churidar sunglasses cufflinks gloves socks
-"""
-_PAIRS = frozenset(_PAIR_WORDS.split())
+_PAIRS = frozenset(
+    {"jeans", "trousers", "pants", "shorts", "leggings", "tights", "stockings", "briefs", "boxers", "capris"}
+    | {"churidar", "sunglasses", "cufflinks", "gloves", "socks"}
+)
 _AS_THEY_ARE = {
     "tshirts": (("t-shirt", "t-shirts"), ("tee", "tees")),
     "tops": (("top", "tops"),),
@@ -268,11 +242,7 @@ _AS_THEY_ARE = {
     "innerwear vests": (("undershirt", "undershirts"), ("innerwear vest", "innerwear vests")),
     "shoe accessories": (("shoe accessory", "shoe accessories"),),
 }
-_OTHER_WORDS = {
-    "trousers": ("slacks",),
-    "track pants": ("tracksuit bottoms",),
-    "sunglasses": ("shades",),
-}
+_OTHER_WORDS = {"trousers": ("slacks",), "track pants": ("tracksuit bottoms",), "sunglasses": ("shades",)}
 
 
 def nouns_of(article: str) -> Nouns:

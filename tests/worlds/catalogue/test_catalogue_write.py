@@ -13,7 +13,6 @@ from viewfinder.data import read_catalogue, read_flickr8k
 from viewfinder.data.captions import SPLITS
 from viewfinder.data.fashion_iq import (
     fashion_kinds,
-    read_attribute_index,
     read_fashion_iq,
     read_sessions,
     read_shuffled,
@@ -65,7 +64,7 @@ def test_fashion_iq_is_read_back(drawn_world: Path) -> None:
 
 
 def test_attribute_numbers_cover_all_words(drawn_world: Path) -> None:
-    index = read_attribute_index(drawn_world / "attribute2idx.json")
+    index = json.loads((drawn_world / "attribute2idx.json").read_text())
     types = ("texture", "fabric", "shape", "part", "style")
     words = {word for truth in read_truth(drawn_world).values() for name in types for word in truth.attributes[name]}
     assert set(index) == words and sorted(index.values()) == list(range(len(words)))

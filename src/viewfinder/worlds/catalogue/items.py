@@ -172,85 +172,51 @@ class ItemRange:
     details: tuple[str, ...]
 
 
-_LOOKS = {"colour": tuple(COLOURS), "pattern": PATTERNS}
+Looks = dict[str, tuple[str, ...]]
+_LOOKS: Looks = {"colour": tuple(COLOURS), "pattern": PATTERNS}
+
+_NECKS = ("round neck", "v-neck", "collar")
+_SLEEVES = ("sleeveless", "short sleeves", "three-quarter sleeves", "long sleeves")
+_SIZES = ("small", "medium-sized", "large")
+
+_SHIRT: Looks = {
+    **_LOOKS,
+    "fabric": ("cotton", "denim", "satin", "knitted"),
+    "sleeves": _SLEEVES,
+    "neck": _NECKS,
+    "length": ("cropped", "hip-length", "tunic-length"),
+}
+_DRESS: Looks = {
+    **_LOOKS,
+    "fabric": ("cotton", "denim", "satin", "knitted"),
+    "sleeves": ("sleeveless", "short sleeves", "long sleeves"),
+    "neck": _NECKS,
+    "fit": ("fitted", "flared"),
+    "length": ("mini", "knee-length", "maxi"),
+}
+_TROUSERS: Looks = {
+    **_LOOKS,
+    "fabric": ("cotton", "denim", "corduroy"),
+    "fit": ("slim", "straight", "wide"),
+    "length": ("above-the-knee", "calf-length", "full-length"),
+}
+_SHOES: Looks = {
+    **_LOOKS,
+    "fabric": ("leather", "canvas", "suede"),
+    "length": ("low-cut", "ankle-high", "knee-high"),
+    "heel": ("flat heel", "mid heel", "high heel"),
+    "closure": ("laces", "buckle", "slip-on"),
+}
+_BAG: Looks = _LOOKS | {"fabric": ("leather", "canvas", "suede"), "cut": ("tote", "backpack", "clutch"), "size": _SIZES}
+_MUG: Looks = _LOOKS | {"finish": ("glossy", "matte"), "cut": ("straight", "rounded", "tapered"), "size": _SIZES}
 
 RANGES: dict[str, ItemRange] = {
-    "Shirts": ItemRange(
-        "Topwear",
-        "Apparel",
-        4,
-        {
-            **_LOOKS,
-            "fabric": ("cotton", "denim", "satin", "knitted"),
-            "sleeves": ("sleeveless", "short sleeves", "three-quarter sleeves", "long sleeves"),
-            "neck": ("round neck", "v-neck", "collar"),
-            "length": ("cropped", "hip-length", "tunic-length"),
-        },
-        ("buttons", "chest pocket"),
-    ),
-    "Dresses": ItemRange(
-        "Dress",
-        "Apparel",
-        4,
-        {
-            **_LOOKS,
-            "fabric": ("cotton", "denim", "satin", "knitted"),
-            "sleeves": ("sleeveless", "short sleeves", "long sleeves"),
-            "neck": ("round neck", "v-neck", "collar"),
-            "fit": ("fitted", "flared"),
-            "length": ("mini", "knee-length", "maxi"),
-        },
-        ("belt", "ruffled hem"),
-    ),
-    "Trousers": ItemRange(
-        "Bottomwear",
-        "Apparel",
-        3,
-        {
-            **_LOOKS,
-            "fabric": ("cotton", "denim", "corduroy"),
-            "fit": ("slim", "straight", "wide"),
-            "length": ("above-the-knee", "calf-length", "full-length"),
-        },
-        ("belt", "cargo pockets", "drawstring"),
-    ),
-    "Shoes": ItemRange(
-        "Shoes",
-        "Footwear",
-        2,
-        {
-            **_LOOKS,
-            "fabric": ("leather", "canvas", "suede"),
-            "length": ("low-cut", "ankle-high", "knee-high"),
-            "heel": ("flat heel", "mid heel", "high heel"),
-            "closure": ("laces", "buckle", "slip-on"),
-        },
-        ("pompom", "contrasting toe cap"),
-    ),
-    "Bags": ItemRange(
-        "Bags",
-        "Accessories",
-        2,
-        {
-            **_LOOKS,
-            "fabric": ("leather", "canvas", "suede"),
-            "cut": ("tote", "backpack", "clutch"),
-            "size": ("small", "medium-sized", "large"),
-        },
-        ("outside pocket", "tassel", "zip"),
-    ),
-    "Mugs": ItemRange(
-        "Tableware",
-        "Home",
-        1,
-        {
-            **_LOOKS,
-            "finish": ("glossy", "matte"),
-            "cut": ("straight", "rounded", "tapered"),
-            "size": ("small", "medium-sized", "large"),
-        },
-        ("lid", "saucer"),
-    ),
+    "Shirts": ItemRange("Topwear", "Apparel", 4, _SHIRT, ("buttons", "chest pocket")),
+    "Dresses": ItemRange("Dress", "Apparel", 4, _DRESS, ("belt", "ruffled hem")),
+    "Trousers": ItemRange("Bottomwear", "Apparel", 3, _TROUSERS, ("belt", "cargo pockets", "drawstring")),
+    "Shoes": ItemRange("Shoes", "Footwear", 2, _SHOES, ("pompom", "contrasting toe cap")),
+    "Bags": ItemRange("Bags", "Accessories", 2, _BAG, ("outside pocket", "tassel", "zip")),
+    "Mugs": ItemRange("Tableware", "Home", 1, _MUG, ("lid", "saucer")),
 }
 """Kinds of articles that are drawn, by their name in the catalogue."""
 

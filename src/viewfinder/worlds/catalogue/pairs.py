@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise, permutations
+from itertools import islice, pairwise, permutations
 
 import numpy as np
 from jaxtyping import Float
@@ -57,24 +57,10 @@ def find_references(
     rng.shuffle(shuffled)
     found: dict[str, tuple[Item, ...]] = {}
     for target, scores_n in zip(shuffled, title_similarities([item.title for item in shuffled]), strict=True):
-        found[target.key] = tuple(_best(target, shuffled, scores_n, most, fits))
+        in_order = (shuffled[place] for place in np.argsort(-scores_n, kind="stable").tolist())
+        fitting = (reference for reference in in_order if reference is not target and fits(target, reference))
+        found[target.key] = tuple(islice(fitting, most))
     return {item.key: found[item.key] for item in items}
-
-
-def _best(
-    target: Item,
-    items: Sequence[Item],
-    scores_n: Float[np.ndarray, " n"],
-    most: int,
-    fits: Callable[[Item, Item], bool],
-) -> Iterator[Item]:
-    for place in np.argsort(-scores_n, kind="stable").tolist():
-        if most == 0:
-            return
-        reference = items[place]
-        if reference is not target and fits(target, reference):
-            most -= 1
-            yield reference
 
 
 def title_similarities(titles: Sequence[str]) -> Iterator[Float[np.ndarray, " n"]]:
@@ -109,9 +95,6 @@ class CaptionTally:
     kinds: Counter[str] = field(default_factory=Counter)
     negated: int = 0
 
-    def __add__(self, other: CaptionTally) -> CaptionTally:
-        return CaptionTally(self.kinds + other.kinds, self.negated + other.negated)
-
     @property
     def captions(self) -> int:
         """Captions counted so far."""
@@ -120,10 +103,6 @@ class CaptionTally:
     def due(self, possible: Iterable[str]) -> str:
         """Of the kinds that are possible, the one that is furthest behind its share."""
         return max(possible, key=lambda kind: SHARES[kind] * (self.captions + 1) - self.kinds[kind])
-
-    def negation_due(self) -> bool:
-        """Whether negations are behind their share."""
-        return self.negated < NEGATED * (self.captions + 1)
 
     def shares(self) -> dict[str, float]:
         """The shares reached: direct, comparison, both, single, composite, negation."""
@@ -169,10 +148,8 @@ def relative_captions(target: Item, reference: Item, tally: CaptionTally, rng: r
         if not possible:
             raise ValueError(f"nothing is known that tells {target.key} from {reference.key}")
         kind = tally.due(possible)
-        statements = _chosen(kind, material, tally)
-        while (caption := join_statements(statements, rng)) in said:
+        while (caption := join_statements(statements := _chosen(kind, material, tally), rng)) in said:
             kind = rng.choice(possible)
-            statements = _chosen(kind, material, tally)
         said[caption] = statements
         tally.kinds[kind] += 1
         tally.negated += any(statement.semantics == "negation" for statement in statements)
@@ -187,21 +164,24 @@ def _material(target: Item, reference: Item, told: Sequence[Statement], rng: ran
         rng.shuffle(shuffled)
         return sorted(shuffled, key=lambda s: (not s.tells_apart, s.semantics == "shared", s in told, not s.seen))
 
-    same = (
-        statement for statement in shared_statements(target, reference) if statement.seen and statement.facet != "kind"
-    )
     return _Material(
-        direct=in_order([*direct_statements(target, reference), *same]),
+        direct=in_order([*direct_statements(target, reference), *seen_in_both(target, reference)]),
         compared=in_order(comparison_statements(target, reference)),
         denied=in_order(negation_statements(target, reference)),
     )
+
+
+def seen_in_both(target: Item, reference: Item) -> list[Statement]:
+    """What pictures show of both, but for the kind of article."""
+    return [one for one in shared_statements(target, reference) if one.seen and one.facet != "kind"]
 
 
 def _chosen(kind: str, material: _Material, tally: CaptionTally) -> list[Statement]:
     """The statements of a caption of this kind; a negation takes the place of a direct one where one is due."""
     says, _, number = kind.partition(", ")
     directly = material.direct
-    if tally.negation_due() and material.denied and says != "comparison":
+    behind = tally.negated < NEGATED * (tally.captions + 1)
+    if behind and material.denied and says != "comparison":
         directly = [material.denied[0], *directly]
     if says == "both":
         return _apart(directly[:1], material.compared)[:2]
@@ -222,7 +202,11 @@ def join_statements(statements: Sequence[Statement], rng: random.Random) -> str:
     caption = phrases[0]
     for phrase in phrases[1:]:
         caption += _joint(caption, phrase, joints, rng)
-    return _opened(caption, rng)
+    # Most captions go on from "I want one that ..."; some leave the verb out, some say "it".
+    chance = rng.random()
+    if chance < 0.15 and caption.startswith("is ") and not _DENIAL.search(caption):
+        return caption.removeprefix("is ")
+    return f"it {caption}" if chance < 0.22 else caption
 
 
 def _joint(before: str, phrase: str, joints: Sequence[str], rng: random.Random) -> str:
@@ -235,16 +219,6 @@ def _joint(before: str, phrase: str, joints: Sequence[str], rng: random.Random) 
         if verb == "has" and before.startswith("is ") and chance < 0.4:
             return f" with {rest}"
     return rng.choice(joints) + phrase
-
-
-def _opened(caption: str, rng: random.Random) -> str:
-    """Most captions go on from "I want one that ..."; some leave the verb out, some say "it"."""
-    chance = rng.random()
-    if chance < 0.15 and caption.startswith("is ") and not _DENIAL.search(caption):
-        return caption.removeprefix("is ")
-    if chance < 0.22:
-        return f"it {caption}"
-    return caption
 
 
 TURNS = {2: 0.75, 3: 0.19, 4: 0.06}
@@ -296,18 +270,13 @@ MOST_SAID = 3
 
 def cirr_pairs(items: Sequence[Item], rng: random.Random, *, first: int = 0) -> list[CirrPair]:
     """The queries of a split, their numbers from `first` on; pictures are named by the keys of the articles."""
-    made = [(members, query) for members in image_sets(items, rng) for query in _queries(members, rng)]
-    return [
-        CirrPair(
-            pairid=first + at,
-            reference=reference.key,
-            caption=caption,
-            target=target.key,
-            members=tuple(member.key for member in members),
-            soft_targets={target.key: 1.0},
-        )
-        for at, (members, (reference, target, caption)) in enumerate(made)
-    ]
+    made: list[CirrPair] = []
+    for members in image_sets(items, rng):
+        keys = tuple(member.key for member in members)
+        for reference, target, caption in _queries(members, rng):
+            number = first + len(made)
+            made.append(CirrPair(number, reference.key, caption, target.key, keys, {target.key: 1.0}))
+    return made
 
 
 def image_sets(items: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item, ...]]:
@@ -320,9 +289,8 @@ def image_sets(items: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
     rng.shuffle(order)
     looks = [tuple(word for facet, word in item.words if FACETS[facet].seen) for item in order]
     left = np.ones(len(order), bool)
-    for at, scores_n in enumerate(
-        title_similarities([" ".join((item.title, *looks[i])) for i, item in enumerate(order)])
-    ):
+    titles = [" ".join((item.title, *words)) for item, words in zip(order, looks, strict=True)]
+    for at, scores_n in enumerate(title_similarities(titles)):
         if not left[at]:
             continue
         chosen: dict[frozenset[str], int] = {frozenset(looks[at]): at}
@@ -348,7 +316,7 @@ def _queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
     for _, reference, target, said in sorted(told, key=lambda one: one[0]):
         if len(wanted) < PER_SET and target.key not in wanted:
             wanted.add(target.key)
-            same = [one for one in shared_statements(target, reference) if one.seen and one.facet != "kind"]
+            same = seen_in_both(target, reference)
             also = [rng.choice(same)] if same and rng.random() < KEPT else []
             yield reference, target, join_statements([*said, *also], rng)
 
@@ -358,9 +326,8 @@ def choose_statements(target: Item, reference: Item, others: Sequence[Item]) -> 
 
     The first one rules out the reference; there is none where nothing that a picture shows does.
     """
-    known = [
-        one for one in (*direct_statements(target, reference), *comparison_statements(target, reference)) if one.seen
-    ]
+    statements = (*direct_statements(target, reference), *comparison_statements(target, reference))
+    known = [one for one in statements if one.seen]
     ruled = {one: {other.key for other in others if rules_out(one, other, reference)} for one in known}
     left = {other.key for other in others}
     said: list[Statement] = []

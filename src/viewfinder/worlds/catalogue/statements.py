@@ -11,17 +11,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
 
+from viewfinder.worlds.catalogue import vocabulary
 from viewfinder.worlds.catalogue.items import Item
-from viewfinder.worlds.catalogue.vocabulary import (
-    COMPARISONS,
-    DENIALS,
-    FACETS,
-    FORMS,
-    OPPOSITES,
-    PHRASES,
-    Comparison,
-    Form,
-)
+from viewfinder.worlds.catalogue.vocabulary import FACETS, Comparison, Form
 from viewfinder.worlds.words import join_with_and, with_article
 
 Semantics = Literal["direct", "comparison", "negation", "shared"]
@@ -85,19 +77,15 @@ def negation_statements(target: Item, reference: Item) -> Iterator[Statement]:
 
 def comparison_statements(target: Item, reference: Item) -> Iterator[Statement]:
     """How the target compares with the reference, in every order in which both have a place."""
-    for order in COMPARISONS:
-        if order.alike and _differ(order.alike, target, reference):
+    for order in vocabulary.COMPARISONS:
+        words, others = target.by_facet.get(order.alike, ()), reference.by_facet.get(order.alike, ())
+        if words and others and set(words) != set(others):
             continue
         above, below = _gap(order, target, reference), _gap(order, reference, target)
         if above >= order.margin:
             yield Statement("comparison", order.facet, "more", order.more, tells_apart=True)
         elif below >= order.margin:
             yield Statement("comparison", order.facet, "less", order.less, tells_apart=True)
-
-
-def _differ(facet: str, target: Item, reference: Item) -> bool:
-    words, others = target.by_facet.get(facet, ()), reference.by_facet.get(facet, ())
-    return bool(words and others) and set(words) != set(others)
 
 
 def _gap(order: Comparison, upper: Item, lower: Item) -> float:
@@ -124,21 +112,21 @@ def excludes_word(item: Item, facet: str, word: str) -> bool:
         return False
     if (facet, word) in item.lacks:
         return True
-    ruled_out = (facet, word) in OPPOSITES or not FACETS[facet].vague & set(known)
+    ruled_out = (facet, word) in vocabulary.OPPOSITES or not FACETS[facet].vague & set(known)
     return FACETS[facet].one and bool(known) and ruled_out
 
 
 def phrases_of(facet: str, word: str) -> tuple[str, ...]:
     """Ways to say that an article has a word; each begins with "is" or "has"."""
-    if (facet, word) in PHRASES:
-        return PHRASES[facet, word]
+    if (facet, word) in vocabulary.PHRASES:
+        return vocabulary.PHRASES[facet, word]
     return _PHRASES[_form(facet, word)](word)
 
 
 def denials_of(facet: str, word: str) -> tuple[str, ...]:
     """Ways to say that an article does not have a word."""
-    if (facet, word) in DENIALS:
-        return DENIALS[facet, word]
+    if (facet, word) in vocabulary.DENIALS:
+        return vocabulary.DENIALS[facet, word]
     form = _form(facet, word)
     if form in {"has", "shaped"}:
         thing = word if form == "has" else f"{word} shape"
@@ -147,7 +135,7 @@ def denials_of(facet: str, word: str) -> tuple[str, ...]:
 
 
 def _form(facet: str, word: str) -> Form:
-    return FORMS.get((facet, word), FACETS[facet].form)
+    return vocabulary.FORMS.get((facet, word), FACETS[facet].form)
 
 
 def indefinite(noun: str) -> str:
@@ -167,10 +155,7 @@ def is_plural(noun: str) -> bool:
 _PHRASES: dict[Form, Callable[[str], tuple[str, ...]]] = {
     "is": lambda word: (f"is {word}",),
     "coloured": lambda word: (
-        f"is {word}",
-        f"is {word}",
-        f"is {word} in colour",
-        f"has {indefinite(f'{word} colour')}",
+        *(f"is {word}", f"is {word}", f"is {word} in colour", f"has {indefinite(f'{word} colour')}"),
     ),
     "has": lambda word: (f"has {indefinite(word)}",),
     "made": lambda word: (f"is made of {word}", f"is {word}"),

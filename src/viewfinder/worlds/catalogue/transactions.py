@@ -129,18 +129,16 @@ def _found(
     reference: Item, group: Sequence[Item], setting: Setting, common: Mapping[Word, int], rng: random.Random
 ) -> tuple[Chain, Transaction] | None:
     for _ in range(_TRIES):
-        draw = draw_rollback_chain if setting == "rollback" else draw_combination_chain
-        chain = draw(reference, group, common, rng)
-        if chain is not None:
-            transaction = write_transaction(chain, rng)
-            if transaction is not None:
-                return chain, transaction
+        if setting == "rollback":
+            chain = draw_rollback_chain(reference, group, rng)
+        else:
+            chain = draw_combination_chain(reference, group, common, rng)
+        if chain is not None and (transaction := write_transaction(chain, rng)) is not None:
+            return chain, transaction
     return None
 
 
-def draw_rollback_chain(
-    reference: Item, group: Sequence[Item], common: Mapping[Word, int], rng: random.Random
-) -> Chain | None:
+def draw_rollback_chain(reference: Item, group: Sequence[Item], rng: random.Random) -> Chain | None:
     """A chain at random whose wanted article is described from the FIRST or the SECOND; None if the draw failed."""
     second, latest, wanted = rng.sample(group, CLAUSES)
     items = (reference, second, latest, wanted)
@@ -178,8 +176,13 @@ def draw_combination_chain(
     if not found:
         return None
     wanted, words = found[min(found)]
-    kept = tuple(_kept(place, word, (first, second)[place], wanted, rng) for place, word in enumerate(words))
-    return Chain((first, second, latest, wanted), "combination", kept=kept)
+    kept: list[KeptAttribute] = []
+    for place, (origin, word) in enumerate(zip((first, second), words, strict=True)):
+        facet = word[0]
+        # Without its word an attribute can be kept only where the two agree in all of its facet.
+        whole = facet != "detail" and origin.by_facet[facet] == wanted.by_facet[facet]
+        kept.append(KeptAttribute(place, word, named=not whole or rng.random() < NAMED))
+    return Chain((first, second, latest, wanted), "combination", kept=tuple(kept))
 
 
 def _kept_words(
@@ -190,17 +193,12 @@ def _kept_words(
     def merit(word: Word) -> tuple[bool, bool, int, Word]:
         return (word in latest.known, not FACETS[word[0]].seen, common[word], word)
 
-    with_first = sorted((w for w in wanted.known & first.known if w[0] not in _NOT_KEPT), key=merit)
-    with_second = sorted((w for w in wanted.known & second.known if w[0] not in _NOT_KEPT), key=merit)
+    with_first, with_second = (
+        sorted((word for word in wanted.known & other.known if word[0] not in _NOT_KEPT), key=merit)
+        for other in (first, second)
+    )
     pairs = ((a, b) for a in with_first for b in with_second if a[0] != b[0])
     return min(pairs, key=lambda pair: (merit(pair[0])[:2], merit(pair[1])[:2]), default=None)
-
-
-def _kept(place: int, word: Word, origin: Item, wanted: Item, rng: random.Random) -> KeptAttribute:
-    """Without its word an attribute can be kept only where the two agree in all of its facet."""
-    facet = word[0]
-    whole = facet != "detail" and origin.by_facet[facet] == wanted.by_facet[facet]
-    return KeptAttribute(place, word, named=not whole or rng.random() < NAMED)
 
 
 def write_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
@@ -208,14 +206,13 @@ def write_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
     first, second, latest, wanted = chain.items
     origin = chain.items[chain.back]
     quiet = frozenset(kept.word[0] for kept in chain.kept)
-    said = [
-        choose_clauses(second, first, rng),
-        choose_clauses(latest, second, rng),
-        choose_clauses(wanted, origin, rng, but=quiet),
-    ]
+    said = [choose_clauses(second, first, rng), choose_clauses(latest, second, rng)]
+    said.append(choose_clauses(wanted, origin, rng, but=quiet))
     if any(len(of_turn) < CLAUSES for of_turn in said):
         return None
-    modifications = [number_clauses(of_turn) for of_turn in said]
+    modifications = [
+        " ".join(f"{number}. {clause}" for number, clause in enumerate(of_turn, start=1)) for of_turn in said
+    ]
     if chain.setting == "rollback":
         modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
     else:
@@ -246,28 +243,16 @@ def choose_clauses(
     rng.shuffle(statements)
     chosen: list[Statement] = []
     while statements and len(chosen) < CLAUSES:
-        about = {statement.facet for statement in chosen}
-        best = min(statements, key=lambda s: _order(s, but, about, first=not chosen))
-        statements.remove(best)
+        spoken = but | {statement.facet for statement in chosen}
+        if chosen:
+            ranked = [(s.facet in spoken, s.semantics == "shared", not s.tells_apart, not s.seen) for s in statements]
+        else:
+            ranked = [(not s.tells_apart, not s.seen, s.facet in spoken, False) for s in statements]
+        best = statements.pop(ranked.index(min(ranked)))
         chosen.append(best)
     said = [statement.say(rng) for statement in chosen]
     rng.shuffle(said)
     return said
-
-
-def _order(statement: Statement, but: frozenset[str], about: set[str], *, first: bool) -> tuple[bool, ...]:
-    spoken = statement.facet in but or statement.facet in about
-    apart, both = not statement.tells_apart, statement.semantics == "shared"
-    return (apart, not statement.seen, spoken) if first else (spoken, both, apart, not statement.seen)
-
-
-def number_clauses(said: Sequence[str]) -> str:
-    """Clauses as FashionMT writes them.
-
-    >>> number_clauses(["is red", "has a hood"])
-    '1. is red 2. has a hood'
-    """
-    return " ".join(f"{number}. {clause}" for number, clause in enumerate(said, start=1))
 
 
 def keep_clause(kept: Sequence[KeptAttribute], rng: random.Random) -> str:

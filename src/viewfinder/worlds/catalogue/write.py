@@ -292,7 +292,7 @@ def _write_queries(out: Path, items: Sequence[Item], seed: int, written: _Writte
 
 def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
     """What report.json says."""
-    tally = written.tally + written.further
+    tally = CaptionTally(written.tally.kinds + written.further.kinds, written.tally.negated + written.further.negated)
     return {
         "pictures": len(items),
         "splits": {split: sum(item.split == split for item in items) for split in SPLITS},
@@ -353,20 +353,13 @@ def _card(pictures: Path, item: Item, texts: Sequence[Text]) -> Image.Image:
     with Image.open(pictures / item.image) as picture:
         picture.thumbnail((_SIDE, _SIDE))
         photo = picture.convert("RGB")
-    below = _text(texts, _SIDE)
-    card = Image.new("RGB", (_SIDE, _SIDE + below.height), _PAPER)
+    lines = [(line, ink) for text, ink in texts for line in textwrap.wrap(text, _SIDE // 7) or [""]]
+    card = Image.new("RGB", (_SIDE, _SIDE + _LINE * len(lines) + 6), _PAPER)
     card.paste(photo, ((_SIDE - photo.width) // 2, (_SIDE - photo.height) // 2))
-    card.paste(below, (0, _SIDE))
-    return card
-
-
-def _text(texts: Sequence[Text], width: int) -> Image.Image:
-    lines = [(line, ink) for text, ink in texts for line in textwrap.wrap(text, width // 7) or [""]]
-    image = Image.new("RGB", (width, _LINE * len(lines) + 6), _PAPER)
-    draw, font = ImageDraw.Draw(image), ImageFont.load_default(12)
+    draw, font = ImageDraw.Draw(card), ImageFont.load_default(12)
     for number, (line, ink) in enumerate(lines):
-        draw.text((0, 4 + number * _LINE), line, fill=ink, font=font)
-    return image
+        draw.text((0, _SIDE + 4 + number * _LINE), line, fill=ink, font=font)
+    return card
 
 
 def _couple(pictures: Path, target: Item, reference: Item, said: Sequence[str]) -> Image.Image:
