@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.cli.typed import Open, Plain, Save, Why, parse_line
+from viewfinder.cli.typed import Command, parse_line
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Question, Reject, Say, Show
 from viewfinder.errors import BadInput
 
@@ -53,15 +53,15 @@ ASKED = TALK.recorded(shown=("r", "s", "t"), asked=COLOUR)
         ("show dog.jpg but brown", Show("dog.jpg", "brown")),
         ("show my pictures/dog.png", Show("my pictures/dog.png")),
         ("show me a red car", Say("show me a red car")),
-        ("why 2", Why(2)),
-        ("tree", Plain("tree")),
-        ("/tree", Plain("tree")),
+        ("why 2", Command("why", 2)),
+        ("tree", Command("tree")),
+        ("/tree", Command("tree")),
         ("say tree", Say("tree")),
         ("a tree", Say("a tree")),
-        ("quit", Plain("quit")),
-        ("save talk", Save(Path("talk"))),
+        ("quit", Command("quit")),
+        ("save talk", Command("save", Path("talk"))),
         ("save the whales", Say("save the whales")),
-        ("open talk.json", Open(Path("talk.json"))),
+        ("open talk.json", Command("open", Path("talk.json"))),
         ("open door", Say("open door")),
         ("b", Say("b")),
     ],

@@ -26,13 +26,14 @@ from viewfinder.cli.options import (
 )
 from viewfinder.cli.output import (
     count_noun,
+    figure_lines,
+    first_lines,
     notifier,
-    print_figures,
     print_hits,
     print_json,
     print_line,
-    print_listed,
     print_note,
+    print_result,
     print_table,
 )
 from viewfinder.errors import BadInput
@@ -73,10 +74,7 @@ def add(
                     *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
                     should_stop=interrupts,
                 )  # fmt: skip
-    if as_json:
-        print_json(asdict(report))
-    else:
-        _say_added(report, dry_run=dry_run)
+    print_result(as_json, asdict(report), *_added_lines(report, dry_run=dry_run))
     if report.stopped:
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
@@ -95,28 +93,20 @@ def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> 
         yield Library.open(folder, encoder=encoder, create=new)
 
 
-def _say_added(report: AddReport, *, dry_run: bool) -> None:
+def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
     found = f"{count_noun(report.found, 'picture file')} found"
     if dry_run:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
-        print_line(f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}")
-        return
+        return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}"]
     numbers = {
-        "added": report.added,
-        "changed": report.changed,
-        "moved": report.moved,
-        "unchanged": report.unchanged,
-        "copies of others": report.duplicates,
-        "described": report.described,
-        "quarantined": report.quarantined,
-    }
+        "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
+        "copies of others": report.duplicates, "described": report.described, "quarantined": report.quarantined,
+    }  # fmt: skip
     counted = [f"{number:,} {what}" for what, number in numbers.items() if number or what == "added"]
-    print_line(f"{found}: {', '.join(counted)}")
-    for line in report.notes:
-        print_line(f"note: {line}")
-    print_listed([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
-    if report.failures:
-        print_line("`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`")
+    bad = first_lines([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
+    advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
+    notes = [f"note: {line}" for line in report.notes]
+    return [f"{found}: {', '.join(counted)}", *notes, *bad, *([advice] if bad else [])]
 
 
 def find(
@@ -156,12 +146,11 @@ def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
 def failures(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """List the files that could not be read, with reasons."""
     found = open_library(library).failures()
-    if as_json:
-        print_json({"failures": [asdict(failure) for failure in found]})
-    elif found:
+    if found and not as_json:
         print_table(("reason", "file"), [(failure.reason, failure.path) for failure in found])
     else:
-        print_line("No failures: every file was read.")
+        record = {"failures": [asdict(failure) for failure in found]}
+        print_result(as_json, record, "No failures: every file was read.")
     return 0
 
 
@@ -172,24 +161,17 @@ def prune(
 ) -> int:
     """Forget pictures whose files are gone."""
     gone = open_library(library).prune(dry_run=dry_run)
-    if as_json:
-        print_json({"pruned": gone, "dry_run": dry_run})
-    else:
-        print_line(f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}")
+    done = f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}"
+    print_result(as_json, {"pruned": gone, "dry_run": dry_run}, done)
     return 0
 
 
 def verify(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Check that everything is as it should be; exit 1 if not."""
     problems = open_library(library).verify()
-    if as_json:
-        print_json({"ok": not problems, "problems": problems})
-    elif problems:
-        for problem in problems:
-            print_line(problem)
-        print_line(f"{count_noun(len(problems), 'problem')}; `viewfinder prune` forgets files that are gone")
-    else:
-        print_line("Everything is in order.")
+    last = f"{count_noun(len(problems), 'problem')}; `viewfinder prune` forgets files that are gone"
+    lines = (*problems, last) if problems else ("Everything is in order.",)
+    print_result(as_json, {"ok": not problems, "problems": problems}, *lines)
     return FAILED if problems else 0
 
 
@@ -210,17 +192,13 @@ def tune(
     if undo:
         collection.switch_back()
         space = collection.status()["space"]
-        print_json({"space": space}) if as_json else print_line(f"switched to {space}")
+        print_result(as_json, {"space": space}, f"switched to {space}")
         return 0
     from viewfinder.tuning import tune as fit
 
     report = fit(collection, captions=captions, catalogue=catalogue, report=notifier(as_json))
-    if as_json:
-        print_json(asdict(report))
-    else:
-        print_line(
-            f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}: chose {report.chosen!r}"
-        )
-        print_figures(report.held_out)
-        print_line(f"space {report.space}; `viewfinder tune --undo` goes back")
+    read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
+    last = f"space {report.space}; `viewfinder tune --undo` goes back"
+    lines = (f"{read}: chose {report.chosen!r}", *figure_lines(report.held_out), last)
+    print_result(as_json, asdict(report), *lines)
     return 0

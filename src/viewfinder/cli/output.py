@@ -39,6 +39,15 @@ def print_pieces(before: str, pieces: Iterable[str]) -> None:
         typer.echo()
 
 
+def print_result(as_json: bool, record: Any, *lines: str) -> None:
+    """What came of a verb: a record for programs, or these lines for people."""
+    if as_json:
+        print_json(record)
+        return
+    for line in lines:
+        print_line(line)
+
+
 def print_note(line: str) -> None:
     """One line beside the results, on stderr."""
     typer.echo(line, err=True)
@@ -49,18 +58,15 @@ def notifier(as_json: bool) -> Callable[[str], None]:
     return (lambda line: None) if as_json else print_note
 
 
-def print_listed(lines: Sequence[str], at_most: int = 10) -> None:
+def first_lines(lines: Sequence[str], at_most: int = 10) -> list[str]:
     """Some of these lines, indented, and how many more there are."""
-    for line in lines[:at_most]:
-        print_line(f"  {line}")
-    if len(lines) > at_most:
-        print_line(f"  and {len(lines) - at_most:,} more")
+    more = [f"  and {len(lines) - at_most:,} more"] if len(lines) > at_most else []
+    return [*(f"  {line}" for line in lines[:at_most]), *more]
 
 
-def print_figures(figures: Mapping[str, float]) -> None:
+def figure_lines(figures: Mapping[str, float]) -> list[str]:
     """A line a figure."""
-    for name, figure in figures.items():
-        print_line(f"  {name}: {figure:.4f}")
+    return [f"  {name}: {figure:.4f}" for name, figure in figures.items()]
 
 
 def print_rich(renderable: Any) -> None:

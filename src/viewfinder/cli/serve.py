@@ -16,7 +16,7 @@ import typer
 
 from viewfinder.cli.ending import leave_if_waiting
 from viewfinder.cli.options import HostOption, JsonOption, LibraryOption, library_folder, open_library, option
-from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_table
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_result, print_table
 from viewfinder.errors import BadInput, UnknownName
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _run(start: Callable[..., int], record: dict[str, str], doing: str, note: st
     """Runs a server until it is stopped; as soon as it listens, its address is told."""
 
     def ready(address: str) -> None:
-        print_json({"address": address, **record}) if as_json else print_line(f"{doing} at {address} ({note})")
+        print_result(as_json, {"address": address, **record}, f"{doing} at {address} ({note})")
 
     code = start(ready=ready)
     if not as_json:
@@ -134,7 +134,7 @@ def token(
             _list_tokens(tokens, as_json)
         elif action == "add":
             made = tokens.create(str(name), scope or [], days)
-            print_json(_token_record(made.row) | {"token": made.secret}) if as_json else print_line(made.secret)
+            print_result(as_json, _token_record(made.row) | {"token": made.secret}, made.secret)
             if not as_json:
                 print_note(
                     "This is shown once: keep it. It goes into the page's login, or a header "
@@ -166,10 +166,10 @@ def _list_tokens(tokens: Tokens, as_json: bool) -> None:
     if as_json:
         print_json({"tokens": records})
     elif records:
-        ends = ["revoked" if one["revoked"] else one["expires"] or "never" for one in records]
-        rows = [
-            (one["name"], " ".join(one["scopes"]), one["created"], end) for one, end in zip(records, ends, strict=True)
-        ]
+        rows = []
+        for one in records:
+            end = "revoked" if one["revoked"] else one["expires"] or "never"
+            rows.append((one["name"], " ".join(one["scopes"]), one["created"], end))
         print_table(("name", "scopes", "created", "expires"), rows)
     else:
         print_line("No tokens. `viewfinder token add NAME --scope read --scope write` makes one.")
@@ -179,8 +179,7 @@ def _revoke_token(tokens: Tokens, name: str, as_json: bool) -> None:
     if not tokens.revoke(name):
         there = ", ".join(row.name for row in tokens.all() if not row.revoked) or "none"
         raise UnknownName(f"token revoke: there is no token {name!r}; there are: {there}")
-    told = f"{name} is revoked; a server that runs refuses it within seconds"
-    print_json({"revoked": name}) if as_json else print_line(told)
+    print_result(as_json, {"revoked": name}, f"{name} is revoked; a server that runs refuses it within seconds")
 
 
 def _token_record(row: TokenRow) -> dict[str, Any]:
@@ -236,7 +235,7 @@ def _write_kept(file: Path, out: Path, *, as_json: bool) -> int:
     if out.resolve() in (file.resolve(), data.review_file(file).resolve()):
         raise BadInput(f"--write {out}: this is the file under review; name another")
     samples, _ = data.read_chatsearch(file)
-    reviews = data.read_reviews(data.review_file(file), told=print_note)
+    reviews = data.read_reviews(data.review_file(file), notify=print_note)
     kept = data.apply_reviews(samples, reviews)
     if not kept:
         raise BadInput(f"{file}: nothing of it was kept yet; look at it with `viewfinder review {file}`")
@@ -245,9 +244,7 @@ def _write_kept(file: Path, out: Path, *, as_json: bool) -> int:
     verdicts = Counter(reviews[sample.id].verdict for sample in samples if sample.id in reviews)
     told: dict[str, int] = {name: verdicts[name] for name in data.VERDICTS}
     told |= {"written": len(kept), "open": len(samples) - verdicts.total()}
-    if as_json:
-        print_json({"file": str(out), **told})
-    else:
-        rest = f"{told['rejected']:,} rejected, {told['open']:,} not decided yet"
-        print_line(f"Wrote {out}: {count_noun(len(kept), 'dialogue')} ({told['rewritten']:,} rewritten); {rest}")
+    wrote = f"{count_noun(len(kept), 'dialogue')} ({told['rewritten']:,} rewritten)"
+    rest = f"{told['rejected']:,} rejected, {told['open']:,} not decided yet"
+    print_result(as_json, {"file": str(out), **told}, f"Wrote {out}: {wrote}; {rest}")
     return 0

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from viewfinder.cli.ending import explain_error, leave_if_waiting
-from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_table
+from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_result, print_table
 from viewfinder.cli.turns import TurnPrinter, print_question, print_tree
-from viewfinder.cli.typed import HELP, Command, Lean, Open, Plain, Save, Why, parse_line
+from viewfinder.cli.typed import HELP, Command, parse_line
 from viewfinder.conversation import Conversation, Question, Turn
 from viewfinder.errors import BadInput, ViewfinderError
 
@@ -60,7 +60,7 @@ class Terminal:
         """One line; False when it ends the conversation."""
         try:
             command = parse_line(line, self._session.conversation)
-            if command == Plain("quit"):
+            if command == Command("quit"):
                 return False
             self._do(command)
         except (ViewfinderError, OSError, KeyboardInterrupt) as error:
@@ -72,26 +72,27 @@ class Terminal:
                 print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
         return True
 
-    def _do(self, command: Command) -> None:
+    def _do(self, command: Turn | Command) -> None:
         match command:
-            case Plain("tree"):
+            case Command("tree"):
                 conversation = self._session.conversation
                 print_json(conversation.to_json()) if self._teller.as_json else print_tree(conversation)
-            case Plain():
+            case Command("help"):
                 print_line(HELP)
-            case Why(rank):
+            case Command("why", rank):
                 self._explain(rank)
-            case Lean(pictures):
+            case Command("leaning", pictures):
                 self._session.picture_bias = pictures
-                self._say({"leaning": pictures}, f"leaning {pictures:g} from now on")
-            case Save(file):
+                print_result(self._teller.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
+            case Command("save", file):
                 named = file if file.suffix else file.with_suffix(".json")
                 text = json.dumps(self._session.conversation.to_json(), ensure_ascii=False)
                 named.write_text(text, encoding="utf-8")
-                self._say({"saved": str(named)}, f"saved to {named}")
-            case Open(file):
+                print_result(self._teller.as_json, {"saved": str(named)}, f"saved to {named}")
+            case Command("open", file):
                 self._open(file)
             case _:
+                assert not isinstance(command, Command)
                 self._turn(command)
 
     def _turn(self, turn: Turn) -> None:
@@ -120,9 +121,6 @@ class Terminal:
         ]
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)
-
-    def _say(self, record: dict[str, Any], line: str) -> None:
-        print_json(record) if self._teller.as_json else print_line(line)
 
     def _open(self, file: Path) -> None:
         """Another conversation in place of this one, shown from where it stood."""

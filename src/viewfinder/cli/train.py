@@ -20,7 +20,7 @@ from viewfinder.cli.options import (
     option,
     take_vectors,
 )
-from viewfinder.cli.output import count_noun, notifier, print_figures, print_json, print_line, print_listed, print_note
+from viewfinder.cli.output import count_noun, figure_lines, first_lines, notifier, print_note, print_result
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.training.progress import progress_bar
 
@@ -50,8 +50,7 @@ def train(
     library: FromLibraryOption = None,
     seed: Annotated[int, option("S", "Of all draws.")] = 0,
     against: Annotated[
-        list[Path] | None,
-        option("DIR", "Of questions: pictures of whose like nothing is to be foretold; repeatable."),
+        list[Path] | None, option("DIR", "Of questions: pictures of whose like nothing is to be foretold; repeatable.")
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -102,22 +101,18 @@ def train(
 
 def _say_trained(plan: TrainPlan, fitted: TrainingResult, as_json: bool) -> None:
     best = fitted.best if fitted.best.is_file() else None
-    if as_json:
-        print_json(
-            {
-                "system": plan.system, "preset": plan.preset, "data": [str(folder) for folder in plan.data],
-                "encoder": plan.encoder.name, "seed": plan.seed, "out": str(plan.out), "ended": fitted.ended,
-                "step": fitted.step, "epoch": fitted.epoch, "checkpoint": None if best is None else str(best),
-                "best_step": fitted.best_step, "figures": dict(fitted.figures),
-            }
-        )  # fmt: skip
-        return
+    record = {
+        "system": plan.system, "preset": plan.preset, "data": [str(folder) for folder in plan.data],
+        "encoder": plan.encoder.name, "seed": plan.seed, "out": str(plan.out), "ended": fitted.ended,
+        "step": fitted.step, "epoch": fitted.epoch, "checkpoint": None if best is None else str(best),
+        "best_step": fitted.best_step, "figures": dict(fitted.figures),
+    }  # fmt: skip
     went = f"{count_noun(fitted.step, 'step')}, {count_noun(fitted.epoch, 'epoch')}"
-    print_line(f"{plan.system}, preset {plan.preset}: {went}")
+    lines = [f"{plan.system}, preset {plan.preset}: {went}"]
     if best is not None:
-        print_line(f"checkpoint: {best}, of step {fitted.best_step:,}")
-        print_figures(fitted.figures)
-        print_line(f"next: {shlex.join(_next_command(plan, best))}")
+        lines += [f"checkpoint: {best}, of step {fitted.best_step:,}", *figure_lines(fitted.figures)]
+        lines.append(f"next: {shlex.join(_next_command(plan, best))}")
+    print_result(as_json, record, *lines)
 
 
 def _next_command(plan: TrainPlan, best: Path) -> list[str]:
@@ -147,11 +142,9 @@ def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool
     if len(data) > 1 or not data[0].is_dir():
         raise BadInput(f"{data[-1]}: the starter needs one --data, the folder that holds the data sets")
     report = train_starter(data[0], out, notifier(as_json))
-    if as_json:
-        print_json(asdict(report) | {"head": str(report.head), "card": str(report.card)})
-    else:
-        print_line(f"{report.head}, trained on {count_noun(report.pictures, 'picture')}; its card is {report.card}")
-        print_figures(report.figures)
+    trained = f"{report.head}, trained on {count_noun(report.pictures, 'picture')}; its card is {report.card}"
+    record = asdict(report) | {"head": str(report.head), "card": str(report.card)}
+    print_result(as_json, record, trained, *figure_lines(report.figures))
     return 0
 
 
@@ -164,13 +157,14 @@ def _train_questions(
     numbers = question_settings(preset, settings)
     plan = QuestionPlan(encoder=load_named_encoder(encoder), settings=numbers, told=notifier(as_json), **shared)
     report = train_questions(plan)
-    if as_json:
-        print_json(asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)})
-    elif report.file is not None:
+    record = asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)}
+    lines = []
+    if report.file is not None:
         asked = count_noun(report.questions, "question")
-        print_line(f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures")
-        print_figures(report.figures)
-        print_line(f"next: {shlex.join(['viewfinder', 'chat', '--questioner', f'pool={report.file}'])}")
+        lines = [f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures"]
+        command = ["viewfinder", "chat", "--questioner", f"pool={report.file}"]
+        lines += [*figure_lines(report.figures), f"next: {shlex.join(command)}"]
+    print_result(as_json, record, *lines)
     return _say_stopped(plan.out) if report.file is None else 0
 
 
@@ -192,17 +186,13 @@ def features(
     with progress_bar("reading pictures", shown=not as_json) as progress:
         found = compute(dataset, model, regions=regions, out=out, workers=workers, progress=progress)
     width, each = found.raw_nd.shape[1], 0 if found.regions_nre is None else found.regions_nre.shape[1]
-    if as_json:
-        dropped = [{"picture": bad.source.key, "reason": bad.reason} for bad in found.dropped]
-        print_json(
-            {
-                "dataset": str(found.dataset), "pictures": len(found), "regions": each, "width": width,
-                "encoder": model.name, "dropped": dropped, "folder": str(found.folder),
-            }
-        )  # fmt: skip
-    else:
-        more = f", and {each} regions" if each else ""
-        vectors = f"vectors of {count_noun(len(found), 'picture')}: {width:,} numbers each"
-        print_line(f"{vectors}{more}, in {found.folder}")
-        print_listed([f"left out: {bad.source.key}: {bad.reason}" for bad in found.dropped])
+    record = {
+        "dataset": str(found.dataset), "pictures": len(found), "regions": each, "width": width, "encoder": model.name,
+        "dropped": [{"picture": bad.source.key, "reason": bad.reason} for bad in found.dropped],
+        "folder": str(found.folder),
+    }  # fmt: skip
+    more = f", and {each} regions" if each else ""
+    line = f"vectors of {count_noun(len(found), 'picture')}: {width:,} numbers each{more}, in {found.folder}"
+    left_out = [f"left out: {bad.source.key}: {bad.reason}" for bad in found.dropped]
+    print_result(as_json, record, line, *first_lines(left_out))
     return QUARANTINED if found.dropped else 0

@@ -59,41 +59,12 @@ HELP = """\
 
 
 @dataclass(frozen=True)
-class Why:
-    """Explain the result of this number."""
-
-    rank: int
-
-
-@dataclass(frozen=True)
-class Lean:
-    """Have the retriever lean to pictures by so much, from now on."""
-
-    pictures: float
-
-
-@dataclass(frozen=True)
-class Save:
-    """Write the conversation to a file."""
-
-    file: Path
-
-
-@dataclass(frozen=True)
-class Open:
-    """Take up the conversation in a file."""
-
-    file: Path
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A command without parameters: "help", "tree" or "quit"."""
+class Command:
+    """What is no turn: "help", "tree", "quit", "why" (a result), "leaning" (how much), "save" and "open" (a file)."""
 
     name: str
+    value: Any = None
 
-
-Command = Turn | Why | Lean | Save | Open | Plain
 
 WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
 SKIP = re.compile(r"/?skip(?: (?:it|this|that|(?:the|this|that) question))?|(?:another|next) question", re.IGNORECASE)
@@ -102,7 +73,7 @@ NONE = {"none", "none of these", "none of them", "not these"}
 PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
 
 
-def parse_line(line: str, conversation: Conversation) -> Command:
+def parse_line(line: str, conversation: Conversation) -> Turn | Command:
     """The turn or command that a line means at this point of the conversation.
 
     What is no command answers a question that offers nothing to choose from; `say` describes the picture nevertheless.
@@ -117,7 +88,7 @@ def parse_line(line: str, conversation: Conversation) -> Command:
     if question is not None and (answer := _choice(text, question)) is not None:
         return Answer(question, answer)
     if text.lower().lstrip("/") in WORDS:
-        return Plain(WORDS[text.lower().lstrip("/")])
+        return Command(WORDS[text.lower().lstrip("/")])
     if text.lower() in NONE:
         return Reject()
     for pattern, meaning in PATTERNS:
@@ -170,7 +141,7 @@ def find_result(number: int, conversation: Conversation, turn: int | None = None
     return shown[number - 1]
 
 
-def _like(found: re.Match[str], conversation: Conversation) -> Command | None:
+def _like(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
     turn = None if found["turn"] is None else int(found["turn"])
     return Like(
         find_result(int(found["number"]), conversation, turn), found["but"] or "", turn, _attributes(found["with"])
@@ -189,12 +160,12 @@ def _attributes(text: str | None) -> tuple[str, ...] | None:
     return tuple(name for name in names if name and name.lower() != "nothing")
 
 
-def _reject(found: re.Match[str], conversation: Conversation) -> Command | None:
+def _reject(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
     numbers = map(int, re.findall(r"\d+", found["numbers"]))
     return Reject(tuple(dict.fromkeys(find_result(number, conversation) for number in numbers)))
 
 
-def _show(found: re.Match[str], conversation: Conversation) -> Command | None:
+def _show(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
     """None for "show me a red car": it names no file, so it is words."""
     file = Path(found["file"].strip("'\"")).expanduser()
     if file.is_file() or PICTURE_NAME.search(str(file)):
@@ -202,28 +173,28 @@ def _show(found: re.Match[str], conversation: Conversation) -> Command | None:
     return None
 
 
-def _answer(found: re.Match[str], conversation: Conversation) -> Command | None:
+def _answer(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
     question, text = _pending(conversation, "answer"), found["text"]
     return Answer(question, "" if SKIP.fullmatch(text) else _choice(text, question) or text)  # "answer b" too
 
 
-def _back(found: re.Match[str], conversation: Conversation) -> Command | None:
+def _back(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
     """Without a number: the turn before the last that counts."""
     path = conversation.path()
     before = path[-2].number if len(path) > 1 else 0
     return BackTo(int(found["turn"]) if found["turn"] else before)
 
 
-def _open(found: re.Match[str], conversation: Conversation) -> Command | None:
+def _open(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
     file = Path(found["file"]).expanduser()
-    return Open(file) if file.is_file() or file.suffix == ".json" else None
+    return Command("open", file) if file.is_file() or file.suffix == ".json" else None
 
 
 _BUT = r"(?:,? but (?P<but>.+))?"
 _WITH = r"(?:,? with (?P<with>.+?))?"
 _OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
 
-PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], Command | None]], ...] = tuple(
+PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], Turn | Command | None]], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), meaning)
     for pattern, meaning in (
         (rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}", _like),
@@ -236,9 +207,9 @@ PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], C
             lambda found, conversation: Keep(found["attribute"], int(found["turn"] or conversation.here.number)),
         ),
         (r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?", _back),
-        (r"why #?(?P<rank>\d+)", lambda found, conversation: Why(int(found["rank"]))),
-        (r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)", lambda found, conversation: Lean(float(found["to"]))),
-        (r"save (?P<file>\S+|.+\.json)", lambda found, conversation: Save(Path(found["file"]).expanduser())),
+        (r"why #?(?P<rank>\d+)", lambda found, conversation: Command("why", int(found["rank"]))),
+        (r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)", lambda found, conversation: Command("leaning", float(found["to"]))),
+        (r"save (?P<file>\S+|.+\.json)", lambda found, conversation: Command("save", Path(found["file"]).expanduser())),
         (r"open (?P<file>.+)", _open),
         (r"say (?P<text>.+)", lambda found, conversation: Say(found["text"])),
     )

@@ -26,7 +26,7 @@ from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.pictures import by_tenths
-from viewfinder.evaluation.plan import Notify, Plan, pick_evenly
+from viewfinder.evaluation.plan import Notify, Plan, pick_evenly, silent
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
@@ -57,9 +57,7 @@ class PairCaption:
     cider_d: float = 0.0
 
 
-def caption_pairs(
-    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
-) -> MeasuredRun[PairCaption]:
+def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[PairCaption]:
     """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_measured_run`.
 
     Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its options "decoding"
@@ -103,10 +101,8 @@ def _read(plan: Plan) -> list[FashionIQ]:
     there = tuple(dict.fromkeys(split for splits in kinds.values() for split in splits))
     if plan.split is not None and plan.split not in there:
         raise UnknownName(f"{plan.data}: no split is called {plan.split!r}; there are: {', '.join(there)}")
-    preferred = [split for split in PREFERRED if split in there]
-    for split in (
-        [plan.split] if plan.split is not None else [*preferred, *(split for split in there if split not in preferred)]
-    ):
+    in_order = dict.fromkeys((*(split for split in PREFERRED if split in there), *there))
+    for split in in_order if plan.split is None else [plan.split]:
         read = [read_fashion_iq(plan.data, kind, split)[0] for kind, splits in kinds.items() if split in splits]
         # The pairs whose target is told, and of which something is said.
         useful = [tuple(pair for pair in one.pairs if pair.target is not None and pair.captions) for one in read]
@@ -169,18 +165,13 @@ def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_
         own = f"{pair.kind} {pair.shown} {pair.wanted}"
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own} {seen[own]}")
+    values = {ROUGE: rouge_l(*texts), CIDER: cider_d(*texts)}
     result = result_of_values(
-        f"{SYSTEM}, {name}, {split}",
-        {ROUGE: rouge_l(*texts), CIDER: cider_d(*texts)},
-        ids,
-        of=f"{name}, {split}, {len(pairs):,} pairs",
-        split=split,
-        pictures=len({key for pair in pairs for key in (pair.shown, pair.wanted)}),
-        at="one caption",
+        f"{SYSTEM}, {name}, {split}", values, ids, of=f"{name}, {split}, {len(pairs):,} pairs", split=split,
+        pictures=len({key for pair in pairs for key in (pair.shown, pair.wanted)}), at="one caption",
         caption=", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands",
-        seed=plan.seed,
-        left_out=left_out,
-    )
+        seed=plan.seed, left_out=left_out,
+    )  # fmt: skip
     own_name = replace(result.figures[0].name, metric=BLEU)
     of_corpus = Figure(Measure(own_name, bleu_interval(*texts, seed=plan.seed), len(pairs)), None)
     return replace(result, figures=(of_corpus, *result.figures))

@@ -23,7 +23,7 @@ from viewfinder.data.chatsearch import read_chatsearch
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
-from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly
+from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly, silent
 from viewfinder.evaluation.protocols import chatsearch
 from viewfinder.evaluation.replay import Speaker, replay_before_last, replay_turns, with_picture_bias
 from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
@@ -60,9 +60,7 @@ class PictureBias:
     questions: float
 
 
-def measure_decisions(
-    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
-) -> MeasuredRun[Decision]:
+def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[Decision]:
     """How often a system decides rightly; nothing is written.
 
     The manner "leaning" is a number, or "chosen": on dialogues of the validation split. Without it the system leans
@@ -89,17 +87,11 @@ def measure_decisions(
         Decision(dialogue.id, dialogue.setting, PICTURES if shown else WORDS)
         for dialogue, shown in zip(task.dialogues, shows, strict=True)
     )
+    of = f"{split}, {len(found):,} talks, leaning {speaker.picture_bias:g}"
     result = result_of_values(
-        task.title,
-        decision_values(found),
-        [one.id for one in found],
-        of=f"{split}, {len(found):,} talks, leaning {speaker.picture_bias:g}",
-        split=split,
-        pictures=len(gallery),
-        at="last turn",
-        seed=plan.seed,
-        left_out=task.left_out,
-    )
+        task.title, decision_values(found), [one.id for one in found], of=of, split=split, pictures=len(gallery),
+        at="last turn", seed=plan.seed, left_out=task.left_out,
+    )  # fmt: skip
     return MeasuredRun(make_run(plan, encoder, out, (result,)), found, DECISIONS)
 
 
@@ -149,14 +141,12 @@ def _searches(folder: Path, split: str) -> list[SearchDialogue]:
 
 def _questions(folder: Path, split: str) -> list[SearchDialogue]:
     """One question of each dialogue: the first of the first, the second of the second and so on, round and round."""
-    dialogues = [
-        (name, dialogue) for name, several in read_question_dialogues(folder, split).items() for dialogue in several
-    ]
+    read = read_question_dialogues(folder, split)
     found = []
-    for at, (name, dialogue) in enumerate(dialogues):
-        one = dialogue.rounds[at % len(dialogue.rounds)]
-        asked = question_turns((replace(one, answer=""),), dialogue.image)
-        found.append(SearchDialogue(f"{name} {dialogue.image} {at}", dialogue.image, asked, setting=WORDS))
+    for at, (name, dialogue) in enumerate((name, one) for name, several in read.items() for one in several):
+        asked = replace(dialogue.rounds[at % len(dialogue.rounds)], answer="")
+        turns = question_turns((asked,), dialogue.image)
+        found.append(SearchDialogue(f"{name} {dialogue.image} {at}", dialogue.image, turns, setting=WORDS))
     return found
 
 
@@ -189,14 +179,12 @@ def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -
     gallery = pictures.gallery(task.gallery)
     leaning = [with_picture_bias(speaker, each) for each in PICTURE_BIASES]
 
-    def least(dialogue: SearchDialogue) -> int:
-        """The first leaning with which it is answered with pictures, by halves: with every later one it is, too."""
+    first: dict[str, list[int]] = {kind: [] for kind in RIGHT}
+    for dialogue in task.dialogues:
+        # What is answered with pictures is so with every greater leaning, too: the least of them is found by halves.
         before, last = replay_before_last(dialogue.turns, gallery, speaker)
-        return bisect_left(
-            range(len(PICTURE_BIASES)), True, key=lambda at: leaning[at].shows(leaning[at].step(before, last))
-        )
-
-    first = {kind: [least(dialogue) for dialogue in task.dialogues if dialogue.setting == kind] for kind in RIGHT}
+        least = bisect_left(leaning, True, key=lambda one: one.shows(one.step(before, last)))
+        first[dialogue.setting].append(least)
     if not all(first.values()):
         raise BadInput(f"{task.title}: searches and questions are needed to choose a leaning; there is one kind alone")
     return best_picture_bias(first[PICTURES], first[WORDS])

@@ -19,7 +19,7 @@ from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, pick_examples
 from viewfinder.evaluation.figures import compute_figures, mean_figures, name_figure
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
-from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system
+from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.evaluation.protocols.chatir import chatir_splits, opening_task
 from viewfinder.evaluation.replay import RankTable, replay_task
@@ -57,13 +57,9 @@ class Evaluation:
 
 
 def evaluate(
-    plan: Plan,
-    encoder: Encoder,
-    out: Path,
-    notify: Notify = lambda line: None,
-    *,
+    plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent, *,
     make_encoder: Callable[[], Encoder] | None = None,
-) -> Evaluation:
+) -> Evaluation:  # fmt: skip
     """Runs every task of the plan; nothing is written, see `write_run`.
 
     Several processes need an encoder each: `make_encoder` makes the same one once more.
@@ -157,13 +153,9 @@ def _why_skipped(task: Task, plan: Plan, begun: dict[tuple[object, ...], str]) -
 
 
 def _evaluate_task(
-    task: Task,
-    pictures: Pictures,
-    retriever: Retriever[Any],
-    plan: Plan,
-    user: SimulatedUser | None,
+    task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan, user: SimulatedUser | None,
     make_encoder: Callable[[], Encoder] | None,
-) -> tuple[TaskResult, list[Example]]:
+) -> tuple[TaskResult, list[Example]]:  # fmt: skip
     """The figures of a task, and a few of its dialogues: replayed, or held by a user who talks."""
     held: list[HeldDialogue] | None = None
     if user is None:

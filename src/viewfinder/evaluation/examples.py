@@ -26,7 +26,7 @@ from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Query, RegionSpace, Retriever
 
-TALKS = 4
+DIALOGUES = 4
 """Dialogues shown of a task, taken evenly."""
 
 PICTURES = 6
@@ -86,9 +86,9 @@ def pick_examples(
     files: Mapping[str, str],
 ) -> list[Example]:
     """Some dialogues of a task: as they were held, or (recorded ones, None) said to the retriever once more."""
-    step = max(1, len(task.dialogues) // TALKS)
+    step, ranked = max(1, len(task.dialogues) // DIALOGUES), frozenset(task.gallery)
     found = []
-    for number in range(0, len(task.dialogues), step)[:TALKS]:
+    for number in range(0, len(task.dialogues), step)[:DIALOGUES]:
         dialogue = task.dialogues[number]
         held = conversations[number] if conversations is not None else None
         turns = []
@@ -96,16 +96,14 @@ def pick_examples(
         asked = query_each_turn(recorded_conversation(dialogue.turns) if held is None else held, gallery, retriever)
         for (node, query), place in zip(asked, places, strict=False):
             assert node.turn is not None
-            shown = _results(task, gallery, query) if held is None else node.shown[:PICTURES]
-            turns.append(
-                ExampleTurn(
-                    turn_line(node.turn),
-                    files.get(node.turn.picture, "") if isinstance(node.turn, Like) else "",
-                    tuple(files.get(one, "") for one in shown),
-                    float(place),
-                    _attention(node, query, gallery, dialogue),
-                )
-            )
+            shown: Sequence[str] = node.shown
+            if held is None:  # what a person would have seen of the task's gallery
+                ids = (gallery.snapshot.ids[row] for row in gallery.scores(query).best(len(gallery)).tolist())
+                shown = [one for one in ids if one in ranked]
+            pictures = tuple(files.get(one, "") for one in shown[:PICTURES])
+            with_it = files.get(node.turn.picture, "") if isinstance(node.turn, Like) else ""
+            looks = _attention(node, query, gallery, dialogue)
+            turns.append(ExampleTurn(turn_line(node.turn), with_it, pictures, float(place), looks))
         found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
     return found
 
@@ -121,13 +119,6 @@ def turn_line(turn: Turn) -> str:
             return str(getattr(turn, "text", ""))
 
 
-def _results(task: Task, gallery: Gallery, query: Query) -> tuple[str, ...]:
-    """What a person would have seen of the task's gallery."""
-    ranked = frozenset(task.gallery)
-    ids = (gallery.snapshot.ids[row] for row in gallery.scores(query).best(len(gallery)).tolist())
-    return tuple(one for one in ids if one in ranked)[:PICTURES]
-
-
 def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
     """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
     if not isinstance(query.space, RegionSpace) or not query.parts:
@@ -137,11 +128,9 @@ def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialo
     if len(boxes_r4) < 2:
         return None
     [attention_pr] = gallery.attention(query, np.array([row]))
-    slots = (
-        SlotAttention(part.label, part.turn == node.number, w_r)
-        for part, w_r in zip(query.parts, attention_pr, strict=True)
-    )
-    return QueryAttention(boxes_r4, tuple(slots))
+    pairs = zip(query.parts, attention_pr, strict=True)
+    slots = tuple(SlotAttention(part.label, part.turn == node.number, weights_r) for part, weights_r in pairs)
+    return QueryAttention(boxes_r4, slots)
 
 
 MOST_REGIONS = 3
@@ -167,7 +156,11 @@ def attention_plot(example: Example) -> bytes | None:
         pixels = decode_one(Path(example.target), AtMost(LONGEST_SIDE)).pixels
     except PictureError:
         return None
-    figure, grid = _canvas(-(-len(looked) // ACROSS), pixels.shape[0] / pixels.shape[1])
+    small = ACROSS_INCHES / ACROSS * pixels.shape[0] / pixels.shape[1] + 0.75
+    large = max(2 * (small - 0.75), TEXT_LINES * LINE_INCHES) + 0.4
+    rows = -(-len(looked) // ACROSS)
+    figure = make_canvas((ACROSS_INCHES, large + rows * small), 100)
+    grid = figure.add_gridspec(1 + rows, ACROSS, height_ratios=[large, *[small] * rows])
     _draw_last(figure, grid, pixels, looked[-1][2])
     for place, (number, turn, looks) in enumerate(looked):
         axes = figure.add_subplot(grid[1 + place // ACROSS, place % ACROSS])
@@ -179,16 +172,14 @@ def attention_plot(example: Example) -> bytes | None:
     return to_png(figure)
 
 
-def _canvas(rows: int, shape: float) -> tuple[Any, Any]:
-    """A figure, and its grid: the last turn over two columns, then `rows` of turns."""
+def make_canvas(inches: tuple[float, float], dots: int) -> Any:
+    """An empty figure of matplotlib, which no screen is needed for."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    small = ACROSS_INCHES / ACROSS * shape + 0.75
-    large = max(2 * ACROSS_INCHES / ACROSS * shape, TEXT_LINES * LINE_INCHES) + 0.4
-    figure = Figure(figsize=(ACROSS_INCHES, large + rows * small), dpi=100, layout="constrained")
+    figure = Figure(figsize=inches, dpi=dots, layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, figure.add_gridspec(1 + rows, ACROSS, height_ratios=[large, *[small] * rows])
+    return figure
 
 
 def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: QueryAttention) -> None:
@@ -212,12 +203,9 @@ def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks
 
 
 def _draw_picture(
-    axes: Any,
-    pixels: UInt8[np.ndarray, "h w 3"],
-    looks: QueryAttention,
-    slots: list[tuple[int, SlotAttention]],
+    axes: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: QueryAttention, slots: list[tuple[int, SlotAttention]],
     widest: float,
-) -> None:
+) -> None:  # fmt: skip
     """The picture, paler, with the regions that these vectors look at most; `widest` is the line of the first."""
     from matplotlib.patches import Rectangle
 

@@ -21,7 +21,16 @@ from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.evaluate import load_user_of_plan
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
-from viewfinder.evaluation.plan import Notify, Plan, Task, load_system, questioner_label, questioner_name, weights_label
+from viewfinder.evaluation.plan import (
+    Notify,
+    Plan,
+    Task,
+    load_system,
+    questioner_label,
+    questioner_name,
+    silent,
+    weights_label,
+)
 from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
 from viewfinder.evaluation.simulate import SimulatedSession, record_dialogue, run_in_processes
 from viewfinder.index import Gallery
@@ -35,13 +44,9 @@ SCHEMA = "viewfinder/dialogues-journal"
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOrder:
-    """Dialogues to be made.
+    """Dialogues to be made, of `rounds` questions at most, and the file that is written.
 
-    Attributes:
-        plan: data, split (None: train), questioner, user and their settings; the system is what looks for pictures.
-        out: the file that is written.
-        rounds: questions of a dialogue at most; a questioner with nothing left to ask ends it.
-        resume: goes on where a run was stopped.
+    Of the plan count data, split (None: train), questioner, user and their settings; the system looks for pictures.
     """
 
     plan: Plan
@@ -84,7 +89,7 @@ def generate_dialogues(
     encoder: Encoder,
     *,
     make_encoder: Callable[[], Encoder],
-    notify: Notify = lambda line: None,
+    notify: Notify = silent,
     progress: Callable[[int, int], None] = lambda done, total: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> GenerationReport:
@@ -104,8 +109,8 @@ def generate_dialogues(
         raise BadInput(f"{plan.data}: fewer than two pictures of {here.task.split!r} are here: there is nothing to ask")
     journal = DialogueJournal(order.journal, _describe_run(order, encoder, here.task))
     try:
-        entries = journal.resumed() if order.resume else journal.begun()
-        notify(f"{len(dialogues):,} talks about {len(pictures):,} pictures; {len(entries):,} are held already")
+        entries = journal.entries(resume=order.resume)
+        notify(f"{len(dialogues):,} dialogues about {len(pictures):,} pictures; {len(entries):,} are held already")
         make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
         waiting = [place for place in range(len(dialogues)) if place not in entries]
         for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes):
@@ -115,8 +120,13 @@ def generate_dialogues(
             progress(len(entries), len(dialogues))
             if should_stop():
                 break
-        if len(entries) == len(dialogues):
-            _write(order, entries)
+        if len(entries) == len(dialogues):  # the file, whole or not at all; then the journal goes
+            fresh = order.out.with_name(f"{order.out.name}.new")
+            write_dialogues(
+                fresh, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())]
+            )
+            fresh.replace(order.out)
+            order.journal.unlink()
     except OSError as error:
         raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
     return _summarize(order, list(entries.values()), here.task)
@@ -147,9 +157,7 @@ class _Interviewer:
         return place, record_dialogue(dialogue.target, conversation).strings, others
 
 
-def _interviewer(
-    order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = lambda line: None
-) -> _Interviewer:
+def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = silent) -> _Interviewer:
     plan, encoder = order.plan, make_encoder()
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
@@ -165,30 +173,13 @@ def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[
     """What the dialogues of a run are dialogues of: a run goes on only with dialogues like those that it has."""
     plan = order.plan
     settings: dict[str, object] = {
-        "data": plan.data.resolve().name,
-        "split": task.split,
-        "talks": len(task.dialogues),
-        "pictures": len(task.gallery),
-        "rounds": order.rounds,
-        "questioner": questioner_label(plan.questioner or ""),
-        "user": plan.user,
-        "seed": plan.seed,
-        "retriever": plan.system,
+        "data": plan.data.resolve().name, "split": task.split, "talks": len(task.dialogues),
+        "pictures": len(task.gallery), "rounds": order.rounds, "questioner": questioner_label(plan.questioner or ""),
+        "user": plan.user, "seed": plan.seed, "retriever": plan.system,
         "checkpoint": plan.checkpoint and weights_label(plan.checkpoint),
-        "catalogue": plan.catalogue and plan.catalogue.name,
-        "encoder": encoder.version,
-        **plan.options,
-    }
+        "catalogue": plan.catalogue and plan.catalogue.name, "encoder": encoder.version, **plan.options,
+    }  # fmt: skip
     return {name: str(value) for name, value in settings.items() if value is not None}
-
-
-def _write(order: GenerationOrder, entries: Mapping[int, JournalEntry]) -> None:
-    """The file, whole or not at all; then the journal goes."""
-    dialogues = [Dialogue(entry.img, entry.dialog[0], (), entry.dialog) for _, entry in sorted(entries.items())]
-    fresh = order.out.with_name(f"{order.out.name}.new")
-    write_dialogues(fresh, dialogues)
-    fresh.replace(order.out)
-    order.journal.unlink()
 
 
 def _summarize(order: GenerationOrder, entries: Sequence[JournalEntry], task: Task) -> GenerationReport:
@@ -197,27 +188,18 @@ def _summarize(order: GenerationOrder, entries: Sequence[JournalEntry], task: Ta
     shrugs = [is_dont_know(one.answer) for dialogue in rounds for one in dialogue]
     held, questions = max(len(entries), 1), max(len(shrugs), 1)
     return GenerationReport(
-        out=order.out,
-        ended=order.out.exists(),
-        talks=len(entries),
-        of=len(task.dialogues),
-        questions=len(shrugs) / held,
-        repeated=int(count_repeated_questions(asked).sum()) / held,
-        unique_tokens=int(count_unique_tokens(asked).sum()) / held,
-        dont_know=sum(shrugs) / questions,
-        by_another=sum(entry.by_another for entry in entries) / questions,
-        left_out=task.left_out,
-    )
+        out=order.out, ended=order.out.exists(), talks=len(entries), of=len(task.dialogues),
+        questions=len(shrugs) / held, repeated=int(count_repeated_questions(asked).sum()) / held,
+        unique_tokens=int(count_unique_tokens(asked).sum()) / held, dont_know=sum(shrugs) / questions,
+        by_another=sum(entry.by_another for entry in entries) / questions, left_out=task.left_out,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """A dialogue that is over.
+    """Dialogue `place` of a run, which is over; `img` and `dialog` are as ChatIR's files have them.
 
-    Attributes:
-        place: which of the run's dialogues it is.
-        img, dialog: as ChatIR's files have them.
-        by_another: how many questions another questioner asked in place of the one that was meant to.
+    `by_another` counts the questions that another questioner asked in place of the one that was meant to.
     """
 
     place: int
@@ -237,33 +219,26 @@ class DialogueJournal:
     file: Path
     run: Mapping[str, str]
 
-    def begun(self) -> dict[int, JournalEntry]:
-        """An empty record, and so no dialogues.
+    def entries(self, *, resume: bool) -> dict[int, JournalEntry]:
+        """The dialogues that are over, by place, none at first; a last line that was cut short is forgotten.
 
         Raises:
-            BadInput: there is one already; or the file cannot be written.
-        """
-        if self.file.is_file():
-            raise BadInput(f"{self.file}: an earlier run was stopped here; --resume goes on, or remove this file")
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        write_jsonl(self.file, [{"schema": SCHEMA, "run": dict(self.run)}])
-        return {}
-
-    def resumed(self) -> dict[int, JournalEntry]:
-        """The dialogues that are over, by place; a last line that was cut short is forgotten.
-
-        Raises:
-            BadInput: the record is that of another run (what differs is named), or damaged.
+            BadInput: there are some, and they are not to be resumed; or they are those of another run (what differs is
+                named), or damaged.
         """
         if not self.file.is_file():
-            return self.begun()
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            write_jsonl(self.file, [{"schema": SCHEMA, "run": dict(self.run)}])
+            return {}
+        if not resume:
+            raise BadInput(f"{self.file}: an earlier run was stopped here; --resume goes on, or remove this file")
         head, *lines = whole_lines(self.file.read_bytes())[0].splitlines() or [b"{}"]
         try:
             before: Mapping[str, str] | None = json.loads(head)["run"] if SCHEMA.encode() in head else None
         except (ValueError, LookupError):
             before = None
         if before is None:
-            raise BadInput(f"{self.file}: this is no record of talks; remove it, or choose another --out")
+            raise BadInput(f"{self.file}: this is no record of dialogues; remove it, or choose another --out")
         for name in dict.fromkeys((*self.run, *before)):
             if before.get(name) != self.run.get(name):
                 raise BadInput(
@@ -271,8 +246,8 @@ class DialogueJournal:
                     "go on as it was begun, or remove this file"
                 )
         records = (record for _, record in parse_json_lines([b"", *lines], where=str(self.file)))
-        entries = (JournalEntry(**{**record, "dialog": tuple(record["dialog"])}) for record in records)
-        return {entry.place: entry for entry in entries}
+        found = (JournalEntry(**{**record, "dialog": tuple(record["dialog"])}) for record in records)
+        return {entry.place: entry for entry in found}
 
     def add(self, entry: JournalEntry) -> None:
         """Records a dialogue; on return it is on the disk."""

@@ -33,7 +33,7 @@ from viewfinder.encoders.base import Pixels
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly
+from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import pictures_only, replay_turns
 from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
 from viewfinder.index import Gallery
@@ -77,9 +77,7 @@ class GroundedPhrase:
         return {name: float(iou >= ENOUGH_OVERLAP) for name, iou in self.iou.items()} | {RANDOM: self.random}
 
 
-def ground_phrases(
-    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
-) -> MeasuredRun[GroundedPhrase]:
+def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[GroundedPhrase]:
     """Finds the things of a folder's pictures by what they are called; nothing is written.
 
     Of the plan count system, checkpoint, data, split (of a world), limit (pictures), options and seed.
@@ -109,15 +107,10 @@ def ground_phrases(
     if not found:
         raise BadInput(f"{plan.data}: no thing that is marked there is large enough to be looked for")
     names = list(dict.fromkeys(one.picture for one in found))
+    title = f"{PROTOCOL}, {proposals}, {split}"
+    of = f"{proposals}, {split}, {len(found):,} phrases of {len(names):,} pictures"
     task = result_of_values(
-        f"{PROTOCOL}, {proposals}, {split}",
-        grounding_values(found),
-        names,
-        of=f"{proposals}, {split}, {len(found):,} phrases of {len(names):,} pictures",
-        split=split,
-        pictures=len(names),
-        at="one phrase",
-        seed=plan.seed,
+        title, grounding_values(found), names, of=of, split=split, pictures=len(names), at="one phrase", seed=plan.seed
     )
     return MeasuredRun(make_run(plan, encoder, out, (task,)), tuple(found), PHRASES)
 
@@ -135,8 +128,10 @@ def _grounded(
         if (right_4[2:] - right_4[:2]).prod() < LEAST:
             continue
         iou_n = intersection_over_union(right_4, boxes_n4)
-        rows = {name: best_row(phrase.text, gallery, system) for name, system in systems.items()}
-        rows |= {LARGEST: largest, BEST: int(iou_n.argmax())}
+        rows = {LARGEST: largest, BEST: int(iou_n.argmax())}
+        for name, system in systems.items():
+            query = system.query(replay_turns((Say(phrase.text),), gallery, system))
+            rows[name] = int(gallery.scores(query).total_n.argmax())
         yield GroundedPhrase(
             picture=one.path.name,
             phrase=phrase.text,
@@ -156,12 +151,6 @@ def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: R
     raw = Features(keys, raw_ng, encoder.raw_version, regions_nre)
     vectors_nd = np.asarray(encoder.project(raw_ng), np.float32)
     return Pictures(keys, vectors_nd, encoder, raw=raw).gallery()
-
-
-def best_row(phrase: str, gallery: Gallery, retriever: Retriever[Any]) -> int:
-    """The row of the picture that comes first when a phrase is said."""
-    query = retriever.query(replay_turns((Say(phrase),), gallery, retriever))
-    return int(gallery.scores(query).total_n.argmax())
 
 
 def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
@@ -218,35 +207,26 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
         UnknownName: there is no such split.
         BadInput: the folder is neither, its files are damaged, or no thing is the only one of its kind.
     """
-    split, found = _of_world(folder, split or "test") if (folder / TRUTH_FILE).is_file() else _of_coco(folder, split)
+    if (folder / TRUTH_FILE).is_file():
+        split, found = split or "test", []
+        for truth in read_truth(folder).values():
+            if Path(truth.image).stem.isdigit() and split_of(int(Path(truth.image).stem)) == split:
+                named = [(name_thing(thing), _corners(thing.box)) for thing in truth.things]
+                found.append(_marked(folder / "images" / truth.image, named))
+        if not found:
+            raise UnknownName(f"{folder}: no pictures of the split {split!r}; there are: train, val, test")
+    else:
+        if split not in {None, "all"}:
+            raise UnknownName(f"{folder}: no split is called {split!r}; there is: all")
+        split, found = "all", []
+        for one in read_instances(folder)[0]:
+            named = [(with_article(thing.category), _corners(thing.box)) for thing in one.instances if not thing.crowd]
+            crowds = {with_article(thing.category) for thing in one.instances if thing.crowd}
+            found.append(_marked(one.path, named, crowds))
     told = [one for one in found if one.phrases and one.path.is_file()]
     if not told:
         raise BadInput(f"{folder}: no picture of {split!r} with a thing that a phrase can mean; name another --data")
     return split, told
-
-
-def _of_world(folder: Path, split: str) -> tuple[str, list[MarkedPicture]]:
-    truths = read_truth(folder).values()
-    own = [
-        truth for truth in truths if Path(truth.image).stem.isdigit() and split_of(int(Path(truth.image).stem)) == split
-    ]
-    if not own:
-        raise UnknownName(f"{folder}: no pictures of the split {split!r}; there are: train, val, test")
-    return split, [
-        _marked(folder / "images" / truth.image, [(name_thing(thing), _corners(thing.box)) for thing in truth.things])
-        for truth in own
-    ]
-
-
-def _of_coco(folder: Path, split: str | None) -> tuple[str, list[MarkedPicture]]:
-    if split not in {None, "all"}:
-        raise UnknownName(f"{folder}: no split is called {split!r}; there is: all")
-    found = []
-    for one in read_instances(folder)[0]:
-        named = [(with_article(thing.category), _corners(thing.box)) for thing in one.instances if not thing.crowd]
-        crowds = {with_article(thing.category) for thing in one.instances if thing.crowd}
-        found.append(_marked(one.path, named, crowds))
-    return "all", found
 
 
 def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:

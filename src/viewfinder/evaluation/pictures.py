@@ -24,7 +24,7 @@ from viewfinder.encoders.features import Features, PictureFile, features, read_v
 from viewfinder.encoders.features.compute import PictureVectors, Read, find_pictures, finish_rows, write_rows
 from viewfinder.encoders.features.store import Progress, claim_folder, read_manifest
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.evaluation.plan import Notify, Plan, Task, pick_evenly
+from viewfinder.evaluation.plan import Notify, Plan, Task, pick_evenly, silent
 from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
 from viewfinder.library import Library
 from viewfinder.retrievers import RegionSpace, Retriever
@@ -108,11 +108,7 @@ def match_pictures(task: Task, pictures: Pictures, limit: int | None = None) -> 
 
 
 def load_pictures(
-    plan: Plan,
-    encoder: Encoder,
-    retriever: Retriever[Any],
-    split: str | None = None,
-    notify: Notify = lambda line: None,
+    plan: Plan, encoder: Encoder, retriever: Retriever[Any], split: str | None = None, notify: Notify = silent
 ) -> Pictures:
     """The pictures of a data set: their vectors, with what a catalogue beside them says.
 
@@ -167,9 +163,7 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
     return lambda keys: np.asarray(known().raw_nd[known().rows(keys)], np.float32)
 
 
-def take_from_library(
-    library: Library, dataset: Path, encoder: Encoder, place: Path, notify: Notify = lambda line: None
-) -> bool:
+def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: Path, notify: Notify = silent) -> bool:
     """Puts the vectors that a library has of a data set's pictures into a folder of features; False: it has none.
 
     `features` then finds them in `place`, and computes what the library lacks (regions, unless it has them of all).
@@ -251,9 +245,8 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
 
 def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """What a catalogue says, by picture; several rows give several values."""
-    rows_of = read_catalogue(catalogue).match(map(Path, keys))
     said: dict[str, dict[str, tuple[str, ...]]] = {}
-    for path, rows in rows_of.items():
+    for path, rows in read_catalogue(catalogue).match(map(Path, keys)).items():
         values = said.setdefault(path.as_posix(), {})
         for row in rows:
             for column, value in row.values.items():

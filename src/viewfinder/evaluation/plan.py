@@ -24,6 +24,10 @@ Notify = Callable[[str], None]
 RANDOM = "random"
 
 
+def silent(line: str) -> None:
+    """A `Notify` that tells nobody."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What to evaluate and how.
@@ -112,7 +116,6 @@ class SearchDialogue:
 
     Attributes:
         id: unique in its task; two runs are compared dialogue by dialogue.
-        target: the picture that is wanted.
         turns: what the user says. Empty where a simulated user talks instead.
         targets: the picture wanted at each turn that is judged, where it changes on the way (MAI); else `target`.
         setting: a kind of dialogue that is also counted apart (rollback, combination).
@@ -170,7 +173,6 @@ class Task:
     """All dialogues of one protocol, split and gallery.
 
     Attributes:
-        protocol: a key of `PROTOCOLS`.
         name: what distinguishes it within the protocol: "dress, split gallery"; may be "".
         split: train, val, test, or "all" where the data has none.
         gallery: the pictures that are ranked.
@@ -184,7 +186,6 @@ class Task:
         interviews: with a questioner, every dialogue begins with what was recorded first, the user only answers, and a
             dialogue goes on when the target was shown.
         captions: what somebody wrote about pictures, for systems that read that, where the protocol has such texts.
-        reports: what the readers found and left out.
     """
 
     protocol: str

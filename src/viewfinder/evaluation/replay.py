@@ -70,25 +70,23 @@ def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> Rank
     `gallery` holds every picture of the task, ranked or only named. A rank counts the pictures of the task's gallery
     that score higher; excluded pictures come last.
     """
-    ranked_n = np.sort(np.array([gallery.row(picture) for picture in task.gallery], dtype=np.int64))
-    scorer = _Scorer(gallery, ranked_n)
+    scorer = _Scorer(gallery, np.sort(np.array([gallery.row(picture) for picture in task.gallery], dtype=np.int64)))
+
+    def asked() -> Iterator[_Asked]:
+        for number, dialogue in enumerate(task.dialogues):
+            without, among = (
+                tuple(scorer.position[row] for picture in some if (row := gallery.row(picture)) in scorer.position)
+                for some in (dialogue.leaves_out, dialogue.among)
+            )
+            queries = query_each_turn(recorded_conversation(dialogue.turns), gallery, retriever)
+            for turn, (_, query) in enumerate(queries):
+                target = scorer.position[gallery.row(dialogue.target_at(turn))]
+                yield _Asked(number, turn, query, target, without, among)
+
     turns = max((dialogue.judged for dialogue in task.dialogues), default=0)
-    tables = [np.full((len(task.dialogues), turns), np.nan) for _ in range(4)]
-    waiting: list[_Asked] = []
-    for number, dialogue in enumerate(task.dialogues):
-        without, among = (
-            tuple(scorer.position[row] for picture in some if (row := gallery.row(picture)) in scorer.position)
-            for some in (dialogue.leaves_out, dialogue.among)
-        )
-        queries = query_each_turn(recorded_conversation(dialogue.turns), gallery, retriever)
-        for turn, (_, query) in enumerate(queries):
-            target = scorer.position[gallery.row(dialogue.target_at(turn))]
-            waiting.append(_Asked(number, turn, query, target, without, among))
-        if len(waiting) >= AT_ONCE or number == len(task.dialogues) - 1:
-            scorer.rank(waiting, tables)
-            waiting = []
+    best_st, worst_st, *subsets = scorer.rank_all(asked(), (len(task.dialogues), turns))
     has_subsets = any(dialogue.among for dialogue in task.dialogues)
-    return RankTable(tables[0], tables[1], len(ranked_n), *(tables[2:] if has_subsets else (None, None)))
+    return RankTable(best_st, worst_st, len(task.gallery), *(subsets if has_subsets else ()))
 
 
 def rank_queries(
@@ -96,15 +94,13 @@ def rank_queries(
 ) -> tuple[Float[np.ndarray, "s t"], Float[np.ndarray, "s t"]]:
     """Ranks of the targets among all pictures, at best and at worst where scores tie; NaN: no such turn.
 
-    `said` are queries as they come, each with its dialogue and turn (from 0); they are scored in blocks.
+    `said` are queries as they come, each with its dialogue and turn (from 0).
     """
     scorer = _Scorer(gallery, np.arange(len(gallery)))
-    tables = [np.full((len(targets), turns), np.nan) for _ in range(4)]
     position_s = [scorer.position[gallery.row(target)] for target in targets]
-    coming = (_Asked(dialogue, turn, query, position_s[dialogue], (), ()) for dialogue, turn, query in said)
-    while waiting := list(islice(coming, AT_ONCE)):
-        scorer.rank(waiting, tables)
-    return tables[0], tables[1]
+    asked = (_Asked(dialogue, turn, query, position_s[dialogue], (), ()) for dialogue, turn, query in said)
+    best_st, worst_st, *_ = scorer.rank_all(asked, (len(targets), turns))
+    return best_st, worst_st
 
 
 def recorded_conversation(turns: Sequence[Turn]) -> Conversation:
@@ -141,27 +137,29 @@ class _Scorer:
         self.position = {int(row): position for position, row in enumerate(ranked_n)}
         self._of_regions: dict[str, RegionScorer] = {}
         whole = len(ranked_n) == len(gallery) and bool((ranked_n == np.arange(len(gallery))).all())
-        self._matrix_nd: Float32[np.ndarray, "n d"] = (
-            gallery.snapshot.matrix_nd if whole else gallery.snapshot.matrix_nd[ranked_n]
-        )
+        matrix_nd: Float32[np.ndarray, "n d"] = gallery.snapshot.matrix_nd
+        self._matrix_nd = matrix_nd if whole else matrix_nd[ranked_n]
 
-    def rank(self, asked: Sequence[_Asked], tables: Sequence[Float[np.ndarray, "s t"]]) -> None:
-        """Fills in the ranks of these queries: best, worst, and the same within their subsets."""
-        # A query that says nothing is plain, too: one dot product, with zeros.
-        plain = [one for one in asked if not sum_plain_parts(one.query).others]
-        if plain:
-            best_q, worst_q = self._rank_plain(plain)
-            for one, best, worst in zip(plain, best_q, worst_q, strict=True):
-                tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
-        ranked = frozenset(map(id, plain))
-        for one, scores_n in self._scored([one for one in asked if one.among or id(one) not in ranked]):
-            subsets = [] if id(one) in ranked else [(0, self._out(one))]
-            if one.among:
-                subsets.append((2, np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))))
-            for first, out_k in subsets:
-                bounds = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
-                for table, (rank,) in zip(tables[first:], bounds, strict=False):
-                    table[one.dialogue, one.turn] = rank
+    def rank_all(self, asked: Iterator[_Asked], shape: tuple[int, int]) -> list[Float[np.ndarray, "s t"]]:
+        """The ranks of queries as they come, scored in blocks: best, worst, and the same within their subsets."""
+        tables = [np.full(shape, np.nan) for _ in range(4)]
+        while waiting := list(islice(asked, AT_ONCE)):
+            # A query that says nothing is plain, too: one dot product, with zeros.
+            plain = [one for one in waiting if not sum_plain_parts(one.query).others]
+            if plain:
+                best_q, worst_q = self._rank_plain(plain)
+                for one, best, worst in zip(plain, best_q, worst_q, strict=True):
+                    tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
+            ranked = frozenset(map(id, plain))
+            for one, scores_n in self._scored([one for one in waiting if one.among or id(one) not in ranked]):
+                subsets = [] if id(one) in ranked else [(0, self._out(one))]
+                if one.among:
+                    subsets.append((2, np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))))
+                for first, out_k in subsets:
+                    bounds = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
+                    for table, (rank,) in zip(tables[first:], bounds, strict=False):
+                        table[one.dialogue, one.turn] = rank
+        return tables
 
     def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
         """The queries with the scores of all pictures that are ranked: region queries together, others as live."""

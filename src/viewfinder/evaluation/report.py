@@ -19,7 +19,7 @@ import numpy as np
 
 from viewfinder.errors import BadInput, PictureError
 from viewfinder.evaluation import deciding, grounding, visual_conversation
-from viewfinder.evaluation.examples import Example, attention_plot, to_png
+from viewfinder.evaluation.examples import Example, attention_plot, make_canvas, to_png
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.evaluation.results import ComparedFigure, MeasuredRun, Run, TaskResult
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
 """Metrics of captions, which the papers' tables have times 100."""
 
-SHARES = frozenset(
-    {"P", SHRUGS, BY_ANOTHER, deciding.BOTH, *deciding.RIGHT.values()}
-    | {visual_conversation.ACCURACY, visual_conversation.TEXT_ONLY, visual_conversation.MAJORITY}
-    | {visual_conversation.BY_KIND, grounding.GROUNDED, grounding.CLIP, grounding.LARGEST, grounding.RANDOM}
-    | {grounding.BEST}
-)
+SHARES = {
+    "P", SHRUGS, BY_ANOTHER, deciding.BOTH, *deciding.RIGHT.values(),
+    visual_conversation.ACCURACY, visual_conversation.TEXT_ONLY, visual_conversation.MAJORITY,
+    visual_conversation.BY_KIND, grounding.GROUNDED, grounding.CLIP, grounding.LARGEST, grounding.RANDOM,
+    grounding.BEST,
+}  # fmt: skip
 """Metrics between 0 and 1 beside those with a depth ("R@10")."""
 
 FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "dialogues")
@@ -128,11 +128,9 @@ def recall_plot(task: TaskResult) -> bytes | None:
         return None
     canvas, axes = _axes()
     for figures in lines:
-        turns = [one.turn for one in figures]
-        means, lows, highs = (
-            [100 * getattr(one.measure.interval, name) for one in figures] for name in ("mean", "low", "high")
-        )
-        labels = [one.name.at for one in figures]
+        turns, labels = [one.turn for one in figures], [one.name.at for one in figures]
+        intervals = [one.measure.interval for one in figures]
+        means, lows, highs = 100 * np.array([(one.mean, one.low, one.high) for one in intervals]).T
         (line,) = axes.plot(turns, means, marker="o", markersize=3, label=figures[0].name.metric)
         axes.fill_between(turns, lows, highs, alpha=0.18, color=line.get_color(), linewidth=0)
         axes.set_xticks(turns, labels, rotation=30 if len(labels) > 6 else 0, fontsize=8)
@@ -161,11 +159,7 @@ def rank_plot(task: TaskResult) -> bytes:
 
 
 def _axes() -> tuple[Any, Any]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure as Canvas
-
-    canvas = Canvas(figsize=INCHES, dpi=DOTS, layout="constrained")
-    FigureCanvasAgg(canvas)
+    canvas = make_canvas(INCHES, DOTS)
     axes = canvas.add_subplot()
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
@@ -184,16 +178,12 @@ def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
     drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
-            "title": task.title,
-            "overview": overview_table(task),
-            "rows": figure_rows(task),
-            "left_out": task.left_out,
-            "recall": recall_plot(task),
-            "ranks": rank_plot(task),
+            "title": task.title, "overview": overview_table(task), "rows": figure_rows(task),
+            "left_out": task.left_out, "recall": recall_plot(task), "ranks": rank_plot(task),
             "examples": [(one, drawn.get(one)) for one in shown if one.task == task.title],
         }
         for task in run.tasks
-    ]
+    ]  # fmt: skip
     return _write_page(run, "report.html", THUMBNAIL, drawn, head=FIGURE_HEAD, tasks=tasks)
 
 

@@ -32,14 +32,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure, mean_figures, metric_values, values_per_dialogue
 from viewfinder.evaluation.plan import Plan, Task, Thing, questioner_label, weights_label
 from viewfinder.evaluation.replay import RankTable
-from viewfinder.metrics import (
-    Interval,
-    Measure,
-    MeasureName,
-    Ties,
-    difference_interval,
-    permutation_test,
-)
+from viewfinder.metrics import Interval, Measure, MeasureName, Ties, difference_interval, permutation_test
 
 SCHEMA, VERSION = "viewfinder/results", 1
 RESULTS, RANKS, DIALOGUES = "results.json", "ranks.npz", "dialogues.json"
@@ -106,14 +99,9 @@ class Run:
 
 def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
     """A task's outcome in the form in which it is kept."""
-    return TaskResult(
-        title=task.title,
-        figures=tuple(figures),
-        dialogue_ids=tuple(dialogue.id for dialogue in task.dialogues),
-        settings=tuple(dialogue.setting for dialogue in task.dialogues),
-        ranks=table,
-        left_out=task.left_out,
-    )
+    ids = tuple(dialogue.id for dialogue in task.dialogues)
+    settings = tuple(dialogue.setting for dialogue in task.dialogues)
+    return TaskResult(task.title, tuple(figures), ids, settings, table, task.left_out)
 
 
 def describe_machine() -> dict[str, str]:
@@ -134,11 +122,12 @@ def write_run(run: Run) -> None:
     """
     arrays: dict[str, Any] = {}
     for number, task in enumerate(run.tasks):
-        arrays[f"best_{number}"], arrays[f"worst_{number}"] = task.ranks.best_st, task.ranks.worst_st
-        arrays[f"ids_{number}"], arrays[f"settings_{number}"] = np.array(task.dialogue_ids), np.array(task.settings)
-        if task.ranks.subset_best_st is not None and task.ranks.subset_worst_st is not None:
-            arrays[f"subset_best_{number}"] = task.ranks.subset_best_st
-            arrays[f"subset_worst_{number}"] = task.ranks.subset_worst_st
+        ranks = task.ranks
+        named = {"best": ranks.best_st, "worst": ranks.worst_st, "ids": np.array(task.dialogue_ids)}
+        named |= {"settings": np.array(task.settings)}
+        subsets = {"subset_best": ranks.subset_best_st, "subset_worst": ranks.subset_worst_st}
+        named |= {name: ranks_st for name, ranks_st in subsets.items() if ranks_st is not None}
+        arrays |= {f"{name}_{number}": values for name, values in named.items()}
         arrays |= {f"asked_{number}_{metric}": values_s for metric, values_s in task.asked.items()}
     record = {
         "schema": SCHEMA,
@@ -214,44 +203,23 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
 
 
 def result_of_values(
-    title: str,
-    values: Mapping[str, Float[np.ndarray, " s"]],
-    ids: Sequence[str],
-    *,
-    of: str,
-    split: str,
-    pictures: int,
-    at: str,
-    caption: str = "none",
-    seed: int = 0,
-    left_out: tuple[str, ...] = (),
-) -> TaskResult:
+    title: str, values: Mapping[str, Float[np.ndarray, " s"]], ids: Sequence[str], *, of: str, split: str,
+    pictures: int, at: str, caption: str = "none", seed: int = 0, left_out: tuple[str, ...] = (),
+) -> TaskResult:  # fmt: skip
     """A task whose figures are means of values, a value for each id; NaN: it has none.
 
     `of` says what they were measured on ("test, 10,000 questions"), `at` what one value is of ("one picture").
     """
     name = MeasureName(metric="any", at=at, gallery=of, split=split, caption=caption, ties="none")
-    nothing_s0 = np.empty((len(ids), 0))
-    return TaskResult(
-        title=title,
-        figures=tuple(mean_figures(values, name, seed)),
-        dialogue_ids=tuple(ids),
-        settings=("",) * len(ids),
-        ranks=RankTable(nothing_s0, nothing_s0, pictures),
-        left_out=left_out,
-        asked=values,
-    )
+    figures, nothing_s0 = tuple(mean_figures(values, name, seed)), np.empty((len(ids), 0))
+    table = RankTable(nothing_s0, nothing_s0, pictures)
+    return TaskResult(title, figures, tuple(ids), ("",) * len(ids), table, left_out, asked=values)
 
 
 def make_run(
-    plan: Plan,
-    encoder: Encoder,
-    out: Path,
-    tasks: Iterable[TaskResult],
-    skipped: Sequence[str] = (),
-    *,
+    plan: Plan, encoder: Encoder, out: Path, tasks: Iterable[TaskResult], skipped: Sequence[str] = (), *,
     simulated: bool = False,
-) -> Run:
+) -> Run:  # fmt: skip
     """What came of a plan, here and today; `simulated`: a user may have talked."""
     provenance = provenance_of(plan, encoder, simulated=simulated)
     return Run(out, provenance, describe_machine(), tuple(tasks), tuple(skipped))

@@ -29,7 +29,7 @@ from viewfinder.data.files import need_folder
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.pictures import by_tenths, load_pictures
-from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly
+from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.index import Gallery
@@ -79,9 +79,7 @@ class VisualQuestion:
         return {name: float(normalize_answer(said) == normalize_answer(self.answer)) for name, said in known.items()}
 
 
-def answer_questions(
-    plan: Plan, encoder: Encoder, out: Path, notify: Notify = lambda line: None
-) -> MeasuredRun[VisualQuestion]:
+def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[VisualQuestion]:
     """Asks a system about the pictures of a split; nothing is written.
 
     Questions are those of `dialogues/*_<split>.json`, a task a file, or else of VisDial in `visdial/`. Each is asked
@@ -93,7 +91,10 @@ def answer_questions(
         UnknownName, BadInput: no such system, split, task or manner; a system that does not answer; no questions.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
-    history = _history(plan)
+    check_options(plan, (HISTORY,), PROTOCOL)
+    history = plan.options.get(HISTORY, 0)
+    if not isinstance(history, int) or history < 0:
+        raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
     speaker = with_picture_bias(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
     notify(f"reading {plan.data}")
     split, talks_of = _chosen(plan)
@@ -105,12 +106,19 @@ def answer_questions(
         here = [replace(dialogue, image=names[dialogue.image]) for dialogue in dialogues if dialogue.image in names]
         if not (chosen := pick_evenly(here, plan.limit)):
             continue
-        notify(f"{_title(name, split)}: {sum(len(dialogue.rounds) for dialogue in chosen):,} questions")
+        title = f"{PROTOCOL}, {name}, {split}"
+        notify(f"{title}: {sum(len(dialogue.rounds) for dialogue in chosen):,} questions")
         gallery = pictures.gallery(sorted({dialogue.image for dialogue in chosen}))
         answered = list(_answered(chosen, gallery, speaker, history, notify))
         answered = add_majorities(answered, read_question_dialogues(plan.data, "train").get(name, []))
         lost = f"{len(dialogues) - len(here):,} of {len(dialogues):,} pictures are not here"
-        tasks.append(_task(name, split, answered, plan.seed, (lost,) if len(here) < len(dialogues) else ()))
+        ids = list(dict.fromkeys(one.picture for one in answered))
+        of = f"{name}, {split}, {len(answered):,} questions about {len(ids):,} pictures"
+        task = result_of_values(
+            title, accuracy_values(answered), ids, of=of, split=split, pictures=len(ids), at="one question",
+            seed=plan.seed, left_out=(lost,) if len(here) < len(dialogues) else (),
+        )  # fmt: skip
+        tasks.append(task)
         asked += answered
     if not tasks:
         raise BadInput(f"{plan.data}: no picture of {split!r} that is asked about is here; name another --data")
@@ -126,9 +134,8 @@ def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue
     Raises:
         BadInput: no such folder, or a damaged file.
     """
-    found: dict[str, list[Dialogue]] = {}
-    for file in sorted((need_folder(folder) / "dialogues").glob(f"*_{split}.json")):
-        found[file.stem.removesuffix(f"_{split}")] = _complete(read_dialogues(file)[0])
+    files = sorted((need_folder(folder) / "dialogues").glob(f"*_{split}.json"))
+    found = {file.stem.removesuffix(f"_{split}"): _complete(read_dialogues(file)[0]) for file in files}
     if not any(found.values()):
         for home in (folder, folder / VISDIAL):
             if any((home / inner / f"visdial_1.0_{split}.json").is_file() for inner in (".", split)):
@@ -138,10 +145,7 @@ def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue
 
 def _complete(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """The dialogues with the rounds that have both a question and an answer, where any are left."""
-    whole = (
-        replace(dialogue, rounds=tuple(one for one in dialogue.rounds if one.question and one.answer))
-        for dialogue in dialogues
-    )
+    whole = (replace(one, rounds=tuple(it for it in one.rounds if it.question and it.answer)) for one in dialogues)
     return [dialogue for dialogue in whole if dialogue.rounds]
 
 
@@ -149,26 +153,14 @@ def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     """The split, and the dialogues of it that the plan wants."""
     for split in (plan.split,) if plan.split is not None else SPLITS:
         if found := read_question_dialogues(plan.data, split):
-            chosen = choose_by_title([(_title(name, split), name) for name in found], plan.task)
+            chosen = choose_by_title([(f"{PROTOCOL}, {name}, {split}", name) for name in found], plan.task)
             return split, {name: found[name] for name in chosen}
     if plan.split is not None:
         raise UnknownName(f"{plan.data}: no dialogues/*_{plan.split}.json with questions here; name another --split")
     raise BadInput(f"{plan.data}: no dialogues/*_test.json with questions here, and no visdial/; name another --data")
 
 
-def _title(name: str, split: str) -> str:
-    return f"{PROTOCOL}, {name}, {split}"
-
-
-def _history(plan: Plan) -> int:
-    check_options(plan, (HISTORY,), PROTOCOL)
-    history = plan.options.get(HISTORY, 0)
-    if not isinstance(history, int) or history < 0:
-        raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
-    return history
-
-
-# -- answers
+# -- answers# -- answers
 
 
 def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
@@ -214,21 +206,6 @@ def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]
 
 
 # -- figures
-
-
-def _task(name: str, split: str, asked: Sequence[VisualQuestion], seed: int, left_out: tuple[str, ...]) -> TaskResult:
-    pictures = list(dict.fromkeys(one.picture for one in asked))
-    return result_of_values(
-        _title(name, split),
-        accuracy_values(asked),
-        pictures,
-        of=f"{name}, {split}, {len(asked):,} questions about {len(pictures):,} pictures",
-        split=split,
-        pictures=len(pictures),
-        at="one question",
-        seed=seed,
-        left_out=left_out,
-    )
 
 
 def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:
@@ -305,28 +282,26 @@ def _bare(words: Iterable[str]) -> str:
 @cache
 def _same_words() -> dict[str, str]:
     """Ways to say a thing, by their bare words: the way that stands for all."""
+    alike: list[tuple[str, Iterable[str]]] = [
+        ("indoors", ("indoors", "inside")),
+        ("outdoors", ("outdoors", "outside")),
+        ("day", ("day", "daytime", "by day", "daylight")),
+        ("night", ("night", "night-time")),
+        ("sunset", ("sunset", "evening", "dusk")),
+        ("middle", ("in the middle", "neither, in the middle", "in the centre of the picture", "centre")),
+        ("bottom", ("at the bottom", "near the lower edge")),
+        *COLOUR_WORDS.items(),
+        *SIZE_WORDS.items(),
+        (NOTHING, ("plain", "single-coloured")),
+    ]
+    for pattern, words in PATTERN_ADJECTIVES.items():
+        alike.append((PATTERN_NOUNS.get(pattern, pattern), (*words, PATTERN_NOUNS.get(pattern, pattern))))
+    alike += [(place, (place, *words, *WHERE[place])) for place, words in PLACE_NOUNS.items()]
     table: dict[str, str] = {}
-    for name, phrases in _alike():
+    for name, phrases in alike:
         for phrase in phrases:
             table.setdefault(_bare(_WORD.findall(phrase)), name)
     return table
-
-
-def _alike() -> Iterator[tuple[str, Iterable[str]]]:
-    yield "indoors", ("indoors", "inside")
-    yield "outdoors", ("outdoors", "outside")
-    yield "day", ("day", "daytime", "by day", "daylight")
-    yield "night", ("night", "night-time")
-    yield "sunset", ("sunset", "evening", "dusk")
-    yield "middle", ("in the middle", "neither, in the middle", "in the centre of the picture", "centre")
-    yield "bottom", ("at the bottom", "near the lower edge")
-    yield from COLOUR_WORDS.items()
-    yield from SIZE_WORDS.items()
-    yield NOTHING, ("plain", "single-coloured")
-    for pattern, words in PATTERN_ADJECTIVES.items():
-        yield PATTERN_NOUNS.get(pattern, pattern), (*words, PATTERN_NOUNS.get(pattern, pattern))
-    for place, words in PLACE_NOUNS.items():
-        yield place, (place, *words, *WHERE[place])
 
 
 def _any(words: Iterable[str]) -> str:

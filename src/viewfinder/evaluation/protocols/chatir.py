@@ -106,13 +106,9 @@ def _task(file: Path, split: str, pools: Sequence[Pool]) -> Task:
 
 
 def _interviews(
-    name: str,
-    split: str,
-    pool: Pool,
-    dialogues: tuple[SearchDialogue, ...],
-    rounds: int,
+    name: str, split: str, pool: Pool, dialogues: tuple[SearchDialogue, ...], rounds: int,
     reports: tuple[ReadReport, ...],
-) -> Task:
+) -> Task:  # fmt: skip
     return Task(
         "chatir", name, split, pool, dialogues, METRICS, first_turn=0, rounds=rounds + 1, interviews=True,
         reports=reports,

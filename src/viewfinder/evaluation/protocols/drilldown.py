@@ -46,13 +46,9 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
 
 
 def _described(
-    protocol: str,
-    split: str,
-    said: Sequence[tuple[str, str, Sequence[str]]],
-    caption: str,
-    rounds: int,
+    protocol: str, split: str, said: Sequence[tuple[str, str, Sequence[str]]], caption: str, rounds: int,
     report: ReadReport,
-) -> Task:
+) -> Task:  # fmt: skip
     """A task of pictures (id, key and what is said of it), of which each is a target once."""
     dialogues = tuple(SearchDialogue(name, key, tuple(map(Say, texts))) for name, key, texts in said)
     gallery = tuple(key for _, key, _ in said)
