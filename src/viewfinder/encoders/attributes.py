@@ -25,13 +25,9 @@ SYSTEM = "attributes"
 
 @dataclass(frozen=True, eq=False)
 class AttributePredictor:
-    """Says which of its labels pictures have.
+    """Says which of its labels (words, each once) pictures have, of whose raw vectors `raw_version` is.
 
-    Attributes:
-        labels: words, each once.
-        raw_version: of which encoder the raw vectors must be.
-        mean_g, deviation_g: of raw vectors of the training set.
-        weight_kg, bias_k: of the layer.
+    `mean_g` and `deviation_g` are those of the training set, `weight_kg` and `bias_k` the layer.
     """
 
     labels: tuple[str, ...]
@@ -43,22 +39,14 @@ class AttributePredictor:
 
     @classmethod
     def read(cls, path: Path) -> AttributePredictor:
-        """The predictor in a file of its own.
-
-        Raises:
-            BadInput, NewerLibrary: as `read_weights`; or the file is of another system.
-        """
+        """The predictor in a file of its own; errors as `read_weights`, or BadInput: it is of another system."""
         weights = read_weights(path)
         check_card(path, weights.card, system=SYSTEM)
         return cls.of(weights, prefix="")
 
     @classmethod
     def of(cls, weights: Weights, prefix: str = SYSTEM) -> AttributePredictor:
-        """The predictor that was saved along with a network; its labels are the card's.
-
-        Args:
-            weights: with the arrays of an `AttributeHead`.
-            prefix: the name of that part of the network; "" where it is all there is.
+        """The predictor that was saved as part `prefix` of a network ("": it is all there is); labels are the card's.
 
         Raises:
             BadInput: it is not there, or has not a row a label.

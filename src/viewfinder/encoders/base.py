@@ -60,61 +60,48 @@ class Encoder(Protocol):
     @property
     def name(self) -> str:
         """Which model it is: "starter", a hub name or a folder."""
-        ...
 
     @property
     def version(self) -> str:
         """Which numbers `project` and `words` give: the name of the space."""
-        ...
 
     @property
     def raw_version(self) -> str:
         """Which numbers `pictures` gives; equal to `version` where `project` changes nothing."""
-        ...
 
     @property
     def fit(self) -> Fit:
         """How pictures should be decoded for this encoder."""
-        ...
 
     @property
     def calibration(self) -> Calibration | None:
         """What scores mean, where that was measured."""
-        ...
 
     @property
     def vocabulary(self) -> Vocabulary | None:
         """The words in which pictures can be described, None where none were learnt."""
-        ...
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes (fixed small batches inside)."""
-        ...
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """Raw vectors into the shared space: unit length, comparable with `words` by dot product."""
-        ...
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts in the shared space."""
-        ...
 
     @property
     def sentences_version(self) -> str:
         """Which numbers `sentences` gives."""
-        ...
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         """Unit sentence vectors that no head has touched: what systems are trained on."""
-        ...
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
         """Boxes (x0, y0, x1, y1) of a picture's regions, in its upright pixels."""
-        ...
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all; zeros where that is not known."""
-        ...
 
 
 def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4"]:
@@ -130,7 +117,6 @@ def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4
 
 
 LONGEST_NAME = 200
-_SAFE = re.compile(r"[a-z0-9.-]")
 
 
 def to_file_name(name: str) -> str:
@@ -144,9 +130,10 @@ def to_file_name(name: str) -> str:
     >>> to_file_name("starter-1+tune-3f2a")
     'starter-1_2btune-3f2a'
     """
-    encoded = "".join(
-        letter if _SAFE.match(letter) else "".join(f"_{byte:02x}" for byte in letter.encode("utf-8", "surrogatepass"))
-        for letter in name
+    encoded = re.sub(
+        r"[^a-z0-9.-]",
+        lambda other: "".join(f"_{byte:02x}" for byte in other[0].encode("utf-8", "surrogatepass")),
+        name,
     )
     if not 0 < len(encoded) <= LONGEST_NAME:
         raise BadInput(f"{name[:60]!r} cannot name a space: use 1 to {LONGEST_NAME} letters and digits")

@@ -84,10 +84,6 @@ def _look_clip(network: Network, inputs: Inputs) -> TowerOutput:
     return TowerOutput(network.visual_projection(seen.pooler_output), _square(seen.last_hidden_state[:, 1:]))
 
 
-def _region_clip(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
-    return network.visual_projection(network.vision_model.post_layernorm(pooled_nc))  # type: ignore[no-any-return]
-
-
 def _look_siglip(network: Network, inputs: Inputs) -> TowerOutput:
     seen = network.vision_model(pixel_values=inputs["pixel_values"])
     return TowerOutput(seen.pooler_output, _square(seen.last_hidden_state))
@@ -104,18 +100,10 @@ def _look_siglip2(network: Network, inputs: Inputs) -> TowerOutput:
     return TowerOutput(seen.pooler_output, tuple(patches))
 
 
-def _region_siglip(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
-    return network.vision_model.head(pooled_nc[:, None, :])  # type: ignore[no-any-return]
-
-
 def _look_blip(network: Network, inputs: Inputs) -> TowerOutput:
     # Not `pooler_output`: that has been through the post-layernorm twice, and the ITC head does not use it.
     tokens_blc = network.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
     return TowerOutput(network.vision_proj(tokens_blc[:, 0]), _square(tokens_blc[:, 1:]))
-
-
-def _region_blip(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
-    return network.vision_proj(pooled_nc)  # type: ignore[no-any-return]
 
 
 def _read_blip(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
@@ -133,30 +121,31 @@ def _square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"
     return tuple(tokens_blc.reshape(b, side, side, c))
 
 
+def _siglip_width(config: Any) -> int:
+    return int(config.vision_config.hidden_size)
+
+
+def _siglip_region(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
+    return network.vision_model.head(pooled_nc[:, None, :])  # type: ignore[no-any-return]
+
+
 FAMILIES: dict[str, Family] = {
-    "clip": Family("CLIPModel", "longest", lambda config: int(config.projection_dim), _look_clip, _region_clip, _read),
-    "siglip": Family(
-        "SiglipModel",
-        "max_length",
-        lambda config: int(config.vision_config.hidden_size),
-        _look_siglip,
-        _region_siglip,
+    "clip": Family(
+        "CLIPModel",
+        "longest",
+        lambda config: int(config.projection_dim),
+        _look_clip,
+        lambda network, pooled_nc: network.visual_projection(network.vision_model.post_layernorm(pooled_nc)),
         _read,
     ),
-    "siglip2": Family(
-        "Siglip2Model",
-        "max_length",
-        lambda config: int(config.vision_config.hidden_size),
-        _look_siglip2,
-        _region_siglip,
-        _read,
-    ),
+    "siglip": Family("SiglipModel", "max_length", _siglip_width, _look_siglip, _siglip_region, _read),
+    "siglip2": Family("Siglip2Model", "max_length", _siglip_width, _look_siglip2, _siglip_region, _read),
     "blip": Family(
         "BlipForImageTextRetrieval",
         "longest",
         lambda config: int(config.image_text_hidden_size),
         _look_blip,
-        _region_blip,
+        lambda network, pooled_nc: network.vision_proj(pooled_nc),
         _read_blip,
     ),
 }
@@ -197,11 +186,7 @@ class CheckpointSource:
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of every `from_pretrained`: a folder never asks the hub, foreign code is never run."""
-        return {
-            "local_files_only": self.folder is not None,
-            "trust_remote_code": False,
-            "revision": self.commit,
-        }
+        return {"local_files_only": self.folder is not None, "trust_remote_code": False, "revision": self.commit}
 
     @property
     def way_out(self) -> str:
@@ -251,15 +236,15 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
     with silence_transformers():
         model_type, source = _model_type(source)
         family = FAMILIES[model_type]
-        config, network = _network(source, family)
+        network = _network(source, family)
         with explain_failures(source, PROCESSOR):
             load: Callable[..., Any] = AutoImageProcessor.from_pretrained
             pixels = load(source.location, **source.options, backend="pil")
         tokenizer = _tokenizer(source)
-        _check_parts(source, config, pixels, tokenizer)
+        _check_parts(source, network.config, pixels, tokenizer)
         with explain_failures(source, "the files"):
             version = _version(source)
-    return Checkpoint(f"{model_type}:{source.name}", version, family, config, network, pixels, tokenizer)
+    return Checkpoint(f"{model_type}:{source.name}", version, family, network.config, network, pixels, tokenizer)
 
 
 def find_checkpoint(name_or_path: str) -> CheckpointSource:
@@ -287,22 +272,19 @@ def _model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     from transformers import PretrainedConfig
 
     with explain_failures(source, "config.json"):
-        data, _ = PretrainedConfig.get_config_dict(
-            source.location, local_files_only=source.folder is not None, revision=source.commit
-        )
+        local = source.folder is not None
+        data, _ = PretrainedConfig.get_config_dict(source.location, local_files_only=local, revision=source.commit)
     if not data:
         raise BadInput(f"{source.location} has no config.json, so it is no model: {source.way_out}")
-    model_type = data.get("model_type")
+    model_type, known = data.get("model_type"), ", ".join(sorted(FAMILIES))
     if model_type not in FAMILIES:
-        raise BadInput(
-            f"{source.location} is of model type {model_type!r}, which viewfinder cannot use: give one of "
-            f"type {', '.join(sorted(FAMILIES))}"
-        )
+        what = f"{source.location} is of model type {model_type!r}"
+        raise BadInput(f"{what}, which viewfinder cannot use: give one of type {known}")
     return model_type, CheckpointSource(source.name, source.folder, data.get("_commit_hash"))
 
 
-def _network(source: CheckpointSource, family: Family) -> tuple[Any, Network]:
-    """Config and model in evaluation mode, in f32 whatever the file holds.
+def _network(source: CheckpointSource, family: Family) -> Network:
+    """The model in evaluation mode, in f32 whatever the file holds.
 
     Raises:
         EncoderMismatch: a key is missing, left over, or of another shape.
@@ -318,16 +300,6 @@ def _network(source: CheckpointSource, family: Family) -> tuple[Any, Network]:
             # Not to be lenient: mismatches then come in the report, with the rest, and are refused below.
             ignore_mismatched_sizes=True,
         )
-    _refuse_gaps(source, family, report)
-    if getattr(network.config.vision_config, "vision_use_head", True) is False:
-        raise BadInput(
-            f"{source.location} has no pooling head (vision_use_head is false), so it gives no vector for a "
-            f"whole picture: give a model with the head"
-        )
-    return network.config, network.eval()
-
-
-def _refuse_gaps(source: CheckpointSource, family: Family, report: Mapping[str, Any]) -> None:
     # transformers itself forgives constant buffers (position_ids) that older versions saved.
     wrong = {
         "missing weights": sorted(report["missing_keys"]),
@@ -335,16 +307,15 @@ def _refuse_gaps(source: CheckpointSource, family: Family, report: Mapping[str, 
         "weights of another shape": sorted(key for key, *_ in report["mismatched_keys"]),
         "unreadable weights": [str(message).splitlines()[0] for message in report.get("error_msgs", ())],
     }
-    said = [
-        f"{len(keys)} {what} ({', '.join(keys[:3])}{', ...' if len(keys) > 3 else ''})"
-        for what, keys in wrong.items()
-        if keys
-    ]
+    some = {kind: ", ".join([*keys[:3], *(["..."] if len(keys) > 3 else [])]) for kind, keys in wrong.items()}
+    said = [f"{len(keys)} {kind} ({some[kind]})" for kind, keys in wrong.items() if keys]
     if said:
-        raise EncoderMismatch(
-            f"{source.location} does not hold a whole {family.network}: {'; '.join(said)}; give a checkpoint "
-            f"that was saved from {family.network}"
-        )
+        what = f"{source.location} does not hold a whole {family.network}: {'; '.join(said)}"
+        raise EncoderMismatch(f"{what}; give a checkpoint that was saved from {family.network}")
+    if getattr(network.config.vision_config, "vision_use_head", True) is False:
+        what = f"{source.location} has no pooling head (vision_use_head is false)"
+        raise BadInput(f"{what}, so it gives no vector for a whole picture: give a model with the head")
+    return network.eval()
 
 
 def _tokenizer(source: CheckpointSource) -> Any:
@@ -358,10 +329,8 @@ def _tokenizer(source: CheckpointSource) -> Any:
     with explain_failures(source, "the tokenizer"):
         if not any(source.file(name) for name in TOKENIZER_FILES):
             # transformers would make an empty one, which turns every text into the same vector.
-            raise BadInput(
-                f"{source.location} has no tokenizer (none of {', '.join(TOKENIZER_FILES)}), so it cannot read words: "
-                f"{source.way_out}"
-            )
+            what = f"{source.location} has no tokenizer (none of {', '.join(TOKENIZER_FILES)})"
+            raise BadInput(f"{what}, so it cannot read words: {source.way_out}")
         settings = source.file("tokenizer_config.json")
         named = json.loads(settings.read_text(encoding="utf-8")).get("tokenizer_class") if settings else None
         if str(named).removesuffix("Fast") == "SiglipTokenizer" and source.file("tokenizer.json"):
@@ -375,10 +344,8 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
 
     rows = config.text_config.vocab_size
     if len(tokenizer) > rows:
-        raise EncoderMismatch(
-            f"{source.location}: the tokenizer knows {len(tokenizer)} tokens, the model only {rows}; they "
-            f"belong to different models: {source.way_out}"
-        )
+        what = f"{source.location}: the tokenizer knows {len(tokenizer)} tokens, the model only {rows}"
+        raise EncoderMismatch(f"{what}; they belong to different models: {source.way_out}")
     with explain_failures(source, PROCESSOR):
         values = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
     made, vision = tuple(int(size) for size in values.shape[1:]), config.vision_config
@@ -386,21 +353,17 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
     side = vision.patch_size if in_patches else vision.image_size
     wanted = (vision.num_channels * side * side,) if in_patches else (3, side, side)
     if made[-len(wanted) :] != wanted:
-        raise EncoderMismatch(
-            f"{source.location}: the image processor makes inputs of {made}, the model wants {wanted}; they "
-            f"belong to different models: {source.way_out}"
-        )
+        what = f"{source.location}: the image processor makes inputs of {made}, the model wants {wanted}"
+        raise EncoderMismatch(f"{what}; they belong to different models: {source.way_out}")
 
 
 def _version(source: CheckpointSource) -> str:
     """16 hex digits over the bytes of every file that decides which numbers come out, wherever they lie."""
     digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
-    names = list(SETTING_FILES)
     tokenizer, weights = (
         next(name for name in candidates if source.file(name)) for candidates in (TOKENIZER_FILES, WEIGHT_FILES)
     )
-    names += [tokenizer, "merges.txt"] if tokenizer == "vocab.json" else [tokenizer]
-    names.append(weights)
+    names = [*SETTING_FILES, tokenizer, *(["merges.txt"] if tokenizer == "vocab.json" else []), weights]
     if weights.endswith(".index.json") and (index := source.file(weights)):
         names += sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))  # the shards
     for path in filter(None, map(source.file, names)):

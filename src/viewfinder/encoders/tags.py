@@ -21,7 +21,7 @@ costs 0.14 bits more.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 
@@ -71,16 +71,11 @@ def tag_groups() -> tuple[TagGroup, ...]:
     ['colour', 'people', 'animal']
     """
     text = files("viewfinder.encoders").joinpath("tags.json").read_text(encoding="utf-8")
-    return tuple(_group(entry) for entry in json.loads(text)["groups"])
-
-
-def _group(entry: Mapping[str, object]) -> TagGroup:
-    tags = entry["tags"]
-    assert isinstance(tags, list)
-    named = tuple(Tag(tag["name"], tag["phrase"], tuple(tag.get("also", ()))) for tag in tags)
-    topics = entry["topics"]
-    assert isinstance(topics, list)
-    return TagGroup(str(entry["name"]), str(entry["question"]), named, str(entry["none"]), tuple(topics))
+    groups = []
+    for entry in json.loads(text)["groups"]:
+        tags = tuple(Tag(tag["name"], tag["phrase"], tuple(tag.get("also", ()))) for tag in entry["tags"])
+        groups.append(TagGroup(entry["name"], entry["question"], tags, entry["none"], tuple(entry["topics"])))
+    return tuple(groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +114,12 @@ class TagVectors:
 
     def against(self, background_nd: Float[np.ndarray, "n d"]) -> TagVectors:
         """The same tags, measured against another background (the collection has grown)."""
-        centre_t, unit_g = self._spread(_similarities(background_nd, self.phrases_td))
+        centre_t, unit_g = self._spread(np.asarray(background_nd, np.float32) @ self.phrases_td.T)
         return TagVectors(self.groups, self.phrases_td, centre_t, unit_g)
 
     def probabilities(self, vectors_cd: Float[np.ndarray, "c d"]) -> dict[str, Float[np.ndarray, "c _"]]:
         """Group name -> probability of each of its tags for each picture; what a row lacks to 1 is `none`."""
-        similar_ct = _similarities(vectors_cd, self.phrases_td)
+        similar_ct = np.asarray(vectors_cd, np.float32) @ self.phrases_td.T
         if self.centre_t is None or self.unit_g is None:
             centre_t, unit_g = self._spread(similar_ct)
         else:
@@ -140,18 +135,13 @@ class TagVectors:
     ) -> list[dict[str, tuple[str, ...]]]:
         """What each picture's tags say of it: group name -> the tag that has at least this probability."""
         found: list[dict[str, tuple[str, ...]]] = [{} for _ in vectors_cd]
-        for name, probability_ct in self.probabilities(vectors_cd).items():
-            answers = self.group(name).answers
+        for group, probability_ct in zip(self.groups, self.probabilities(vectors_cd).values(), strict=True):
             for picture in np.flatnonzero(probability_ct.max(axis=1, initial=0.0) >= at_least):
-                found[picture][name] = (answers[int(probability_ct[picture].argmax())],)
+                found[picture][group.name] = (group.answers[int(probability_ct[picture].argmax())],)
         return found
 
     def group(self, name: str) -> TagGroup:
-        """The group of this name.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """The group of this name; KeyError where there is none."""
         return {group.name: group for group in self.groups}[name]
 
     def _spread(self, similar_nt: Float[np.ndarray, "n t"]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " g"]]:
@@ -162,13 +152,6 @@ class TagVectors:
         unit_g = np.array([np.sqrt(variance_t[where].mean()) for where in self.slices], np.float32)
         # Below the noise of float16 vectors nothing is told apart: a unit of 1 makes every z about 0.
         return similar_nt.mean(axis=0), np.where(unit_g > 1e-4, unit_g, np.float32(1))
-
-
-def _similarities(
-    vectors_cd: Float[np.ndarray, "c d"], phrases_td: Float[np.ndarray, "t d"]
-) -> Float[np.ndarray, "c t"]:
-    similar_ct: Float[np.ndarray, "c t"] = np.asarray(vectors_cd, np.float32) @ phrases_td.T
-    return similar_ct
 
 
 def _softmax_against_none(z_ct: Float[np.ndarray, "c t"]) -> Float[np.ndarray, "c t"]:

@@ -9,7 +9,6 @@ torch and transformers are imported by `load`, never by importing this module.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,11 +34,7 @@ def load_transformers_encoder(name_or_path: str) -> TransformersEncoder:
     """The encoder in a local folder, or of that name on the hub.
 
     A folder is read without any network; a hub name is fetched or taken from the hub's cache, as transformers
-    does it (`HF_HUB_OFFLINE=1` keeps it to the cache).
-
-    Raises:
-        BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
-        EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
+    does it (`HF_HUB_OFFLINE=1` keeps it to the cache). Errors as `load_checkpoint`.
     """
     from viewfinder.encoders.checkpoints import load_checkpoint
 
@@ -49,17 +44,12 @@ def load_transformers_encoder(name_or_path: str) -> TransformersEncoder:
 class TransformersEncoder:
     """A vision-language model behind the `Encoder` protocol; its raw vectors are those of the shared space.
 
-    Attributes:
-        name: model type and hub name or folder name, such as `clip:openai/clip-vit-base-patch32`.
-        version: a hash over config, tokenizer, image processor and weights; the same wherever the files lie.
-        raw_version: the same, since raw vectors lie in the shared space.
-        width: numbers of a vector, the width of the model's projection.
-        fit: pictures are decoded whole, at most 768 pixels long; the model's own processor does the rest.
-        calibration, vocabulary: None, they were not measured for these models.
+    Its name is model type and hub name or folder name (`clip:openai/clip-vit-base-patch32`), its version a hash over
+    config, tokenizer, image processor and weights: the same wherever the files lie. What scores mean, and a vocabulary,
+    were not measured for these models.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        """The encoder of a loaded checkpoint (see `load`)."""
         self.name: str = checkpoint.name
         self.version: str = checkpoint.version
         self.raw_version: str = checkpoint.version
@@ -69,10 +59,8 @@ class TransformersEncoder:
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self._checkpoint = checkpoint
-        self._text_length: int = min(
-            int(checkpoint.tokenizer.model_max_length),
-            int(checkpoint.config.text_config.max_position_embeddings),
-        )
+        places = int(checkpoint.config.text_config.max_position_embeddings)
+        self._text_length: int = min(int(checkpoint.tokenizer.model_max_length), places)
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Unit vectors of upright pictures, and of their 36 regions (see `checkpoints` and `region_boxes`)."""
@@ -140,17 +128,29 @@ class TransformersEncoder:
 
     def _seen(self, width: int, height: int) -> tuple[float, float, float, float]:
         """The part of a width x height picture that lies under patches, in its pixels."""
-        vision = self._checkpoint.config.vision_config
-        if "spatial_shapes" in self._checkpoint.pixels.model_input_names:
+        processor, vision = self._checkpoint.pixels, self._checkpoint.config.vision_config
+        if "spatial_shapes" in processor.model_input_names:
             # SigLIP 2 stretches the whole picture to whole patches.
             return 0.0, 0.0, float(width), float(height)
+        # As transformers' `PilBackend`: resized to a fixed size, or with the shorter side at a given length.
+        new_width, new_height = width, height
+        shortest: Any = getattr(processor.size, "shortest_edge", None)
+        if processor.do_resize and shortest is None:
+            new_width, new_height = processor.size["width"], processor.size["height"]
+        elif processor.do_resize:
+            longer = int(shortest * max(width, height) / min(width, height))
+            new_width, new_height = (shortest, longer) if width <= height else (longer, shortest)
+        left = top = 0  # where the network's input begins in that; below 0 is padding
+        if getattr(processor, "do_center_crop", False):
+            left = (new_width - processor.crop_size["width"]) // 2
+            top = (new_height - processor.crop_size["height"]) // 2
         covered = vision.image_size // vision.patch_size * vision.patch_size
-        view = _view(self._checkpoint.pixels, width, height)
+        scale_x, scale_y = new_width / width, new_height / height
         return (
-            max(0.0, view.left / view.scale_x),
-            max(0.0, view.top / view.scale_y),
-            min(float(width), (view.left + covered) / view.scale_x),
-            min(float(height), (view.top + covered) / view.scale_y),
+            max(0.0, left / scale_x),
+            max(0.0, top / scale_y),
+            min(float(width), (left + covered) / scale_x),
+            min(float(height), (top + covered) / scale_y),
         )
 
     def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
@@ -161,35 +161,6 @@ class TransformersEncoder:
         # As PIL images: of an array that is 3 pixels high transformers takes the rows for channels.
         images = [Image.fromarray(_without_ends(pixels) if crops else pixels) for pixels in some]
         return dict(processor(images=images, return_tensors="pt").items())
-
-
-@dataclass(frozen=True)
-class _View:
-    """A picture is scaled; the network's input begins at `left`, `top` of that (below 0: padding)."""
-
-    scale_x: float
-    scale_y: float
-    left: int
-    top: int
-
-
-def _view(processor: Any, width: int, height: int) -> _View:
-    """What transformers' `PilBackend` does to a picture before the network sees it.
-
-    It is resized to a fixed size, or with the shorter side at a given length.
-    """
-    new_width, new_height = width, height
-    shortest: Any = getattr(processor.size, "shortest_edge", None)
-    if processor.do_resize and shortest is None:
-        new_width, new_height = processor.size["width"], processor.size["height"]
-    elif processor.do_resize:
-        longer = int(shortest * max(width, height) / min(width, height))
-        new_width, new_height = (shortest, longer) if width <= height else (longer, shortest)
-    left = top = 0
-    if getattr(processor, "do_center_crop", False):
-        left = (new_width - processor.crop_size["width"]) // 2
-        top = (new_height - processor.crop_size["height"]) // 2
-    return _View(new_width / width, new_height / height, left, top)
 
 
 def _without_ends(pixels: Pixels) -> Pixels:

@@ -22,7 +22,7 @@ from contextlib import closing
 from dataclasses import astuple, dataclass
 from itertools import islice, repeat
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from jaxtyping import Float
@@ -56,7 +56,11 @@ CHUNK = 64
 
 JOURNAL = "journal.jsonl"
 
-ARRAYS = {"global": np.dtype(np.float32), "regions": np.dtype(np.float16), "boxes": np.dtype(np.float32)}
+ARRAYS: dict[str, np.dtype[Any]] = {
+    "global": np.dtype(np.float32),
+    "regions": np.dtype(np.float16),
+    "boxes": np.dtype(np.float32),
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)

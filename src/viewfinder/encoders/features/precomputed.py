@@ -87,9 +87,8 @@ def _read_names_beside(file: Path) -> tuple[str, ...]:
     try:
         found = json.loads(names.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise BadInput(
-            f"{names}: no such file; a JSON list of the pictures' names is needed beside {file.name}"
-        ) from None
+        wanted = f"a JSON list of the pictures' names is needed beside {file.name}"
+        raise BadInput(f"{names}: no such file; {wanted}") from None
     except (OSError, ValueError) as error:
         raise BadInput(f"{names}: damaged ({error}); a JSON list of the pictures' names is needed") from error
     if not isinstance(found, list) or not all(isinstance(name, str) for name in found):

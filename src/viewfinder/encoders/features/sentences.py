@@ -1,6 +1,6 @@
 """Frozen sentence vectors of the many texts of a training, computed once and kept in files.
 
-    said = SentenceVectors.of(described.texts(), encoder, folder, told)
+    said = SentenceVectors.of(described.texts(), encoder, folder, notify)
     vectors_ts = said.matrix_ns[said.rows(described.dialogue(0))]
 
     <folder>/<version>/<hash of its texts>.safetensors      vectors of up to 512 texts, and the texts
@@ -40,7 +40,7 @@ CHUNK = 512
 FEW = 2 * CHUNK
 """Texts for which no process is started."""
 
-Told = Callable[[str], None]
+Notify = Callable[[str], None]
 Rows = Float16[np.ndarray, "n s"]
 Read = Callable[[Sequence[str]], Rows]
 
@@ -58,19 +58,14 @@ class SentenceVectors:
         texts: Sequence[str],
         encoder: Encoder,
         folder: Path,
-        told: Told = lambda line: None,
+        notify: Notify = lambda line: None,
         *,
         processes: int | None = None,
     ) -> SentenceVectors:
         """The vectors of `texts` as `encoder.sentences` gives them: those in `folder`, and the others computed.
 
-        Args:
-            texts: any, repetitions too; at least one.
-            encoder: what reads them.
-            folder: where the files are; it is made if it is not there.
-            told: called with a line as the work goes on.
-            processes: that read at the same time. By default as many as cores for many texts and the starter, which
-                uses one core; models of transformers use all cores by themselves.
+        `processes` read at the same time: by default as many as cores for many texts and the starter, which uses one
+        core; models of transformers use all cores by themselves.
 
         Raises:
             ViewfinderError: a process that reads has ended; what was done is kept.
@@ -83,18 +78,14 @@ class SentenceVectors:
         if missing:
             many = encoder.name == "starter" and len(missing) > FEW
             count = processes or (os.cpu_count() or 1 if many else 1)
-            known |= _computed(missing, encoder, place, told, count)
+            known |= _computed(missing, encoder, place, notify, count)
         return SentenceVectors(wanted, np.stack([known[text] for text in wanted]), encoder.sentences_version)
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def rows(self, texts: Sequence[str]) -> Int[np.ndarray, " t"]:
-        """The rows of some texts.
-
-        Raises:
-            UnknownName: one of them is not among the texts.
-        """
+        """The rows of some texts; UnknownName where one of them is not among those that were read."""
         try:
             return np.fromiter((self._row_of[text] for text in texts), np.intp, len(texts))
         except KeyError as error:
@@ -122,9 +113,9 @@ def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
 
 
 def _computed(
-    missing: Sequence[str], encoder: Encoder, place: Path, told: Told, processes: int
+    missing: Sequence[str], encoder: Encoder, place: Path, notify: Notify, processes: int
 ) -> dict[str, Float16[np.ndarray, " s"]]:
-    """Reads what is missing, chunk by chunk, and writes it; every tenth is told."""
+    """Reads what is missing, chunk by chunk, and writes it; `notify` hears of every tenth."""
     chunks = [missing[at : at + CHUNK] for at in range(0, len(missing), CHUNK)]
     found: dict[str, Float16[np.ndarray, " s"]] = {}
     tenth = -1
@@ -133,7 +124,7 @@ def _computed(
             found |= dict(zip(texts, rows_ns, strict=True))
             if 10 * len(found) // len(missing) > tenth:
                 tenth = 10 * len(found) // len(missing)
-                told(f"sentence vectors: {len(found):,} of {len(missing):,}")
+                notify(f"sentence vectors: {len(found):,} of {len(missing):,}")
     return found
 
 
@@ -165,9 +156,8 @@ def _readers(encoder: Encoder, processes: int) -> Iterator[Read]:
                 pipe.send_bytes(json.dumps(list(texts)).encode())
                 return np.frombuffer(pipe.recv_bytes(), np.float16).reshape(len(texts), -1)
             except (EOFError, OSError) as error:
-                raise ViewfinderError("a process that reads sentences has ended; repeat the command, it goes on") from (
-                    error
-                )
+                ended = "a process that reads sentences has ended; repeat the command, it goes on"
+                raise ViewfinderError(ended) from error
             finally:
                 free.put(pipe)
 

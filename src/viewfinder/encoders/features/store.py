@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, astuple, dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -29,7 +29,7 @@ IMAGES = "images"
 
 
 Progress = Callable[[int, int], None]
-"""Told how far a work is: pictures done, pictures to do."""
+"""Hears how far the work is: pictures done, pictures to do."""
 
 BATCH = 256
 """Pictures read at a time: with 36 regions of 1280 numbers in half precision, 24 MB."""
@@ -57,12 +57,11 @@ class Features:
     """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. An `index.RawVectors`.
 
     Attributes:
-        keys: sorted POSIX paths relative to the data set, or other names.
+        keys: sorted POSIX paths relative to the folder `dataset`, or other names.
         raw_nd: what the encoder gives of a whole picture; `Encoder.project` takes it to the space of words.
         raw_version: the encoder's; vectors of another version cannot be compared with these.
         regions_nre: its regions (a grid of 6 x 6, row by row), None unless they were asked for.
         boxes_nr4: where a detector's regions lie, (left, top, right, bottom) in pixels; None: a grid (see `Encoder`).
-        dataset: the folder of the data set.
         dropped: files that did not become a picture.
         folder: where the vectors lie.
     """
@@ -80,11 +79,7 @@ class Features:
         return len(self.keys)
 
     def find_row(self, name: str | Path) -> int | None:
-        """As `row_of`; None where no picture is called that.
-
-        Raises:
-            BadInput: several are.
-        """
+        """As `row_of`; None where no picture is called that."""
         try:
             return self.row_of(name)
         except UnknownName:
@@ -99,10 +94,11 @@ class Features:
             UnknownName: no picture is called that.
             BadInput: several are.
         """
-        key = name
         if isinstance(name, Path):
             home, place = self.dataset.absolute(), name.absolute()
             key = (place.relative_to(home) if place.is_relative_to(home) else name).as_posix()
+        else:
+            key = name
         rows = self._by_key.get(key) or self._by_end.get(key) or self._by_stem.get(key) or []
         if len(rows) == 1:
             return rows[0]
@@ -252,21 +248,15 @@ def repair_advice(folder: Path) -> str:
 
 
 def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
-    """An array of the folder, mapped into memory.
-
-    Raises:
-        BadInput: it is missing, cut off, or not what the manifest says.
-    """
+    """An array of the folder, mapped; BadInput where it is missing, cut off, or not what the manifest says."""
     file = folder / array.file
     try:
         values: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise BadInput(f"{file}: missing or damaged ({error}); {repair_advice(folder)}") from error
     if (values.shape, values.dtype) != (array.shape, np.dtype(array.dtype)):
-        raise BadInput(
-            f"{file}: holds {values.dtype} {values.shape}, but {MANIFEST} says {array.dtype} {array.shape}; "
-            + repair_advice(folder)
-        )
+        held = f"{file}: holds {values.dtype} {values.shape}, but {MANIFEST} says {array.dtype} {array.shape}"
+        raise BadInput(f"{held}; {repair_advice(folder)}")
     return values
 
 
@@ -331,15 +321,12 @@ def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
 
 def writable_folder(places: Sequence[Path]) -> Path:
     """The first of these folders in which files can be made, made where there is none; else the last."""
-
-    def is_writable(folder: Path) -> bool:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            return False
-        return os.access(folder, os.W_OK)
-
-    return next((place for place in places if is_writable(place)), places[-1])
+    for place in places:
+        with suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True)
+            if os.access(place, os.W_OK):
+                return place
+    return places[-1]
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,7 +35,6 @@ from viewfinder.encoders.starter.network import (
     RAW_WIDTH,
     SIDE,
     TEXTURE,
-    PictureNetwork,
     exported_network_file,
     find_or_export_network,
 )
@@ -155,7 +154,7 @@ class Head:
 
     def rounded(self) -> Head:
         """The head as it will be read back: every number through float16."""
-        return replace(_from_arrays(self._arrays(), self.names_mix, self.calibration), labels=self.labels)
+        return _from_arrays(self._arrays(), self.names_mix, self.calibration, self.labels)
 
 
 def load_head(file: Path) -> Head:
@@ -169,22 +168,23 @@ def load_head(file: Path) -> Head:
     with safe_open(str(file), framework="numpy") as tensors:
         metadata = tensors.metadata() or {}
         if metadata.get("raw") != RAW_VERSION or metadata.get("version") != str(HEAD_VERSION):
-            raise EncoderMismatch(
-                f"{file} is a head for {metadata.get('raw')} version {metadata.get('version')}; "
-                f"this viewfinder reads {RAW_VERSION} version {HEAD_VERSION}: train or tune it again"
-            )
+            what = f"{file} is a head for {metadata.get('raw')} version {metadata.get('version')}"
+            wanted = f"this viewfinder reads {RAW_VERSION} version {HEAD_VERSION}"
+            raise EncoderMismatch(f"{what}; {wanted}: train or tune it again")
         arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (no mapping)
-    head = _from_arrays(arrays, float(metadata["names_mix"]), Calibration(*json.loads(metadata["calibration"])))
-    return replace(head, labels=tuple(json.loads(metadata["labels"])))
+    calibration = Calibration(*json.loads(metadata["calibration"]))
+    return _from_arrays(arrays, float(metadata["names_mix"]), calibration, tuple(json.loads(metadata["labels"])))
 
 
-def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, calibration: Calibration) -> Head:
+def _from_arrays(
+    arrays: Mapping[str, np.ndarray], names_mix: float, calibration: Calibration, labels: tuple[str, ...]
+) -> Head:
     found: dict[str, Any] = {name: array.astype(np.float32) for name, array in arrays.items() if "." not in name}
     for side in ("visual_residual", "sentence_residual"):
         parts = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{side}.")}
         if parts:
             found[side] = Residual(**{name: array.astype(np.float32) for name, array in parts.items()})
-    return Head(**found, names_mix=names_mix, calibration=calibration)
+    return Head(**found, names_mix=names_mix, calibration=calibration, labels=labels)
 
 
 def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
@@ -210,11 +210,7 @@ def background_scores(
 
 
 SENTENCES_VERSION = "minilm-l6-v2-int8-1"
-
-
 SENTENCE_WIDTH = 384
-
-
 LONGEST = 256
 """Tokens of a text that are read; what comes after is left out."""
 
@@ -261,6 +257,7 @@ class StarterEncoder:
     """EfficientNet-Lite2 and MiniLM joined by a head: the shipped one, or one tuned on the user's captions."""
 
     name = "starter"
+    fit: Fit = Stretch(SIDE)
     raw_version = RAW_VERSION
     sentences_version = SENTENCES_VERSION
 
@@ -278,8 +275,8 @@ class StarterEncoder:
         return SentenceEncoder()
 
     @cached_property
-    def _network(self) -> PictureNetwork:
-        return PictureNetwork(find_or_export_network(cache_folder(), self._sentence_encoder))
+    def _network(self) -> Any:
+        return inference_session(find_or_export_network(cache_folder(), self._sentence_encoder), threads=1)
 
     @cached_property
     def version(self) -> str:
@@ -290,11 +287,6 @@ class StarterEncoder:
     def width(self) -> int:
         """Numbers in a vector of the shared space."""
         return self.head.width
-
-    @property
-    def fit(self) -> Fit:
-        """How pictures should be decoded for this encoder."""
-        return Stretch(SIDE)
 
     @property
     def calibration(self) -> Calibration:
@@ -310,18 +302,18 @@ class StarterEncoder:
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes, in batches side by side on `threads` cores."""
-        network = self._network
+        network, outputs = self._network, ["raw", "regions"] if regions else ["raw"]
+        batches = [batch[start : start + BATCH] for start in range(0, len(batch), BATCH)]
 
-        def encode(part: Sequence[Pixels]) -> tuple[np.ndarray, np.ndarray | None]:
-            return network([_stretched(pixels) for pixels in part], regions=regions)
+        def encode(part: Sequence[Pixels]) -> list[np.ndarray]:
+            return network.run(outputs, {"pixels": np.stack([_stretched(pixels) for pixels in part])})  # type: ignore[no-any-return]
 
         # A batch a core keeps all of them busy; sharing one batch between cores wastes a fifth of them.
         with ThreadPoolExecutor(self._threads) as pool:
-            parts = list(pool.map(encode, _batches(batch)))
-        if not parts:
+            blocks = list(zip(*pool.map(encode, batches), strict=True))
+        if not blocks:
             return Encoded(np.zeros((0, RAW_WIDTH), np.float32))
-        blocks = [block for _, block in parts if block is not None]
-        return Encoded(np.concatenate([raw for raw, _ in parts]), np.concatenate(blocks) if blocks else None)
+        return Encoded(*map(np.concatenate, blocks))
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """Raw vectors into the shared space."""
@@ -342,11 +334,6 @@ class StarterEncoder:
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all; see `head.background`."""
         return self.head.background(pictures_nd)
-
-
-def _batches(pictures: Sequence[Pixels]) -> Iterator[Sequence[Pixels]]:
-    for start in range(0, len(pictures), BATCH):
-        yield pictures[start : start + BATCH]
 
 
 def _stretched(pixels: Pixels) -> Pixels:

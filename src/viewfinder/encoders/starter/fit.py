@@ -75,7 +75,17 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
     sentence_mean_s = kinds[0].captions_ms.mean(axis=0)
     texts = [unit_rows(kind.captions_ms - sentence_mean_s) for kind in kinds]
     sentence_sd = _partial_whitening(texts, [kind.weight for kind in kinds], settings)
-    labels, labels_ls = _labels(kinds)
+    labels: dict[str, Float[np.ndarray, " s"]] = {}
+    for kind in kinds:
+        if kind.labels_ls is not None:
+            labels = dict(zip(kind.labels, kind.labels_ls, strict=True)) | labels  # a label of two kinds is the first's
+    labels_ls = np.array(list(labels.values()), dtype=np.float32).reshape(len(labels), len(sentence_mean_s))
+    # The bank is an evenly spaced sample of the captions, the same number of every kind.
+    each = max(settings.bank // len(kinds), 1)
+    bank = [
+        kind.captions_ms[np.linspace(0, len(kind.captions_ms) - 1, min(each, len(kind.captions_ms))).astype(int)]
+        for kind in kinds
+    ]
     visual_xd, bias_d = _ridge(kinds, [text @ sentence_sd for text in texts], settings.ridge)
     head = Head(
         visual_xd=visual_xd,
@@ -84,9 +94,9 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
         sentence_sd=sentence_sd,
         names_mean_s=kinds[0].raw_vnr[0][:, OBJECTS + TEXTURE :].astype(np.float32).mean(axis=0),
         names_mix=settings.names_mix,
-        bank_ms=_bank([kind.captions_ms for kind in kinds], settings.bank),
+        bank_ms=np.concatenate(bank),
         labels_ls=labels_ls,
-        labels=labels,
+        labels=tuple(labels),
     )
     return head.rounded()
 
@@ -124,7 +134,9 @@ def _ridge(
     moment_xd: Float[np.ndarray, "x d"] = np.zeros((len(mean_x), targets[0].shape[1]))
     strengths = []
     for kind, target_md in zip(kinds, targets, strict=True):
-        mean_nd = _mean_per_picture(target_md, kind.owners_m, len(kind))
+        mean_nd = np.zeros((len(kind), target_md.shape[1]))
+        np.add.at(mean_nd, kind.owners_m, target_md)
+        mean_nd /= np.maximum(np.bincount(kind.owners_m, minlength=len(kind)), 1)[:, None]
         for raw_nr in kind.raw_vnr:
             features_nx = (head_input(raw_nr) - mean_x) / scale_x
             share = kind.weight / (len(kind) * len(kind.raw_vnr))
@@ -141,32 +153,8 @@ def _ridge(
     return solution_xd.astype(np.float32), (-mean_x @ solution_xd).astype(np.float32)
 
 
-def _mean_per_picture(
-    rows_md: Float[np.ndarray, "m d"], owners_m: Int[np.ndarray, " m"], count: int
-) -> Float[np.ndarray, "n d"]:
-    sums_nd = np.zeros((count, rows_md.shape[1]), dtype=np.float64)
-    np.add.at(sums_nd, owners_m, rows_md)
-    return sums_nd / np.maximum(np.bincount(owners_m, minlength=count), 1)[:, None]
-
-
-def _labels(kinds: Sequence[CaptionedVectors]) -> tuple[tuple[str, ...], Float[np.ndarray, "l s"]]:
-    """The labels of all kinds, each once."""
-    found: dict[str, Float[np.ndarray, " s"]] = {}
-    for kind in kinds:
-        if kind.labels_ls is not None:
-            found = dict(zip(kind.labels, kind.labels_ls, strict=True)) | found
-    vectors = np.array(list(found.values()), dtype=np.float32).reshape(len(found), kinds[0].captions_ms.shape[1])
-    return tuple(found), vectors
-
-
-def _bank(texts: Sequence[Float[np.ndarray, "m s"]], size: int) -> Float[np.ndarray, "b s"]:
-    """An evenly spaced sample of the captions, the same number of every kind."""
-    each = max(size // len(texts), 1)
-    return np.concatenate([text[np.linspace(0, len(text) - 1, min(each, len(text))).astype(int)] for text in texts])
-
-
 def calibrate_head(
-    held_out: Sequence[tuple[Head, CaptionedVectors, Float[np.ndarray, "a s"]]], *, steps: int = 200
+    held_out: Sequence[tuple[Head, CaptionedVectors, Float[np.ndarray, "a s"]]],
 ) -> Calibration:
     """The logistic curve of (score, outlierness) on pictures that each head has not seen.
 
@@ -180,7 +168,7 @@ def calibrate_head(
     weights_3 = np.zeros(3)
     # Classes count the same, whatever their numbers: the prior of a user's query being answerable is unknown.
     balance_k = np.where(labels_k == 1, 0.5 / max(labels_k.sum(), 1), 0.5 / max((1 - labels_k).sum(), 1))
-    for _ in range(steps):  # Newton's method; the tiny ridge keeps separable data finite
+    for _ in range(200):  # Newton's method; the tiny ridge keeps separable data finite
         chance_k = 1 / (1 + np.exp(-features_k3 @ weights_3))
         gradient_3 = features_k3.T @ (balance_k * (chance_k - labels_k)) + 1e-4 * weights_3
         curvature_k = balance_k * chance_k * (1 - chance_k)

