@@ -72,7 +72,7 @@ def test_a_line_cut_short_is_told(tmp_path: Path) -> None:
     add_review(file, Review("a", "accepted"))
     file.write_bytes(file.read_bytes() + b'{"id": "b", "verd')
     told: list[str] = []
-    assert [*read_reviews(file, told=told.append)] == ["a"]
+    assert [*read_reviews(file, notify=told.append)] == ["a"]
     assert len(told) == 1
     assert 'cut short and does not count ({"id": "b", "verd)' in told[0]
 

@@ -11,22 +11,19 @@ from viewfinder.data.instructions import EditTriplet, read_instruct_pix2pix
 from viewfinder.errors import BadInput
 
 HORSE = {"input": "a horse", "edit": "make it a zebra", "output": "a zebra"}
-FIGURES = {"clip_sim_0": 0.25, "clip_sim_1": 0.5, "clip_sim_dir": 0.125, "clip_sim_image": 1}
 
 
 def _prompt(folder: Path, name: str, *seeds: int, prompt: Any = HORSE) -> Path:
     place = folder / name
     place.mkdir(parents=True)
     (place / "prompt.json").write_text(json.dumps(prompt))
-    lines = [json.dumps({"seed": seed, "p2p_threshold": 0.3, "cfg_scale": 9.0, **FIGURES}) for seed in seeds]
-    (place / "metadata.jsonl").write_text("\n".join(lines))
     for seed in seeds:
         (place / f"{seed}_0.jpg").write_bytes(b"")
         (place / f"{seed}_1.jpg").write_bytes(b"")
     return place
 
 
-def test_pairs_come_by_prompt_and_seed_with_their_figures(tmp_path: Path) -> None:
+def test_pairs_come_by_prompt_and_seed(tmp_path: Path) -> None:
     _prompt(tmp_path, "0000002", 12)
     place = _prompt(tmp_path, "0000001", 9, 31)
     (tmp_path / "seeds.json").write_text(json.dumps([["0000002", ["12"]], ["0000001", ["9", "31"]]]))
@@ -34,15 +31,13 @@ def test_pairs_come_by_prompt_and_seed_with_their_figures(tmp_path: Path) -> Non
     assert [(pair.prompt, pair.seed) for pair in pairs] == [("0000001", "31"), ("0000001", "9"), ("0000002", "12")]
     assert pairs[0].text == EditTriplet("a horse", "make it a zebra", "a zebra")
     assert (pairs[0].source, pairs[0].target) == (place / "31_0.jpg", place / "31_1.jpg")
-    assert pairs[0].similarities == FIGURES
     assert report == ReadReport(3, 3)
 
 
 def test_without_seeds_json_the_folders_say_what_there_is(tmp_path: Path) -> None:
-    place = _prompt(tmp_path, "0000001", 9, 31, prompt=HORSE | {"url": "http://x"})
-    (place / "metadata.jsonl").unlink()
+    _prompt(tmp_path, "0000001", 9, 31, prompt=HORSE | {"url": "http://x"})
     pairs, _ = read_instruct_pix2pix(tmp_path)
-    assert [(pair.seed, pair.similarities) for pair in pairs] == [("31", {}), ("9", {})]
+    assert [pair.seed for pair in pairs] == ["31", "9"]
 
 
 def test_pairs_without_a_picture_are_reported_or_kept_without_paths(tmp_path: Path) -> None:
@@ -63,8 +58,6 @@ def test_pairs_without_a_picture_are_reported_or_kept_without_paths(tmp_path: Pa
         ("seeds.json", '[["0000001", "9"]]', r"seeds\.json, \[0\]: \[prompt, \[seed, ...\]\] is needed"),
         ("seeds.json", '{"0000001": [9]}', r"seeds\.json: a JSON list is needed"),
         ("0000001/prompt.json", '{"input": "a", "output": "b"}', r"prompt\.json: field 'edit' is needed"),
-        ("0000001/metadata.jsonl", '{"seed": 9}\n{"clip_sim_0": 1}', r"metadata\.jsonl, line 2, seed: "),
-        ("0000001/metadata.jsonl", '{"seed": 9, "clip_sim_0": "x"}', r"metadata\.jsonl, line 1, clip_sim_0: "),
     ],
 )
 def test_a_damaged_file_is_named_with_record_and_field(tmp_path: Path, file: str, content: str, why: str) -> None:

@@ -6,7 +6,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from viewfinder.data.files import Dropped, ReadReport
@@ -55,20 +54,15 @@ def test_a_page_as_it_is_published(tmp_path: Path) -> None:
         PagePicture("b9.jpg", "http://h/91", 2, 0.25),
         PagePicture("db.jpg", "http://h/92", 1, 0.5),
     )
-    assert (page.url, page.sentences, page.maybe_twice) == (LOCKS["url"], tuple(LOCKS["text_list"]), False)
-    assert page.similarities_is is not None
-    np.testing.assert_array_equal(page.similarities_is, np.array(LOCKS["similarity_matrix"], np.float32))
-    assert [page.similarities_is[at, picture.sentence] for at, picture in enumerate(page.pictures)] == [0.25, 0.5]
+    assert (page.url, page.sentences) == (LOCKS["url"], tuple(LOCKS["text_list"]))
     assert report == ReadReport(1, 1)
 
 
-def test_pictures_that_were_not_fetched_are_left_out_with_their_row(tmp_path: Path) -> None:
+def test_pictures_that_were_not_fetched_are_left_out(tmp_path: Path) -> None:
     _images(tmp_path, "db.jpg")
     other = LOCKS | {"image_info": LOCKS["image_info"][:1], "similarity_matrix": [[0, 0, 1]]}
     [page], report = read_mmc4(_shard(tmp_path, LOCKS, other))
     assert [(picture.name, picture.path) for picture in page.pictures] == [("db.jpg", tmp_path / "images" / "db.jpg")]
-    assert page.similarities_is is not None
-    assert page.similarities_is.tolist() == [[0.0, 0.5, 0.125]]
     assert report == ReadReport(
         2,
         1,
@@ -108,8 +102,6 @@ def test_a_truncated_zip_and_one_of_something_else_are_named(tmp_path: Path) -> 
         ({"image_info": None}, "field 'image_info' is needed"),
         ({"image_info": ["x"]}, "image_info[0]: field 'image_name' is needed"),
         ({"text_list": ["a", "b"]}, "image_info[0], matched_text_index: 2, but text_list has 2 sentences"),
-        ({"similarity_matrix": [[1, 2, 3]]}, "similarity_matrix: (1, 3), but (2, 3) is needed"),
-        ({"similarity_matrix": [[1, 2], [1]]}, "similarity_matrix: rows of numbers are needed"),
     ],
 )
 def test_a_damaged_page_is_named_by_line_and_field(tmp_path: Path, change: dict[str, Any], why: str) -> None:
@@ -118,9 +110,3 @@ def test_a_damaged_page_is_named_by_line_and_field(tmp_path: Path, change: dict[
         read_mmc4(shard, need_images=False)
     assert str(caught.value).startswith(f"{shard}, line 2")
     assert why in str(caught.value)
-
-
-def test_a_page_that_was_published_without_similarities_is_read(tmp_path: Path) -> None:
-    bare = {key: value for key, value in LOCKS.items() if key != "similarity_matrix"}
-    [page], _ = read_mmc4(_shard(tmp_path, bare), need_images=False)
-    assert page.similarities_is is None

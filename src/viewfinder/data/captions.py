@@ -41,11 +41,7 @@ class CaptionedPicture:
 
 
 def read_flickr8k(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """Flickr8k (Hodosh et al. 2013) as `captions.csv` (image,caption; a row a caption) beside `images/`.
-
-    Raises:
-        BadInput: no such folder, or a damaged captions.csv (the line is named).
-    """
+    """Flickr8k (Hodosh et al. 2013) as `captions.csv` (image,caption; a row a caption) beside `images/`."""
     table = read_table(need_folder(folder) / "captions.csv")
     captions, dropped = _grouped(table)
     return _on_disk({need_folder(folder / "images") / name: said for name, said in captions.items()}, dropped)

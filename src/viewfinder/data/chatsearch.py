@@ -98,10 +98,7 @@ def read_chatsearch(
 ) -> tuple[list[ChatSample], ReadReport]:
     """The samples of a file. With `images`, those of which a picture is missing there are left out and reported.
 
-    Args:
-        file: the JSON lines.
-        galleries: as `read_galleries` gives them; every target must be in its subtask's. None for training data.
-        images: the folder of pictures, None where only names are needed.
+    `galleries`: as `read_galleries` gives them; every target must be in its subtask's. None for training data.
 
     Raises:
         BadInput: no such file or folder, or a damaged record: a missing or malformed field, an id that is there
@@ -114,7 +111,11 @@ def read_chatsearch(
     lines: dict[str, int] = {}
     for line, record in read_jsonl(file):
         where = f"{file}, line {line}"
-        sample = _parse_sample(record, where)
+        turns = parse_turns(need_field(where, record, "turns", list), where)
+        subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
+        source: dict[str, Any] = need_field(where, record, "source", dict) if "source" in record else {}
+        name, target = need_field(where, record, "id", str), need_field(where, record, "target", str)
+        sample = ChatSample(name, subtask, turns, target, source)
         if sample.id in lines:
             raise BadInput(f"{where}: the id {sample.id!r} is on line {lines[sample.id]} already")
         lines[sample.id] = line
@@ -150,11 +151,7 @@ def read_gallery(file: Path) -> tuple[str, ...]:
 
 
 def read_galleries(folder: Path) -> dict[Subtask, tuple[str, ...]]:
-    """The galleries that lie in a folder, by subtask.
-
-    Raises:
-        BadInput: no such folder, none in it, or as `read_gallery`.
-    """
+    """The galleries that lie in a folder, by subtask; BadInput where there is none."""
     files = {subtask: _gallery_file(need_folder(folder), subtask) for subtask in SUBTASKS}
     found = {subtask: read_gallery(file) for subtask, file in files.items() if file.is_file()}
     if not found:
@@ -203,15 +200,6 @@ def parse_turns(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
 
 def _gallery_file(folder: Path, subtask: Subtask) -> Path:
     return folder / f"gallery_{subtask}.txt"
-
-
-def _parse_sample(record: Mapping[str, Any], where: str) -> ChatSample:
-    turns: list[Any] = need_field(where, record, "turns", list)
-    read = parse_turns(turns, where)
-    subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
-    source: dict[str, Any] = need_field(where, record, "source", dict) if "source" in record else {}
-    name, target = need_field(where, record, "id", str), need_field(where, record, "target", str)
-    return ChatSample(name, subtask, read, target, source)
 
 
 def _turn(turn: Any, where: str) -> ChatTurn:
@@ -281,12 +269,10 @@ def review_file(samples: Path) -> Path:
     return samples.with_name(f"{samples.name.removesuffix('.jsonl')}.review.jsonl")
 
 
-def read_reviews(file: Path, *, told: Callable[[str], None] = lambda line: None) -> dict[str, Review]:
+def read_reviews(file: Path, *, notify: Callable[[str], None] = lambda line: None) -> dict[str, Review]:
     """The decisions of a journal by dialogue, the last one of each; nothing where there is no journal yet.
 
-    Args:
-        file: the journal.
-        told: hears of a last line that was cut short; what it said was never acknowledged.
+    `notify` hears of a last line that was cut short; what it said was never acknowledged.
 
     Raises:
         BadInput: the file cannot be read, or a whole line is damaged (it is named).
@@ -296,7 +282,7 @@ def read_reviews(file: Path, *, told: Callable[[str], None] = lambda line: None)
     except OSError as error:
         raise BadInput(f"{file}: cannot be read ({error.strerror})") from error
     if torn:
-        told(f"{file}: the last line was cut short and does not count ({torn[:60].decode(errors='replace')})")
+        notify(f"{file}: the last line was cut short and does not count ({torn[:60].decode(errors='replace')})")
     found: dict[str, Review] = {}
     for line, record in parse_json_lines(whole.splitlines(), where=str(file)):
         review = _review(record, f"{file}, line {line}")
@@ -306,11 +292,7 @@ def read_reviews(file: Path, *, told: Callable[[str], None] = lambda line: None)
 
 
 def add_review(file: Path, review: Review) -> None:
-    """Notes a decision; on return it is on the disk. A line cut short by an earlier crash is taken out first.
-
-    Raises:
-        BadInput: the file cannot be written.
-    """
+    """Notes a decision; on return it is on the disk. A line cut short by an earlier crash is taken out first."""
     try:
         turns = {"turns": dump_turns(review.turns)} if review.turns else {}
         record = {"id": review.id, "verdict": review.verdict, **turns, "note": review.note, "by": review.by}

@@ -93,11 +93,8 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
 def write_cirr(folder: Path, split: str, pairs: Iterable[CirrPair], paths: Mapping[str, str]) -> None:
     """Writes a split as `read_cirr` reads it; `paths` has the file of every picture of the gallery, below the folder.
 
-    Sets are numbered as they come: pairs with the same members belong to one.
-
-    Raises:
-        ValueError: a pair's reference or target is not among its members, or a member is not in the gallery.
-        OSError: the folder cannot be written.
+    Sets are numbered as they come: pairs with the same members belong to one. A ValueError names a reference or target
+    that is not among the members, and a member that is not in the gallery.
     """
     sets: dict[tuple[str, ...], int] = {}
     records = [_record(pair, sets, paths) for pair in pairs]
@@ -138,8 +135,6 @@ def _parse_pair(file: Path, position: int, record: Any, gallery: Mapping[str, st
     named = [("reference", pair.reference), ("target_hard", pair.target), *(("members", name) for name in pair.members)]
     for field, name in named:
         if name is not None and name not in gallery:
-            raise BadInput(
-                f"{file}: pairid {pair.pairid}, field {field!r}: {name} is not among the {len(gallery)} pictures of "
-                f"the gallery; take the split that belongs to it"
-            )
+            what = f"{file}: pairid {pair.pairid}, field {field!r}: {name} is not among the {len(gallery)} pictures"
+            raise BadInput(f"{what} of the gallery; take the split that belongs to it")
     return pair

@@ -130,10 +130,8 @@ def read_dialogues(
     known = None if pool is None else frozenset(pool)
     for i, dialogue in enumerate(dialogues):
         if known is not None and dialogue.image not in known:
-            raise BadInput(
-                f"{file}: [{i}], field 'img': {dialogue.image} is not among the {len(known)} pictures of the pool; "
-                f"take the pool that belongs to this file"
-            )
+            what = f"{file}: [{i}], field 'img': {dialogue.image} is not among the {len(known)} pictures of the pool"
+            raise BadInput(f"{what}; take the pool that belongs to this file")
     return _with_pictures(file, "[{}]", dialogues, pictures)
 
 
@@ -161,11 +159,7 @@ def write_dialogues(file: Path, dialogues: Iterable[Dialogue]) -> None:
 
 
 def read_pool(file: Path) -> tuple[tuple[str, ...], ReadReport]:
-    """The pictures that are searched, in the order of the file (`Search_Space_val_50k.json`); each of them once.
-
-    Raises:
-        BadInput: damaged JSON, or something else than a list of texts.
-    """
+    """The pictures that are searched, in the order of the file (`Search_Space_val_50k.json`); each of them once."""
     pool, dropped = read_keys(file)
     return pool, ReadReport(len(pool) + len(dropped), len(pool), tuple(dropped))
 
@@ -181,11 +175,7 @@ def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> t
     Rounds hold indices into two lists, of questions (without their question marks) and of answers. Pictures are named
     from `folder`: `val/images/VisualDialog_val2018_<12 digits>.jpg`; of train, where the file is not there under
     `COCO_train2014` but under `COCO_val2014`, by that. The newest question of the test split has no answer.
-
-    Args:
-        folder: where the data set lies.
-        split: train, val or test.
-        pictures: as for `read_dialogues`; most often `folder` itself.
+    `pictures`: as for `read_dialogues`; most often `folder` itself.
 
     Raises:
         UnknownName: there is no such split.

@@ -49,7 +49,7 @@ SPECIAL_WORDS = ("<pad>", "<start>", "<end>", "<and>", "<unk>")
 Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
 """Words of a product by its key, in lists: category, texture, fabric, shape, part, style."""
 
-Record = TypeVar("Record", "FashionPair", "Session")
+Record = TypeVar("Record", bound="FashionPair | Session")
 
 # CIRR keeps its own captions under like names: cap.rc2.<split>.json.
 _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(.+)\.([^.]+)\.json")
@@ -86,11 +86,7 @@ class FashionIQ:
 
 
 def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which splits of which kinds a folder has, told from its caption files: {"dress": ("test", "train", "val")}.
-
-    Raises:
-        BadInput: no such folder, or no `captions/cap.<kind>.<split>.json` in it.
-    """
+    """Which splits of which kinds a folder has, told from its caption files: {"dress": ("test", "train", "val")}."""
     return kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
 
 
@@ -99,11 +95,7 @@ def read_fashion_iq(
 ) -> tuple[FashionIQ, ReadReport]:
     """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption costs only itself.
 
-    Args:
-        folder: with `captions/` and `image_splits/`.
-        kind: dress, shirt, toptee, or what else the folder has.
-        split: train, val or test.
-        pictures: a folder of `<key>.jpg` or `<key>.png`; pairs and gallery entries without a picture are left out.
+    With `pictures`, a folder of `<key>.jpg` or `<key>.png`, pairs and gallery entries without a picture are left out.
 
     Raises:
         UnknownName: there is no such kind or split.
@@ -328,11 +320,7 @@ class MultiTurnFashionIQ:
 
 
 def session_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which splits of which kinds a folder has, told from its session files: {"all": ("train", "val"), ..}.
-
-    Raises:
-        BadInput: no such folder, or no `data/<kind>.<split>.json` in it.
-    """
+    """Which splits of which kinds a folder has, told from its session files: {"all": ("train", "val"), ..}."""
     return kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
 
 
@@ -342,13 +330,7 @@ def read_sessions(
     """One kind and split of an MT Fashion IQ folder. The report counts sessions.
 
     Most sessions have two to four turns of two captions. The few with other numbers are kept as they are; an empty
-    caption, and a product that the gallery lists again, cost only themselves.
-
-    Args:
-        folder: with `data/` and `image_splits/`.
-        kind: dress, shirt, toptee, all, or what else the folder has.
-        split: train or val.
-        pictures: a folder of `<key>.jpg` or `<key>.png`; sessions and gallery entries without one are left out.
+    caption, and a product that the gallery lists again, cost only themselves. `pictures`: as for `read_fashion_iq`.
 
     Raises:
         UnknownName: there is no such kind or split.

@@ -133,11 +133,7 @@ def parse_back_reference(modification: str) -> ModificationReference | None:
 
 
 def fashionmt_sources(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which splits of which sources a folder has, told from its transaction files: {"shoes": ("test", "train"), ..}.
-
-    Raises:
-        BadInput: no such folder, or no `modifiers/<source>_<split>_cap.json` in it.
-    """
+    """Which splits of which sources a folder has, told from its transaction files: {"shoes": ("test", "train"), ..}."""
     return kinds_and_splits(need_folder(folder) / "modifiers", _TRANSACTION_FILE)
 
 
@@ -147,13 +143,8 @@ def read_transactions(
     """One source and split of a FashionMT folder. The report counts transactions.
 
     Where the gallery lists products instead of pictures (Fiq), the pictures of transactions are named by product too:
-    `/img/B00A.png` is `B00A`.
-
-    Args:
-        folder: with `modifiers/`.
-        source: 200k, shoes, Fiq, FC, or what else the folder has.
-        split: train, or test (Fiq: val).
-        pictures: the folder below which the pictures lie; transactions and gallery entries without one are left out.
+    `/img/B00A.png` is `B00A`. With `pictures`, the folder below which they lie, transactions and gallery entries
+    without one are left out. The split beside train is test (Fiq: val).
 
     Raises:
         UnknownName: there is no such source or split.
@@ -171,10 +162,9 @@ def read_transactions(
     for i, transaction in enumerate(read):
         wanted = transaction.targets[-1]
         if split != "train" and wanted not in inside:
-            raise BadInput(
-                f"{file}: [{i}], field 'tar{len(transaction.targets)}': {wanted} is not among the {len(inside)} "
-                f"pictures of the gallery; take the index names that belong to this file"
-            )
+            where = f"{file}: [{i}], field 'tar{len(transaction.targets)}'"
+            what = f"{wanted} is not among the {len(inside)} pictures of the gallery"
+            raise BadInput(f"{where}: {what}; take the index names that belong to this file")
     there = keys_with_pictures(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
     gallery, unseen = keep_pictured(((f"{names.name}: {name}", [name], name) for name in listed), there)
     found, lost = keep_pictured(((f"{file.name}: [{i}]", one.pictures, one) for i, one in enumerate(read)), there)
@@ -222,19 +212,11 @@ def product_of(source: str, picture: str) -> str:
 
 
 def read_titles(file: Path) -> dict[str, str]:
-    """`FC-caption.json`: the title of every product.
-
-    Raises:
-        BadInput: damaged JSON, or a title that is no text (the product is named).
-    """
+    """`FC-caption.json`: the title of every product."""
     titles = read_json(file, dict)
     return {product: need_field(str(file), titles, product, str) for product in titles}
 
 
 def read_caption_files(folder: Path) -> dict[str, str]:
-    """Captions kept as one `<product or picture>.txt` each, as those of 200k, shoes and Fiq.
-
-    Raises:
-        BadInput: no such folder, or a file that is not UTF-8.
-    """
+    """Captions kept as one `<product or picture>.txt` each, as those of 200k, shoes and Fiq."""
     return {file.stem: read_text(file).strip() for file in sorted(need_folder(folder).glob("*.txt"))}

@@ -27,22 +27,14 @@ Item = TypeVar("Item")
 
 
 def need_folder(path: Path) -> Path:
-    """`path`, if a folder is there.
-
-    Raises:
-        BadInput: there is none.
-    """
+    """`path`, if a folder is there; else BadInput."""
     if not path.is_dir():
         raise BadInput(f"{path}: no such folder; check the path")
     return path
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file.
-
-    Raises:
-        BadInput: the file is missing or unreadable.
-    """
+    """The content of a file; BadInput where it is missing or unreadable."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -98,11 +90,7 @@ class Table:
     lines: list[int] = field(repr=False)
 
     def need(self, names: Sequence[str]) -> int:
-        """Position of the first of `names` that is a column, in any case.
-
-        Raises:
-            BadInput: none of the names is a column.
-        """
+        """Position of the first of `names` that is a column, in any case; BadInput where none is."""
         lowered = [column.lower() for column in self.columns]
         for name in names:
             if name in lowered:
@@ -245,22 +233,14 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
 
 
 def need_texts(where: str, value: Any) -> tuple[str, ...]:
-    """A list of texts; `where` names file, record and field.
-
-    Raises:
-        BadInput: it is something else.
-    """
+    """`value` as a list of texts; BadInput where it is something else, `where` names file, record and field."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise BadInput(f"{where}: a list of texts is needed, this is {_shown(value)}; fetch or write the file again")
     return tuple(value)
 
 
 def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
-    """The keys that a JSON file lists, each once, in its order; what stands there again is reported.
-
-    Raises:
-        BadInput: as `read_json`, or an item is no text.
-    """
+    """The keys that a JSON file lists, each once, in its order; what stands there again is reported."""
     return unique_keys(file, need_texts(str(file), read_json(file, list)))
 
 
@@ -275,11 +255,7 @@ def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[
 
 
 def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
-    """What `<kind>` and `<split>` the names of a folder's files have, in that order of the pattern's groups.
-
-    Raises:
-        BadInput: no file has such a name.
-    """
+    """The splits of every kind: the groups of `names` in the names of a folder's files; BadInput where none fits."""
     matches = [match for match in (names.fullmatch(file.name) for file in sorted(folder.glob("*"))) if match]
     if not matches:
         raise BadInput(f"{folder}: no file here is called like {names.pattern}; name the folder of the data set")
@@ -290,11 +266,7 @@ def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[st
 
 
 def need_split_file(file: Path, pattern: str) -> Path:
-    """`file`, if it is there; `pattern` (a glob in its folder) finds the files that could be meant instead.
-
-    Raises:
-        UnknownName: it is not there; the message lists what is.
-    """
+    """`file`, if it is there; else UnknownName, which lists the files of its folder that fit `pattern`."""
     if not file.is_file():
         there = ", ".join(sorted(other.name for other in file.parent.glob(pattern))) or "none of the kind"
         raise UnknownName(f"{file}: no such file, so no such kind or split; there are: {there}")

@@ -15,7 +15,6 @@ InstructPix2Pix (Brooks et al. 2023): pairs of pictures and the instruction that
 
     clip-filtered-dataset/seeds.json           [["0000000", ["1716482101", ...]], ...]
                           0000000/prompt.json     {"input": caption, "edit": instruction, "output": caption, ...}
-                                  metadata.jsonl  {"seed": 1716482101, "clip_sim_dir": 0.24, ...}, a line a pair
                                   1716482101_0.jpg, 1716482101_1.jpg
 
 Some copies call the first key of prompt.json "caption".
@@ -24,12 +23,12 @@ Some copies call the first key of prompt.json "caption".
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, Role, TextItem
-from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_json, read_jsonl
+from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_json
 from viewfinder.errors import BadInput
 
 PLACEHOLDER = "<image>"
@@ -130,16 +129,12 @@ class EditTriplet:
 class EditPair:
     """Two pictures made for a triplet; `prompt` and `seed` name them.
 
-    Attributes:
-        similarities: CLIP figures of metadata.jsonl: clip_sim_0, clip_sim_1 (picture with its caption), clip_sim_dir
-            (change of pictures with change of captions), clip_sim_image; empty where there is no such file.
-        source, target: the files; None where pictures were not looked for.
+    `source` and `target` are the files; None where pictures were not looked for.
     """
 
     prompt: str
     seed: str
     text: EditTriplet
-    similarities: Mapping[str, float] = field(default_factory=dict)
     source: Path | None = None
     target: Path | None = None
 
@@ -165,7 +160,7 @@ def read_instruct_pix2pix(folder: Path, *, need_images: bool = True) -> tuple[li
             if need_images and missing:
                 dropped.append(Dropped(f"{prompt}/{pair.seed}", f"no such file: {missing[0]}"))
             else:
-                pairs.append(pair if need_images else EditPair(prompt, pair.seed, pair.text, pair.similarities))
+                pairs.append(pair if need_images else EditPair(prompt, pair.seed, pair.text))
     return pairs, ReadReport(expected, len(pairs), tuple(dropped))
 
 
@@ -193,24 +188,7 @@ def _pairs(folder: Path, prompt: str, seeds: list[str]) -> Iterator[EditPair]:
     where, record = str(place / "prompt.json"), read_json(place / "prompt.json", dict)
     first = "input" if "input" in record else "caption"
     before, instruction, after = (need_field(where, record, name, str).strip() for name in (first, "edit", "output"))
-    similarities = _similarities(place / "metadata.jsonl")
     for seed in seeds:
         source, target = (place / f"{seed}_{which}.jpg" for which in (0, 1))
         text = EditTriplet(before, instruction, after)
-        yield EditPair(prompt, seed, text, similarities.get(seed, {}), source, target)
-
-
-def _similarities(file: Path) -> dict[str, dict[str, float]]:
-    """CLIP figures by seed; a seed that was drawn twice has its later figures."""
-    if not file.is_file():
-        return {}
-    found: dict[str, dict[str, float]] = {}
-    for line, record in read_jsonl(file):
-        if not isinstance(record.get("seed"), str | int):
-            raise BadInput(f"{file}, line {line}, seed: a number is needed, not {record.get('seed')!r:.60}")
-        figures = {name: value for name, value in record.items() if name.startswith("clip_sim_")}
-        for name, value in figures.items():
-            if not isinstance(value, int | float):
-                raise BadInput(f"{file}, line {line}, {name}: a number is needed, not {value!r:.60}")
-        found[str(record["seed"])] = {name: float(value) for name, value in figures.items()}
-    return found
+        yield EditPair(prompt, seed, text, source, target)

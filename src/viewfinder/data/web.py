@@ -15,12 +15,12 @@ mmc4 (Zhu et al. 2023): web pages as lists of sentences, with pictures that belo
 
 A line of `docs_no_face_shard_<n>_v3.jsonl` (published as .jsonl.zip) is one page:
 
-    {"url": ..., "text_list": [sentence, ...], "could_have_url_duplicate": 0,
+    {"url": ..., "text_list": [sentence, ...],
      "image_info": [{"image_name": "b9040a0dbb22.jpg", "raw_url": ..., "matched_text_index": 2, "matched_sim": 0.277,
                      "face_detections": null}, ...],
-     "similarity_matrix": [[0.244, 0.318, 0.277], ...]}
+     "similarity_matrix": [[0.244, 0.318, 0.277], ...], "could_have_url_duplicate": 0}
 
-`similarity_matrix[i][s]` is the CLIP ViT-L/14 similarity of picture i and sentence s.
+`similarity_matrix[i][s]` is the CLIP ViT-L/14 similarity of picture i and sentence s, which is not read.
 """
 
 from __future__ import annotations
@@ -29,13 +29,10 @@ import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
-
-import numpy as np
-from jaxtyping import Float32
 
 from viewfinder.data.files import (
     Dropped,
@@ -53,8 +50,6 @@ from viewfinder.errors import BadInput
 CAPTION_COLUMNS = ("caption", "title", "text")
 PICTURE_COLUMNS = ("url", "image", "file", "path", "filepath")
 PICTURES = (".jpg", ".jpeg", ".png", ".webp")
-
-_NO_FILE = "no such file"
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ def read_cc3m(
         if not picture.caption:
             dropped.append(Dropped(record, "empty caption"))
         elif need_images and picture.path is None:
-            dropped.append(Dropped(record, "only its URL is known" if picture.url else _NO_FILE))
+            dropped.append(Dropped(record, "only its URL is known" if picture.url else "no such file"))
         else:
             found.append(picture)
     return found, ReadReport(len(found) + len(dropped), len(found), tuple(dropped))
@@ -128,8 +123,10 @@ def _unpack(shard: Path, out: Path) -> int:
 
 def _tsv(file: Path, images: Path) -> Iterator[tuple[str, WebPicture]]:
     lines = read_text(file).removesuffix("\n").split("\n")
-    columns = _header(lines[0].split("\t"))
-    first, (caption_at, picture_at) = (0, (0, 1)) if columns is None else (1, columns)
+    names = [cell.strip().lower() for cell in lines[0].split("\t")]
+    captions = [at for at, name in enumerate(names) if name in CAPTION_COLUMNS]
+    pictures = [at for at, name in enumerate(names) if name in PICTURE_COLUMNS]
+    first, caption_at, picture_at = (1, captions[0], pictures[0]) if captions and pictures else (0, 0, 1)  # a header?
     for number, line in enumerate(lines[first:], start=first + 1):
         cells = line.rstrip("\r").split("\t")
         if len(cells) <= max(caption_at, picture_at):
@@ -140,14 +137,6 @@ def _tsv(file: Path, images: Path) -> Iterator[tuple[str, WebPicture]]:
         else:
             path = images / where
             yield f"line {number}", WebPicture(caption, "", path if where and path.is_file() else None)
-
-
-def _header(cells: Sequence[str]) -> tuple[int, int] | None:
-    """Positions of caption and picture, if the first line is a header."""
-    names = [cell.strip().lower() for cell in cells]
-    captions = [at for at, name in enumerate(names) if name in CAPTION_COLUMNS]
-    pictures = [at for at, name in enumerate(names) if name in PICTURE_COLUMNS]
-    return (captions[0], pictures[0]) if captions and pictures else None
 
 
 def _folder(folder: Path) -> Iterator[tuple[str, WebPicture]]:
@@ -177,15 +166,13 @@ class PagePicture:
     path: Path | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WebPage:
-    """Sentences in order, the pictures among them, and the similarity of each picture with each sentence."""
+    """Sentences in order, and the pictures among them."""
 
     url: str
     sentences: tuple[str, ...]
     pictures: tuple[PagePicture, ...]
-    similarities_is: Float32[np.ndarray, "i s"] | None
-    maybe_twice: bool
 
 
 def read_mmc4(shard: Path, images: Path | None = None, *, need_images: bool = True) -> tuple[list[WebPage], ReadReport]:
@@ -235,9 +222,7 @@ def _page(record: Mapping[str, Any], where: str) -> WebPage:
     sentences = need_texts(f"{where}, text_list", record.get("text_list"))
     images: list[Any] = need_field(where, record, "image_info", list)
     pictures = tuple(_picture(item, len(sentences), f"{where}, image_info[{at}]") for at, item in enumerate(images))
-    matrix_is = _matrix(record.get("similarity_matrix"), len(pictures), len(sentences), where)
-    url, maybe_twice = str(record.get("url", "")), bool(record.get("could_have_url_duplicate", 0))
-    return WebPage(url, sentences, pictures, matrix_is, maybe_twice)
+    return WebPage(str(record.get("url", "")), sentences, pictures)
 
 
 def _picture(item: Any, sentences: int, where: str) -> PagePicture:
@@ -250,23 +235,9 @@ def _picture(item: Any, sentences: int, where: str) -> PagePicture:
     return PagePicture(name, str(item.get("raw_url", "")), at, float(similarity))
 
 
-def _matrix(rows: Any, pictures: int, sentences: int, where: str) -> Float32[np.ndarray, "i s"] | None:
-    """The similarities, None where a shard was published without them."""
-    if rows is None:
-        return None
-    try:
-        matrix_is = np.array(rows, np.float32).reshape(len(rows), -1) if rows else np.zeros((0, sentences), np.float32)
-    except (TypeError, ValueError) as error:
-        raise BadInput(f"{where}, similarity_matrix: rows of numbers are needed ({error})") from error
-    if matrix_is.shape != (pictures, sentences):
-        raise BadInput(f"{where}, similarity_matrix: {matrix_is.shape}, but {(pictures, sentences)} is needed")
-    return matrix_is
-
-
 def _on_disk(page: WebPage, folder: Path) -> tuple[WebPage, list[str]]:
     """The page with the pictures that have a file, and the names of the others."""
     kept = [at for at, picture in enumerate(page.pictures) if (folder / picture.name).is_file()]
     missing = [picture.name for at, picture in enumerate(page.pictures) if at not in kept]
     pictures = tuple(replace(page.pictures[at], path=folder / page.pictures[at].name) for at in kept)
-    matrix_is = None if page.similarities_is is None else page.similarities_is[kept]
-    return replace(page, pictures=pictures, similarities_is=matrix_is), missing
+    return replace(page, pictures=pictures), missing

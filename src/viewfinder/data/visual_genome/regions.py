@@ -48,11 +48,7 @@ class Layout:
         return self.root / "global_features" / f"{picture:012d}.npy"
 
     def split(self, name: str) -> Path:
-        """The list of picture ids of a split.
-
-        Raises:
-            UnknownName: no such split.
-        """
+        """The list of picture ids of a split; UnknownName where there is none."""
         if name not in self.splits():
             there = ", ".join(self.splits()) or "none"
             raise UnknownName(f"{self.caches}: no list vg_{name}.txt here, so no split {name!r}; there are: {there}")
@@ -77,11 +73,7 @@ def list_splits(folder: Path) -> tuple[str, ...]:
 
 
 def find_layout(folder: Path) -> Layout:
-    """The layout in `folder`.
-
-    Raises:
-        BadInput: no such folder, or no region descriptions in it.
-    """
+    """The layout in `folder`; BadInput where no region descriptions are in it."""
     layout = _layout(need_folder(folder))
     if layout is None:
         raise BadInput(f"{folder}: no rg_jsons/ here, in vg/ or in data/vg/, so this is not Visual Genome")
@@ -207,11 +199,7 @@ def _read_objects(file: Path, picture: int, listed: frozenset[str] | None) -> tu
 def choose_captions(
     picture: RegionPicture, rng: np.random.Generator | None = None, *, turns: int = TURNS
 ) -> tuple[str, ...]:
-    """What is said of a picture in ten turns: any ten in any order (training), or without `rng` the first ten.
-
-    Raises:
-        ValueError: the picture has fewer captions.
-    """
+    """What is said of a picture in ten turns: any ten in any order (training), or without `rng` the first ten."""
     said = picture.captions
     if len(said) < turns:
         raise ValueError(f"picture {picture.id} has {len(said)} captions, {turns} are needed")
@@ -251,11 +239,7 @@ def _ids(where: str, record: Mapping[str, Any], name: str, field: str) -> tuple[
 
 
 def read_picture_ids(file: Path) -> list[int]:
-    """The list of a split: one picture id a line.
-
-    Raises:
-        BadInput: the list is missing, or a line is no id (it is named).
-    """
+    """The list of a split: one picture id a line; BadInput names a line that is none."""
     ids = []
     for line, text in enumerate(read_text(file).splitlines(), start=1):
         if text.strip():

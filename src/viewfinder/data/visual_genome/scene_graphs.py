@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -68,13 +68,7 @@ def scene_graph_xml(graph: SceneGraph) -> str:
             _add(element, attribute=attribute)
         _add(ET.SubElement(element, "bndbox"), **dict(zip(_CORNERS, thing.box, strict=True)))
     for relation in graph.relations:
-        _add(
-            ET.SubElement(root, "relation"),
-            relationship_id=relation.relationship_id,
-            subject_id=relation.subject_id,
-            object_id=relation.object_id,
-            predicate=relation.predicate,
-        )
+        _add(ET.SubElement(root, "relation"), **asdict(relation))
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
 
@@ -98,14 +92,16 @@ def read_scene_graph(path: Path) -> SceneGraph:
     """
     root = _parse(path)
     fields = {tag: _number(path, root, ".//" + tag, int) for tag in ("image_id", "width", "height")}
+    told = [element for element in root.findall("relation") if (element.findtext("predicate") or "").strip()]
+    relations = tuple(
+        SceneRelation(
+            **{name: _number(path, element, name, int) for name in ("relationship_id", "subject_id", "object_id")},
+            predicate=_text(path, element, "predicate").lower(),
+        )
+        for element in told
+    )
     return SceneGraph(
-        **fields,
-        objects=tuple(_object(path, element) for element in root.findall("object")),
-        relations=tuple(
-            _relation(path, element)
-            for element in root.findall("relation")
-            if (element.findtext("predicate") or "").strip()
-        ),
+        **fields, objects=tuple(_object(path, one) for one in root.findall("object")), relations=relations
     )
 
 
@@ -126,11 +122,7 @@ def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
 
 
 def read_classes(path: Path) -> Mapping[str, int]:
-    """A class list: one class a line, its names divided by commas. Name -> number of the class, from 1.
-
-    Raises:
-        BadInput: the file is missing or not UTF-8.
-    """
+    """A class list: one class a line, its names divided by commas. Name -> number of the class, from 1."""
     lines = read_text(path).splitlines()
     return {name.strip().lower(): number for number, line in enumerate(lines, start=1) for name in line.split(",")}
 
@@ -157,15 +149,6 @@ def _object(path: Path, element: ET.Element) -> SceneObject:
         object_id=number,
         box=(left, top, right, bottom),
         attributes=tuple(attribute for attribute in attributes if attribute),
-    )
-
-
-def _relation(path: Path, element: ET.Element) -> SceneRelation:
-    return SceneRelation(
-        relationship_id=_number(path, element, "relationship_id", int),
-        subject_id=_number(path, element, "subject_id", int),
-        object_id=_number(path, element, "object_id", int),
-        predicate=_text(path, element, "predicate").lower(),
     )
 
 

@@ -5,6 +5,7 @@ No part of the API over a library. Turns are as their file has them, decisions a
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -31,7 +32,7 @@ from viewfinder.data.chatsearch import (
 )
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as login
-from viewfinder.server.access.gate import install_access
+from viewfinder.server.access.gate import Access
 from viewfinder.server.access.tokens import Caller, Reader, Tokens, Writer
 from viewfinder.server.app import install_pages
 from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
@@ -153,29 +154,38 @@ AskedSize = Annotated[Size, Query(description="pixels of the longer side")]
 @router.get("", summary="All dialogues, and what was decided")
 async def overview(caller: Reader, services: WithReviewServices) -> Overview:
     """In the order of their file."""
-    reviews = services.reviews
-    return Overview(file=reviews.file.name, dialogues=[_line(*each) for each in reviews.all()])
+    lines = [
+        Line(
+            id=sample.id,
+            subtask=sample.subtask,
+            pipeline=str(sample.source.get("pipeline", "")),
+            verdict=review and review.verdict,
+        )
+        for sample, review in services.reviews.all()
+    ]
+    return Overview(file=services.reviews.file.name, dialogues=lines)
 
 
 @router.get("/kept", summary="What was accepted or rewritten, as a file")
 async def kept(caller: Reader, services: WithReviewServices) -> Response:
     """Chat-search JSON lines, as `viewfinder review --write` writes them."""
-    name = services.reviews.file.name.removesuffix(".jsonl")
-    headers = {"Content-Disposition": f'attachment; filename="{_plain(name)}.reviewed.jsonl"'}
+    # For a header: nothing but what every system takes in a name.
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", services.reviews.file.name.removesuffix(".jsonl"))
+    headers = {"Content-Disposition": f'attachment; filename="{name}.reviewed.jsonl"'}
     return Response(await services.pool.run(_kept, services), media_type="application/jsonl", headers=headers)
 
 
 @router.get("/dialogues/{id:path}", summary="A dialogue", responses=responses(404))
 async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices) -> Dialogue:
     """As it was made, and what was decided about it."""
-    return _told(*services.reviews.sample(id))
+    return _show(*services.reviews.sample(id))
 
 
 @router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409))
 async def decide(id: DialogueId, given: DecisionIn, caller: Writer, services: WithReviewServices) -> Dialogue:
     """What is answered is on the disk. The decision before it is kept in the journal, and counts no more."""
     await services.pool.run(_decide, services, id, given, caller)
-    return _told(*services.reviews.sample(id))
+    return _show(*services.reviews.sample(id))
 
 
 @router.get("/pictures/{name:path}", summary="A small copy of a picture", responses=responses(404))
@@ -188,12 +198,7 @@ async def picture(
     return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=60"})
 
 
-def _line(sample: ChatSample, review: Review | None) -> Line:
-    pipeline = str(sample.source.get("pipeline", ""))
-    return Line(id=sample.id, subtask=sample.subtask, pipeline=pipeline, verdict=review and review.verdict)
-
-
-def _told(sample: ChatSample, review: Review | None) -> Dialogue:
+def _show(sample: ChatSample, review: Review | None) -> Dialogue:
     return Dialogue(
         id=sample.id,
         subtask=sample.subtask,
@@ -221,11 +226,6 @@ def _kept(services: ReviewServices) -> bytes:
         return file.read_bytes()
 
 
-def _plain(name: str) -> str:
-    """For a header: nothing but what every system takes in a name."""
-    return "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in name)
-
-
 PAGES = {"review.html": ("/",)}
 
 
@@ -234,20 +234,23 @@ def create_app(
     images: Path | None,
     settings: ServerSettings,
     library_folder: Path,
-    told: Callable[[str], None] = lambda line: None,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> FastAPI:
     """The app over one file of dialogues. Nothing is opened before it starts.
 
     Where other machines can reach it, the tokens of the server over `library_folder` are those that are good here.
 
     Raises (when it starts):
-        BadInput: as `reviewing`.
+        BadInput: as `open_reviews`.
         DatabaseError: the database of the tokens cannot be reached.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with open_reviews(file, images, told) as reviews, tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch:
+        with (
+            open_reviews(file, images, notify) as reviews,
+            tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch,
+        ):
             # On this machine nobody needs a token: there is nothing to be left in a library.
             folder = Path(scratch) if settings.is_loopback else library_folder
             database = Database.open(database_url(folder, settings))
@@ -272,7 +275,7 @@ def create_app(
         openapi_url=None,
     )
     problems.install_problems(app)
-    install_access(app, lambda: getattr(app.state, "services", None))
+    app.add_middleware(Access, services_of=lambda: getattr(app.state, "services", None))
     app.include_router(router)
     app.include_router(login.router)
     app.add_api_route("/api/v1/health/live", monitoring.live, methods=["GET"])

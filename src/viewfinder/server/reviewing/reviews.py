@@ -14,7 +14,6 @@ from viewfinder.data.chatsearch import (
     ChatTurn,
     ImageItem,
     Review,
-    Role,
     Verdict,
     add_review,
     apply_reviews,
@@ -49,11 +48,7 @@ class Reviews:
         return [(sample, self._decided.get(name)) for name, sample in self._samples.items()]
 
     def sample(self, name: str) -> tuple[ChatSample, Review | None]:
-        """A dialogue, and what was decided about it.
-
-        Raises:
-            Problem: 404, there is none of this name.
-        """
+        """A dialogue, and what was decided about it; Problem 404 where there is none of this name."""
         if name not in self._samples:
             raise not_found("dialogue", name)
         return self._samples[name], self._decided.get(name)
@@ -82,11 +77,7 @@ class Reviews:
             self._decided[review.id] = review
 
     def picture(self, name: str) -> Path:
-        """The file of a picture that a dialogue names.
-
-        Raises:
-            Problem: 404, none names it; or it would lie outside the folder of pictures.
-        """
+        """The file of a picture that a dialogue names; Problem 404 for others, and for what lies outside the folder."""
         path = PurePosixPath(name)
         if name not in self.pictures or path.is_absolute() or ".." in path.parts:
             raise not_found("picture", name)
@@ -94,13 +85,13 @@ class Reviews:
 
 
 @contextmanager
-def open_reviews(file: Path, images: Path | None, told: Callable[[str], None]) -> Iterator[Reviews]:
+def open_reviews(file: Path, images: Path | None, notify: Callable[[str], None]) -> Iterator[Reviews]:
     """Opens a file of dialogues for one process at a time.
 
     Args:
         file: the dialogues, as `data.chatsearch` reads them.
-        images: the folder of their pictures; None: that which `images_of` finds.
-        told: hears of what is not right and does not matter.
+        images: the folder of their pictures; None: that which `guess_images_folder` finds.
+        notify: hears of what is not right and does not matter.
 
     Raises:
         BadInput: a file or folder is missing or damaged, none of the pictures is there, the journal cannot be
@@ -110,42 +101,40 @@ def open_reviews(file: Path, images: Path | None, told: Callable[[str], None]) -
     if not samples:
         raise BadInput(f"{file}: no dialogue is in this file; name another")
     with _alone(review_file(file)):
-        decided = read_reviews(review_file(file), told=told)
+        decided = read_reviews(review_file(file), notify=notify)
         opened = Reviews(file, need_folder(images or guess_images_folder(file)), samples, decided)
-        _check_pictures(opened, told)
+        _check_pictures(opened, notify)
         yield opened
 
 
 def guess_images_folder(file: Path) -> Path:
     """Where the pictures of a file most likely lie: `world` and `construct` put dialogues into DATA/chatsearch.
 
-    >>> images_of(Path("data/chatsearch/tChat_train.jsonl")).as_posix(), images_of(Path("mine/x.jsonl")).as_posix()
-    ('data', 'mine')
+    >>> guess_images_folder(Path("data/chatsearch/tChat_train.jsonl")).as_posix()
+    'data'
     """
     return file.parent.parent if file.parent.name == "chatsearch" else file.parent
 
 
-def _check_pictures(reviews: Reviews, told: Callable[[str], None]) -> None:
+def _check_pictures(reviews: Reviews, notify: Callable[[str], None]) -> None:
     missing = sorted(name for name in reviews.pictures if not (reviews.images / name).is_file())
     if len(missing) == len(reviews.pictures):
-        raise BadInput(
-            f"{reviews.images}: none of the pictures of {reviews.file.name} is in this folder ({missing[0]}, ...); "
-            "name their folder with --images"
-        )
+        what = f"{reviews.images}: none of the pictures of {reviews.file.name} is in this folder ({missing[0]}, ...)"
+        raise BadInput(f"{what}; name their folder with --images")
     if missing:
-        told(f"{reviews.images}: {len(missing):,} of the pictures are not there ({missing[0]}, ...)")
+        notify(f"{reviews.images}: {len(missing):,} of the pictures are not there ({missing[0]}, ...)")
 
 
 def _check_rewritten(sample: ChatSample, turns: tuple[ChatTurn, ...]) -> None:
     """Other words for the same pictures, said by the same speakers."""
-    if _frame(turns) != _frame(sample.turns):
+    spoken, made = (
+        [(turn.role, [item for item in turn.content if isinstance(item, ImageItem)]) for turn in some]
+        for some in (turns, sample.turns)
+    )
+    if spoken != made:
         raise BadInput(f"dialogue {sample.id}: only words can be rewritten; speakers and pictures stay as they are")
     if turns == sample.turns:
         raise BadInput(f"dialogue {sample.id}: this is what it says already; accept it")
-
-
-def _frame(turns: tuple[ChatTurn, ...]) -> list[tuple[Role, list[ImageItem]]]:
-    return [(turn.role, [item for item in turn.content if isinstance(item, ImageItem)]) for turn in turns]
 
 
 @contextmanager
@@ -155,19 +144,14 @@ def _alone(journal: Path) -> Iterator[None]:
         with lock.acquire(timeout=0):
             yield
     except Timeout:
-        raise BadInput(
-            f"{journal}: another `viewfinder review` has this file open; use its page, or end it first"
-        ) from None
+        what = f"{journal}: another `viewfinder review` has this file open"
+        raise BadInput(f"{what}; use its page, or end it first") from None
     except PermissionError as error:
         raise BadInput(f"{journal}: cannot be written ({error.strerror}); check the folder") from error
 
 
 def make_small_copy(file: Path, size: int, cache: Path) -> bytes:
-    """A JPEG of a picture, its longer side at most `size` pixels.
-
-    Raises:
-        PictureError: the file is not there, or is no picture.
-    """
+    """A JPEG of a picture, its longer side at most `size` pixels; PictureError where the file is none."""
     try:
         status = file.stat()
         content = hash_file(file, status.st_size, status.st_mtime_ns, status.st_ino)
