@@ -66,9 +66,8 @@ def select_trials(trials: Sequence[EndedTrial], count: Count) -> list[EndedTrial
         return list(trials)
     best: dict[tuple[str, int], EndedTrial] = {}
     for trial in trials:
-        key = (trial.target, trial.arm)
-        if key not in best or _standing(trial) < _standing(best[key]):
-            best[key] = replace(trial, pair=trial.target)
+        key, counted = (trial.target, trial.arm), replace(trial, pair=trial.target)
+        best[key] = min(best.get(key, counted), counted, key=_standing)
     return list(best.values())
 
 
@@ -101,24 +100,19 @@ def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
     runs = []
     for arm, retriever in enumerate(settled.plan.retrievers):
         own = [trial for trial in trials if trial.arm == arm]
-        if own:
-            task = _task(settled, own)
-            table = rank_table(own, settled.plan.rounds, settled.pictures)
-            runs.append(
-                Run(
-                    folder=Path(f"{arm + 1}-{retriever}"),
-                    provenance=Provenance(
-                        system=retriever,
-                        data=settled.plan.name,
-                        encoder=settled.encoder,
-                        user="people",
-                        questioner="" if settled.plan.asks == "none" else settled.plan.asks,
-                        seed=0,
-                    ),
-                    machine=describe_machine(),
-                    tasks=(task_result(task, table, compute_figures(task, table)),),
-                )
-            )
+        if not own:
+            continue
+        task, table = _task(settled, own), rank_table(own, settled.plan.rounds, settled.pictures)
+        provenance = Provenance(
+            system=retriever,
+            data=settled.plan.name,
+            encoder=settled.encoder,
+            user="people",
+            questioner="" if settled.plan.asks == "none" else settled.plan.asks,
+            seed=0,
+        )
+        result = task_result(task, table, compute_figures(task, table))
+        runs.append(Run(Path(f"{arm + 1}-{retriever}"), provenance, describe_machine(), (result,)))
     return runs
 
 
@@ -139,27 +133,20 @@ def study_figures(settled: SettledPlan, trials: Sequence[EndedTrial], count: Cou
 
 
 def _arm(settled: SettledPlan, retriever: str, run: Run | None, trials: Sequence[EndedTrial]) -> ArmFigures:
-    measured = [] if run is None else [figure.measure for task in run.tasks for figure in task.figures]
+    figures = []
+    if trials:
+        found_st = found_by_round(trials, settled.plan.rounds)
+        for turn in _rounds(settled):
+            figures.append(_figure(FOUND, _at(settled, turn), bootstrap_interval(found_st[:, turn]), len(trials)))
+    for one in (figure.measure for task in (run.tasks if run else ()) for figure in task.figures):
+        figures.append(_figure(one.name.metric, one.name.at, one.interval, one.sessions))
     return ArmFigures(
         retriever=retriever,
         trials=len(trials),
         outcomes=dict(Counter(trial.outcome for trial in trials)),
         median_seconds=median(trial.seconds for trial in trials) if trials else None,
-        figures=[
-            *_found_figures(settled, trials),
-            *(_figure(one.name.metric, one.name.at, one.interval, one.sessions) for one in measured),
-        ],
+        figures=figures,
     )
-
-
-def _found_figures(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[FigureOut]:
-    if not trials:
-        return []
-    found_st = found_by_round(trials, settled.plan.rounds)
-    return [
-        _figure(FOUND, _at(settled, turn), bootstrap_interval(found_st[:, turn]), len(trials))
-        for turn in _rounds(settled)
-    ]
 
 
 def _figure(metric: str, at: str, interval: Interval, trials: int) -> FigureOut:
@@ -172,26 +159,21 @@ def _differences(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[End
     pairs = [pair for pair in first if pair in second]
     if not pairs:
         return []
-    found = _found_differences(settled, [first[pair] for pair in pairs], [second[pair] for pair in pairs])
+    first_pt, second_pt = (
+        found_by_round([arm[pair] for pair in pairs], settled.plan.rounds) for arm in (first, second)
+    )
+    found = []
+    for turn in _rounds(settled):
+        first_p, second_p = first_pt[:, turn], second_pt[:, turn]
+        means = (float(first_p.mean()), float(second_p.mean()))
+        interval, p_value = difference_interval(second_p, first_p), permutation_test(second_p, first_p)
+        found.append(_difference(FOUND, _at(settled, turn), len(pairs), means, interval, p_value))
     ranked = [
         _difference(row.metric, row.at, row.talks, (row.first, other.mean), other.difference, other.p_value)
         for row in compare_runs(runs)
         for other in row.others
     ]
     return [*found, *ranked]
-
-
-def _found_differences(
-    settled: SettledPlan, first: Sequence[EndedTrial], second: Sequence[EndedTrial]
-) -> list[DifferenceOut]:
-    first_pt, second_pt = found_by_round(first, settled.plan.rounds), found_by_round(second, settled.plan.rounds)
-    found = []
-    for turn in _rounds(settled):
-        first_p, second_p = first_pt[:, turn], second_pt[:, turn]
-        means = (float(first_p.mean()), float(second_p.mean()))
-        interval, p_value = difference_interval(second_p, first_p), permutation_test(second_p, first_p)
-        found.append(_difference(FOUND, _at(settled, turn), len(first), means, interval, p_value))
-    return found
 
 
 def _difference(
@@ -221,7 +203,7 @@ def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
         dialogues=tuple(SearchDialogue(trial.pair, trial.target) for trial in trials),
         metrics=(*(f"R@{k}" for k in depths), *(f"Hits@{k}" for k in sorted({10, plan.n})), "rank", "median rank"),
         at=tuple(turn + 1 for turn in _rounds(settled)),
-        first_turn=_first(settled),
+        first_turn=0 if plan.task == "answer" else 1,
         rounds=plan.rounds,
     )
 
@@ -232,13 +214,9 @@ def _rounds(settled: SettledPlan) -> list[int]:
     return [int(turn) for turn in np.linspace(0, rounds - 1, min(rounds, AT_MOST)).round()]
 
 
-def _first(settled: SettledPlan) -> int:
-    """The number of the first round: a description before any question is round 0, as ChatIR counts."""
-    return 0 if settled.plan.task == "answer" else 1
-
-
 def _at(settled: SettledPlan, turn: int) -> str:
-    return f"round {turn}" if _first(settled) == 0 else f"turn {turn + 1}"
+    # A description before any question is round 0, as ChatIR counts.
+    return f"round {turn}" if settled.plan.task == "answer" else f"turn {turn + 1}"
 
 
 SCHEMA, VERSION = "viewfinder/study", 1
@@ -248,17 +226,18 @@ ConversationOf = Callable[[str], dict[str, Any]]
 
 
 def export_lines(study: StudyRow, rows: StudyRows, conversation_of: ConversationOf) -> Iterator[str]:
-    """The study with its plan and targets, then one line a participant: consent, trials, talks and ranks.
+    """The study with its plan and targets, then one line a participant: consent, trials, conversations and ranks.
 
     Ranks are 0-based, [best, worst] where scores tie, one pair a round.
     """
     head = {"schema": SCHEMA, "version": VERSION, "study": study.id, "created": _time(study.created), **study.plan}
-    yield _line(head)
+    yield json.dumps(head, ensure_ascii=False) + "\n"
     retrievers = study.plan["plan"]["retrievers"]
     for participant in rows.participants(study.id):
         trials = [_trial(trial, retrievers, conversation_of) for trial in rows.trials(participant.id)]
         agreed = {"consent": participant.consent, "agreed": _time(participant.at)}
-        yield _line({"participant": participant.number, **agreed, "trials": trials})
+        line = {"participant": participant.number, **agreed, "trials": trials}
+        yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def _trial(row: TrialRow, retrievers: Sequence[str], conversation_of: ConversationOf) -> dict[str, Any]:
@@ -285,10 +264,6 @@ def export_archive(runs: Sequence[Run]) -> bytes:
             for file in sorted(folder.iterdir()):
                 archive.write(file, str(run.folder / file.name))
     return packed.getvalue()
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def _time(at: float | None) -> str | None:

@@ -253,11 +253,7 @@ class SettledPlan(Strict):
 
 
 def draw_targets(ids: Sequence[str], draw: Drawn) -> list[str]:
-    """Some of these pictures, the same for the same collection and seed.
-
-    Raises:
-        BadInput: there are not so many.
-    """
+    """Some of these pictures, the same for the same collection and seed; BadInput where there are not so many."""
     if draw.count > len(ids):
         raise BadInput(f"targets: {draw.count:,} are wanted, the library holds {len(ids):,} pictures")
     chosen = np.random.default_rng(draw.seed).choice(len(ids), draw.count, replace=False)

@@ -34,6 +34,7 @@ Counted = Annotated[
     Query(description="every trial that has ended, or of each picture and retriever only the best one"),
 ]
 
+TRIAL = "/{study}/participants/{participant}/trials/{trial}"
 JSON_LINES = "application/jsonl"
 ZIP = "application/zip"
 
@@ -78,7 +79,7 @@ async def study_figures(study: StudyId, services: WithServices, _: Admin, count:
     },
 )
 async def export_study(study: StudyId, services: WithServices, _: Admin) -> StreamingResponse:
-    """Plan, consent texts, trials, talks, and the ranks of every round."""
+    """Plan, consent texts, trials, conversations, and the ranks of every round."""
     lines = await services.pool.run(services.studies.lines, study)
     return StreamingResponse(_streamed(lines, services.pool), media_type=JSON_LINES, headers=_attached("study.jsonl"))
 
@@ -95,12 +96,7 @@ async def export_study_runs(study: StudyId, services: WithServices, _: Admin, co
     return Response(archive, media_type=ZIP, headers=_attached("study-runs.zip"))
 
 
-@router.post(
-    "/{study}/participants",
-    status_code=201,
-    summary="Take part",
-    responses=responses(404, 409),
-)
+@router.post("/{study}/participants", status_code=201, summary="Take part", responses=responses(404, 409))
 async def join_study(study: StudyId, consent: Consent, services: WithServices, _: Writer) -> Participation:
     """The consent text is kept as it was agreed to. The id in the answer is all that is known of a participant."""
     del consent  # only true passes
@@ -117,11 +113,7 @@ async def get_trial(study: StudyId, participant: ParticipantId, services: WithSe
     return await services.pool.run(services.studies.participation, study, participant)
 
 
-@router.post(
-    "/{study}/participants/{participant}/trials/{trial}/start",
-    summary="See the picture",
-    responses=responses(404, 409),
-)
+@router.post(f"{TRIAL}/start", summary="See the picture", responses=responses(404, 409))
 async def start_trial(
     study: StudyId, participant: ParticipantId, trial: TrialId, services: WithServices, _: Writer
 ) -> Participation:
@@ -129,12 +121,7 @@ async def start_trial(
     return await services.pool.run(services.studies.start, study, participant, trial)
 
 
-@router.post(
-    "/{study}/participants/{participant}/trials/{trial}/turns",
-    status_code=201,
-    summary="One round of a trial",
-    responses=responses(404, 409),
-)
+@router.post(f"{TRIAL}/turns", status_code=201, summary="One round of a trial", responses=responses(404, 409))
 async def take_trial_turn(
     study: StudyId, participant: ParticipantId, trial: TrialId, turn: TurnIn, services: WithServices, _: Writer
 ) -> Participation:
@@ -142,11 +129,7 @@ async def take_trial_turn(
     return await services.pool.run(services.studies.take, study, participant, trial, turn)
 
 
-@router.post(
-    "/{study}/participants/{participant}/trials/{trial}/end",
-    summary="Found, or not",
-    responses=responses(404, 409),
-)
+@router.post(f"{TRIAL}/end", summary="Found, or not", responses=responses(404, 409))
 async def end_trial(
     study: StudyId, participant: ParticipantId, trial: TrialId, given: TrialEnd, services: WithServices, _: Writer
 ) -> Participation:

@@ -172,8 +172,8 @@ class Studies:
         for target in targets:
             gallery.row(target)
         study = str(uuid.uuid4())
-        for arm in range(len(plan.retrievers)):
-            self._conversations.delete(_owner(study), self._talk(study, plan, arm))  # what cannot be is said now
+        for arm in range(len(plan.retrievers)):  # what cannot be is said now
+            self._conversations.delete(_owner(study), self._begin_conversation(study, plan, arm))
         settled = SettledPlan(plan=plan, targets=targets, pictures=len(gallery), encoder=gallery.encoder.version)
         row = StudyRow(study, plan.name, settled.model_dump(mode="json"), True, time.time())
         self._rows.create(row)
@@ -200,7 +200,7 @@ class Studies:
         return known[1]
 
     def lines(self, study: str) -> Iterator[str]:
-        """All of it as JSON lines: the study, then a line a participant with trials, talks and ranks."""
+        """All of it as JSON lines: the study, then a line a participant with trials, conversations and ranks."""
         row = self._row(study)
         return export_lines(
             row, self._rows, lambda session: self._conversations.export(_owner(study), session).conversation
@@ -261,7 +261,10 @@ class Studies:
         trials = self._rows.trials(participant)
         done = sum(trial.outcome is not None for trial in trials)
         waiting = next((trial for trial in trials if trial.outcome is None), None)
-        trial = None if waiting is None else self._shown(study, _settled(row).plan, waiting)
+        trial = None
+        if waiting is not None:
+            snapshot, conversation = self._library.gallery().snapshot, self._conversation(study, waiting)
+            trial = show_trial(_settled(row).plan, waiting, conversation, snapshot, time.time())
         return Participation(id=participant, done=done, of=len(trials), trial=trial)
 
     def start(self, study: str, participant: str, trial: str) -> Participation:
@@ -269,7 +272,7 @@ class Studies:
         with self._lock(trial):
             plan, row = self._under_way(study, participant, trial)
             if row.started is None:
-                session = self._talk(study, plan, row.arm)
+                session = self._begin_conversation(study, plan, row.arm)
                 self._rows.change_trial(trial, session=session, started=time.time())
         return self.participation(study, participant)
 
@@ -286,7 +289,7 @@ class Studies:
                 raise Problem(409, "not-started", "this trial has not started yet")
             if len(conversation) >= plan.rounds:
                 raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
-            if self._is_gone(row):
+            if self._library.gallery().snapshot.row_of(row.target) is None:
                 raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
             turn = check_turn(plan.task, turn, conversation)
             number = self._conversations.take(_owner(study), row.session, turn).turn
@@ -306,7 +309,7 @@ class Studies:
                 raise Problem(409, "not-started", "this trial has not started yet")
             conversation = self._conversation(study, row)
             check_shown([] if found is None else [found], conversation)
-            if self._is_gone(row):
+            if self._library.gallery().snapshot.row_of(row.target) is None:
                 outcome, ranks = GONE, list(row.ranks)
             else:
                 rounds = len(conversation)
@@ -347,7 +350,7 @@ class Studies:
             raise Problem(409, "not-yet", "another trial comes before this one")
         return plan, row
 
-    def _talk(self, study: str, plan: StudyPlan, arm: int) -> str:
+    def _begin_conversation(self, study: str, plan: StudyPlan, arm: int) -> str:
         given = SessionIn(name=plan.name, retriever=plan.retrievers[arm], questioner=plan.asks, n=plan.n)
         return self._conversations.create(_owner(study), given, hidden=True).id
 
@@ -356,17 +359,11 @@ class Studies:
             return Conversation()
         return Conversation.from_json(self._conversations.export(_owner(study), row.session).conversation)
 
-    def _is_gone(self, row: TrialRow) -> bool:
-        return self._library.gallery().snapshot.row_of(row.target) is None
-
     def _ranks(self, row: TrialRow, rounds: int) -> list[Sequence[int]]:
         """The ranks after each round; a server may have ended between a turn and its rank, so all that are missing."""
         assert row.session is not None
         missing = range(len(row.ranks) + 1, rounds + 1)
         return [*row.ranks, *(list(self._conversations.rank_bounds(row.session, row.target, at)) for at in missing)]
-
-    def _shown(self, study: str, plan: StudyPlan, row: TrialRow) -> Trial:
-        return show_trial(plan, row, self._conversation(study, row), self._library.gallery().snapshot, time.time())
 
     def _study(self, row: StudyRow) -> Study:
         settled = _settled(row)
@@ -401,7 +398,7 @@ class Studies:
 
 
 def _owner(study: str) -> Caller:
-    """Whose talks they are: the study's own, so that no participant finds, or goes on with, a talk elsewhere."""
+    """The study owns its conversations, so that no participant finds one, or goes on with it, elsewhere."""
     return Caller(study, frozenset({"read", "write"}))
 
 
