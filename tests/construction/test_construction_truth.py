@@ -9,7 +9,7 @@ import pytest
 
 from viewfinder.construction import ImageTextPair, SampleNotMade
 from viewfinder.construction.setup import read_captioned
-from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world, scene_from_truth
+from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world, scene_from_truth
 from viewfinder.data.truth import PictureTruth, ThingTruth, truth_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds import sample_scene
@@ -44,17 +44,17 @@ def test_a_change_tells_what_is_different(world: CaptionedWorld) -> None:
 
 
 def test_the_first_of_two_rounds_is_found_by_its_caption(world: CaptionedWorld) -> None:
-    writer, gallery = TruthWriter(world), TruthGallery(world)
+    writer = TruthWriter(world)
     for image in world.images:
         rounds = writer.two_rounds(ImageTextPair(image, ""))
-        found = gallery.found(rounds.caption, without=image)
+        found = world.found(rounds.caption, without=image)
         assert found.likeness == 1.0
-        assert found.image in [near.image for near in world.near(image)]
+        assert found.image in [near.image for near in world.nearest(image)]
         assert rounds.change == writer.instruction(ImageTextPair(found.image, ""), ImageTextPair(image, ""))
 
 
 def test_the_nearest_come_first_and_never_the_picture_itself(world: CaptionedWorld) -> None:
-    near = TruthGallery(world).nearest(world.images[5], 10)
+    near = world.nearest(world.images[5], 10)
     assert len(near) == 10
     assert world.images[5] not in [found.image for found in near]
     assert [found.likeness for found in near] == sorted((found.likeness for found in near), reverse=True)
@@ -67,10 +67,10 @@ def small(captions: dict[str, tuple[str, ...]]) -> CaptionedWorld:
 def test_a_text_that_is_no_caption_finds_the_rarest_words_in_common() -> None:
     world = small({"a": ("a red ball", "a ball"), "b": ("a red cup",), "c": ("a blue cup",), "d": ("a cup",)})
     # ball is in one picture of four, red in two, a in all: log 4, log 2, log 1. `a` has ball in 2 of 2, red in 1 of 2.
-    found = TruthGallery(world).found("is there a red ball?", without="d")
+    found = world.found("is there a red ball?", without="d")
     assert found.image == "a"
     assert found.likeness == pytest.approx((math.log(4) + math.log(2) / 2) / (math.log(4) + math.log(2)))
-    assert TruthGallery(world).found("is there a red ball?", without="a").image == "b"
+    assert world.found("is there a red ball?", without="a").image == "b"
 
 
 def test_a_caption_of_two_pictures_belongs_to_none() -> None:
@@ -80,7 +80,7 @@ def test_a_caption_of_two_pictures_belongs_to_none() -> None:
 
 def test_a_text_without_a_known_word_finds_nothing() -> None:
     with pytest.raises(SampleNotMade, match="no picture answers"):
-        TruthGallery(small({"a": ("a ball",), "b": ("a cup",)})).found("zebras", without="a")
+        small({"a": ("a ball",), "b": ("a cup",)}).found("zebras", without="a")
 
 
 def beach(image: str, kind: str) -> PictureTruth:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,6 @@ from viewfinder.construction.written import (
     DIALOGUE,
     INSTRUCTION,
     TWO_ROUNDS,
-    Example,
     ModelWriter,
     Task,
     parse_dialogue,
@@ -85,7 +85,7 @@ def texts(turns: tuple[ChatTurn, ...]) -> list[tuple[str, str]]:
 )
 def test_a_dialogue_is_read_however_it_is_written(written: str) -> None:
     expected = [("user", "We had a pet."), ("assistant", "Which one?"), ("user", "It barked. Show me.")]
-    assert texts(parse_dialogue(written, CAPTION, ())) == expected
+    assert texts(parse_dialogue(written, (CAPTION,), ())) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_dialogue_is_read_however_it_is_written(written: str) -> None:
 )
 def test_what_is_no_dialogue_is_refused_with_its_reason(written: str, reason: str) -> None:
     with pytest.raises(SampleNotMade) as caught:
-        parse_dialogue(written, CAPTION, {"it barked."})
+        parse_dialogue(written, (CAPTION,), {"it barked."})
     assert str(caught.value) == reason
 
 
@@ -123,7 +123,7 @@ def test_what_is_no_instruction_is_refused(written: str, reason: str) -> None:
 @pytest.mark.parametrize("label", ["Found", "Caption", "Assistant", "**Found**"])
 def test_two_rounds_are_a_request_a_caption_and_a_change(label: str) -> None:
     written = f"I want a pet.\n{label}: A cat sits.\nUser: It should bark.\nFound: more"
-    assert parse_two_rounds(written, CAPTION, ()) == TwoRounds("I want a pet.", "A cat sits.", "It should bark.")
+    assert parse_two_rounds(written, (CAPTION,), ()) == TwoRounds("I want a pet.", "A cat sits.", "It should bark.")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_two_rounds_are_a_request_a_caption_and_a_change(label: str) -> None:
 )
 def test_what_is_no_two_rounds_is_refused(written: str, reason: str) -> None:
     with pytest.raises(SampleNotMade, match=reason):
-        parse_two_rounds(written, CAPTION, ())
+        parse_two_rounds(written, (CAPTION,), ())
 
 
 @given(st.text(alphabet=st.sampled_from('User:Assistant Found\n*1.- "abc'), max_size=80))
@@ -145,34 +145,31 @@ def test_any_text_is_read_or_refused(written: str) -> None:
         assert words.strip() == words != "" and label in ("user", "assistant", "found", "caption", "picture")
     for read in (parse_dialogue, parse_two_rounds):
         try:
-            read(written, CAPTION, ())
+            read(written, (CAPTION,), ())
         except SampleNotMade as error:
             assert str(error)
 
 
-def lines(example: Example) -> str:
-    return "\n".join(f"{label}: {text}" for label, text in example.answer)
-
-
 def test_every_example_of_the_prompts_would_be_taken_itself() -> None:
-    for example in DIALOGUE.examples:
-        assert len(parse_dialogue(lines(example), example.case[0][1], ())) == len(example.answer)
-    for example in INSTRUCTION.examples:
-        assert parse_instruction(lines(example), [text for _, text in example.case], ()) == example.answer[0][1]
-    for example in TWO_ROUNDS.examples:
-        assert parse_two_rounds(lines(example), example.case[0][1], ()).change == example.answer[2][1]
+    for caption, *said in DIALOGUE.examples:
+        written = replace(DIALOGUE, case=()).lines(said)
+        assert len(parse_dialogue(written, (caption,), ())) == len(said)
+    for first, second, change in INSTRUCTION.examples:
+        assert parse_instruction(f"User: {change}", (first, second), ()) == change
+    for caption, *said in TWO_ROUNDS.examples:
+        assert parse_two_rounds(replace(TWO_ROUNDS, case=()).lines(said), (caption,), ()).change == said[2]
 
 
 @pytest.mark.parametrize("task", [DIALOGUE, INSTRUCTION, TWO_ROUNDS])
-def test_a_prompt_shows_three_examples_and_ends_where_the_answer_begins(task: Task) -> None:
-    case = [(label, "A new one.") for label, _ in task.examples[0].case]
-    prompt = task.prompt(case, random.Random(5))
+def test_a_prompt_shows_three_examples_and_ends_where_the_answer_begins(task: Task[object]) -> None:
+    prompt = task.prompt(["A new one."] * len(task.case), random.Random(5))
     wanted, *blocks = prompt.split("\n\n")
     assert wanted == task.wanted
-    assert sum(any(text in block for _, text in example.answer) for example in task.examples for block in blocks) == 3
-    assert blocks[-1] == "\n".join([*(f"{label}: {text}" for label, text in case), "User:"])
+    answers = [example[len(task.case) :] for example in task.examples]
+    assert sum(any(text in block for text in said) for said in answers for block in blocks) == 3
+    assert blocks[-1] == "\n".join([*(f"{label}: A new one." for label in task.case), "User:"])
 
 
 def test_prompts_of_different_pictures_have_different_examples() -> None:
-    prompts = {DIALOGUE.prompt([("Picture", "same")], random.Random(seed)) for seed in range(20)}
+    prompts = {DIALOGUE.prompt(["same"], random.Random(seed)) for seed in range(20)}
     assert len(prompts) > 10

@@ -13,15 +13,12 @@ samples, and what models wrote before comes from the journal. Written are
 from __future__ import annotations
 
 import errno
-import os
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -51,6 +48,7 @@ from viewfinder.data.chatsearch import ChatSample, Subtask, review_file, write_c
 from viewfinder.data.files import read_json, write_json
 from viewfinder.errors import BadInput, DiskFull, LanguageModelFailed, LibraryBusy, UnknownName
 from viewfinder.worlds.chatsearch import PIPELINES, SUBTASK_OF, Pipeline
+from viewfinder.worlds.making import link_file
 
 CHATSEARCH = "chatsearch"
 RECORDS = "construct"
@@ -104,45 +102,33 @@ def write_samples(
     pictures: dict[str, None] = {}
     for subtask in subtasks(order):
         own = [sample for sample in known if sample.subtask == subtask]
-        listed = _listed(order, own, gallery)
-        pictures |= dict.fromkeys(name for sample in own for name in (*sample.images(), sample.target))
+        named = dict.fromkeys(name for sample in own for name in (*sample.images(), sample.target))
+        listed = sorted({*named, *(() if order.only_targets else gallery)})
+        pictures |= named
         if order.split in SEARCHED and listed:
             written.append(write_gallery(order.out / CHATSEARCH, subtask, listed))
             pictures |= dict.fromkeys(listed)
-        if not order.in_place:
-            _bring(order.out, {name: files[name] for name in pictures})
+        for name in () if order.in_place else pictures:
+            if not (order.out / name).exists():
+                link_file(files[name], order.out / name)
         write_chatsearch(samples_file(order, subtask), own)
         written.append(samples_file(order, subtask))
     return tuple(file.relative_to(order.out).as_posix() for file in written)
 
 
-def write_record(order: ConstructionOrder, made: Mapping[str, Any]) -> None:
-    """How the files were made; files of earlier runs of this split stay ours."""
+def write_record(order: ConstructionOrder, report: ConstructionReport) -> None:
+    """Order and result, without places on this machine; files of earlier runs of this split stay ours."""
     file = _record_file(order)
     before = read_json(file, dict).get("files", []) if file.is_file() else []
-    write_json(file, {"schema": SCHEMA, **made, "files": sorted({*before, *made["files"]})}, indent=2)
+    places = {"data", "out", "gallery", "features", "generator", "captioner", "encoder"}
+    settings = {name: value for name, value in vars(order).items() if name not in places}
+    result = {name: value for name, value in asdict(report).items() if name not in {"out", "ended", "asked"}}
+    made = {"schema": SCHEMA, "data": order.data.resolve().name, "settings": settings, **result}
+    write_json(file, made | {"files": sorted({*before, *report.files})}, indent=2)
 
 
 def _record_file(order: ConstructionOrder) -> Path:
     return order.out / RECORDS / f"{order.split}.json"
-
-
-def _listed(order: ConstructionOrder, samples: Sequence[ChatSample], gallery: Sequence[str]) -> tuple[str, ...]:
-    """The pictures of a gallery file: those of the samples, and unless told otherwise all that could be found."""
-    own = [name for sample in samples for name in (sample.target, *sample.images())]
-    return tuple(sorted({*own, *(() if order.only_targets else gallery)}))
-
-
-def _bring(out: Path, files: Mapping[str, Path]) -> None:
-    """Pictures under their names: hard links where that is possible."""
-    for name, file in files.items():
-        place = out / name
-        if not place.exists():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                os.link(file, place)
-            except OSError:  # another disk
-                shutil.copy2(file, place)
 
 
 MOST_FAILURES = 5
@@ -195,7 +181,7 @@ def construct_samples(
             left_out=tuple(str(each) for each in ready.reports if each.dropped),
         )
         if ended:
-            write_record(order, _recorded(order, report))
+            write_record(order, report)
     return report
 
 
@@ -286,17 +272,11 @@ def _results(picture: SourcePicture, wanted: frozenset[Pipeline], parts: Pipelin
     for names, work in works:
         asked = [name for name in names if name in wanted]
         if asked:
-            result = _tried(work)
-            found += [(name, [] if isinstance(result, list) else result) for name in asked[1:]]
-            found.append((asked[0], result))
+            try:
+                found.append((asked[0], work()))
+            except (SampleNotMade, LanguageModelFailed) as error:
+                found += [(name, error) for name in asked]
     return found
-
-
-def _tried(work: Callable[[], list[ChatSample]]) -> list[ChatSample] | SampleNotMade | LanguageModelFailed:
-    try:
-        return work()
-    except (SampleNotMade, LanguageModelFailed) as error:
-        return error
 
 
 def _check(order: ConstructionOrder) -> None:
@@ -309,9 +289,8 @@ def _check(order: ConstructionOrder) -> None:
     if order.in_place and order.gallery is not None:
         raise BadInput(f"{order.out}: pictures of another gallery would be put into the data; choose another --out")
     if order.least_likeness > order.ceiling:
-        raise BadInput(
-            f"--threshold {order.least_likeness}: above the --ceiling of {order.ceiling}, so nothing is left"
-        )
+        threshold = f"--threshold {order.least_likeness}"
+        raise BadInput(f"{threshold}: above the --ceiling of {order.ceiling}, so nothing is left")
 
 
 @contextmanager
@@ -332,11 +311,3 @@ def _claimed(order: ConstructionOrder) -> Iterator[None]:
             raise DiskFull(f"{order.out}: the disk is full; make room and repeat the command, it goes on") from error
         where = error.filename or order.out
         raise BadInput(f"{where}: cannot be read or written ({error.strerror}); check it, or choose --out") from error
-
-
-def _recorded(order: ConstructionOrder, report: ConstructionReport) -> dict[str, object]:
-    """Order and result, without places on this machine."""
-    places = {"data", "out", "gallery", "features", "generator", "captioner", "encoder"}
-    settings = {name: value for name, value in vars(order).items() if name not in places}
-    result = {name: value for name, value in asdict(report).items() if name not in {"out", "ended", "asked"}}
-    return {"data": order.data.resolve().name, "settings": settings, **result}

@@ -22,16 +22,11 @@ from viewfinder.construction.galleries import (
     load_model_captioner,
     name_vectors,
 )
-from viewfinder.construction.pipelines import (
-    Captioner,
-    GalleryRetriever,
-    PipelineParts,
-    TextGenerator,
-)
+from viewfinder.construction.pipelines import Captioner, GalleryRetriever, PipelineParts, TextGenerator
 from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
-from viewfinder.construction.truth import CaptionedWorld, TruthGallery, TruthWriter, read_world
+from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
-from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
+from viewfinder.data import ReadReport, read_coco, read_flickr8k
 from viewfinder.data.captions import split_of
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
@@ -85,12 +80,15 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
         raise BadInput(
             f"{folder}: no captions here; needed are captions.csv beside images/, or annotations/captions_*.json"
         )
-    numbers = _numbers(folder, pictures)
-    chosen = [
-        SourcePicture(sample_name(picture.path, folder, prefix), picture.path, _clean(picture.captions), number)
-        for number, picture in zip(numbers, pictures, strict=True)
-        if part in ("all", split_of(number))
-    ]
+    # A world's pictures are called by their numbers.
+    stems = [picture.path.stem for picture in pictures]
+    in_world = (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems)
+    chosen: list[SourcePicture] = []
+    for number, picture in zip(map(int, stems) if in_world else range(len(pictures)), pictures, strict=True):
+        if part in ("all", split_of(number)):
+            captions = tuple(" ".join(caption.split()) for caption in picture.captions)
+            name = sample_name(picture.path, folder, prefix)
+            chosen.append(SourcePicture(name, picture.path, captions, number))
     if not chosen:
         raise BadInput(f"{folder}: none of its {len(pictures)} captioned pictures is of the part {part!r}")
     return chosen, report
@@ -117,18 +115,6 @@ def take_evenly(pictures: Sequence[SourcePicture], count: int | None) -> list[So
 def files_of(pictures: Iterable[SourcePicture]) -> Mapping[str, Path]:
     """Where pictures lie, by name."""
     return {picture.name: picture.file for picture in pictures}
-
-
-def _numbers(folder: Path, pictures: Sequence[CaptionedPicture]) -> list[int]:
-    """A world's pictures are called by their numbers."""
-    stems = [picture.path.stem for picture in pictures]
-    if (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems):
-        return [int(stem) for stem in stems]
-    return list(range(len(pictures)))
-
-
-def _clean(captions: Iterable[str]) -> tuple[str, ...]:
-    return tuple(" ".join(caption.split()) for caption in captions)
 
 
 WORLD = "world"
@@ -247,7 +233,6 @@ class ConstructionSetup:
         sources: the pictures to begin with.
         parts: see `pipelines`.
         files: where every picture lies that a sample may have, by name.
-        captioner: the captioner's name.
         reports: what was read.
     """
 
@@ -275,7 +260,7 @@ def prepare_construction(
     world = read_world(order.data, captions) if order.writes_truth else None
     writer = _writer(order, journal, world, notify)
     if world is not None and order.finds_by_truth:
-        gallery: GalleryRetriever = TruthGallery(world)
+        gallery: GalleryRetriever = world
         brought = _Brought({}, {})
     else:
         gallery, brought = _encoded(order, own, make_encoder, notify, progress)

@@ -18,7 +18,7 @@ from typing import get_args
 from viewfinder.construction.pipelines import FoundPicture, ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.data.files import read_json
-from viewfinder.data.truth import PictureTruth, ThingTruth, read_truth
+from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.chatsearch import WISHES, nearest_scenes, request_phrase, scene_likeness, text_dialogue_turns
 from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
@@ -30,9 +30,13 @@ from viewfinder.worlds.stock import DRAWN, Stock
 _WORD = re.compile(r"[a-z]+")
 
 
+MOST_NEAR = 10
+"""Scenes of which it is known how like they are to another."""
+
+
 @dataclass(frozen=True, eq=False)
 class CaptionedWorld:
-    """Scenes and captions by the picture's name, in the world's order."""
+    """Scenes and captions by the picture's name, in the world's order; the `GalleryRetriever` of a world."""
 
     scenes: Mapping[str, Scene]
     captions: Mapping[str, Sequence[str]]
@@ -42,25 +46,46 @@ class CaptionedWorld:
         """The names of all."""
         return tuple(self.scenes)
 
-    def near(self, image: str) -> list[FoundPicture]:
-        """The scenes most like one, nearest first."""
-        own, others = self.scenes[image], self._near[image]
-        return [FoundPicture(other, scene_likeness(own, self.scenes[other])) for other in others]
+    def nearest(self, image: str, most: int = MOST_NEAR) -> list[FoundPicture]:
+        """By likeness of the truth."""
+        near = [self.images[at] for at in self._near[image][:most]]
+        return [FoundPicture(other, scene_likeness(self.scenes[image], self.scenes[other])) for other in near]
+
+    def found(self, text: str, *, without: str) -> FoundPicture:
+        """The picture of which alone this is a caption; else the one with most words in common, the rare ones first.
+
+        `likeness` is the share of the text's words, weighted by how rare they are (idf), that its captions have.
+        """
+        exact = self.own_captions.get(_plain(text), without)
+        if exact != without:
+            return FoundPicture(exact, 1.0)
+        # The words of the text that captions have, in its order, and how rare they are there.
+        known = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word in self._words]
+        rarities = {word: math.log(len(self.images) / len(self._words[word])) for word in known}
+        scores: defaultdict[str, float] = defaultdict(float)
+        for word, rarity in rarities.items():
+            for image, times in self._words[word].items():
+                scores[image] += rarity * times / len(self.captions[image])
+        scores.pop(without, None)
+        best = max(scores, key=lambda image: (scores[image], image), default=None)
+        if best is None or not scores[best]:
+            raise SampleNotMade("no picture answers the caption that was written")
+        return FoundPicture(best, scores[best] / sum(rarities.values()))
 
     @cached_property
     def own_captions(self) -> Mapping[str, str]:
         """The picture of every caption that no other picture has."""
         said = Counter(_plain(caption) for captions in self.captions.values() for caption in set(captions))
-        pairs = ((caption, image) for image, captions in self.captions.items() for caption in captions)
-        return {_plain(caption): image for caption, image in pairs if said[_plain(caption)] == 1}
+        pairs = ((_plain(caption), image) for image, captions in self.captions.items() for caption in captions)
+        return {caption: image for caption, image in pairs if said[caption] == 1}
 
     @cached_property
-    def _near(self) -> Mapping[str, list[str]]:
+    def _near(self) -> Mapping[str, tuple[int, ...]]:
         near = nearest_scenes(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
-        return {image: [self.images[at] for at in places] for image, places in zip(self.images, near, strict=True)}
+        return dict(zip(self.images, near, strict=True))
 
     @cached_property
-    def words(self) -> Mapping[str, Counter[str]]:
+    def _words(self) -> Mapping[str, Counter[str]]:
         """In how many captions of which picture a word occurs."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for image in self.images:
@@ -68,10 +93,6 @@ class CaptionedWorld:
                 for word in set(_WORD.findall(caption.lower())):
                     found[word][image] += 1
         return found
-
-
-MOST_NEAR = 10
-"""Scenes of which it is known how like they are to another."""
 
 
 def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> CaptionedWorld:
@@ -99,12 +120,11 @@ def scene_from_truth(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
     light: Light | None = next((name for name in get_args(Light) if name == truth.light), None)
     if light is None:
         raise BadInput(f"{truth.image}: the light {truth.light!r} is none of a world of scenes; make the world again")
-    return Scene(seed, number, truth.place, light, tuple(map(_thing, truth.things)), stock)
-
-
-def _thing(truth: ThingTruth) -> Thing:
-    faces = next(side for side in ("left", "right", "") if side == truth.faces)
-    return Thing(truth.number, truth.kind, truth.colour, truth.size, truth.pattern, faces, truth.box)
+    things: list[Thing] = []
+    for known in truth.things:
+        faces = next(side for side in ("left", "right", "") if side == known.faces)
+        things.append(Thing(known.number, known.kind, known.colour, known.size, known.pattern, faces, known.box))
+    return Scene(seed, number, truth.place, light, tuple(things), stock)
 
 
 def _known_stock(truths: Collection[PictureTruth]) -> Stock:
@@ -138,7 +158,7 @@ class TruthWriter:
         """A scene like the target is asked for first; it is given by a caption that only it has."""
         speaker = self._speaker(target.image, "two rounds")
         own, captions = self.world.own_captions, self.world.captions
-        near = [found.image for found in self.world.near(target.image)]
+        near = [found.image for found in self.world.nearest(target.image)]
         ways = {image: next((said for said in captions[image] if _plain(said) in own), "") for image in near}
         known = [(image, caption) for image, caption in ways.items() if caption]
         if not known:
@@ -154,43 +174,6 @@ class TruthWriter:
         if image not in self.world.scenes:
             raise SampleNotMade("the truth of a picture is not known")
         return self.world.scenes[image]
-
-
-@dataclass(frozen=True)
-class TruthGallery:
-    """The `GalleryRetriever` of a world."""
-
-    world: CaptionedWorld
-
-    @property
-    def images(self) -> Sequence[str]:
-        """All pictures of the world that have captions."""
-        return self.world.images
-
-    def nearest(self, image: str, most: int) -> list[FoundPicture]:
-        """By likeness of the truth."""
-        return self.world.near(image)[:most]
-
-    def found(self, text: str, *, without: str) -> FoundPicture:
-        """The picture of which alone this is a caption; else the one with most words in common, the rare ones first.
-
-        `likeness` is the share of the text's words, weighted by how rare they are (idf), that its captions have.
-        """
-        exact = self.world.own_captions.get(_plain(text), without)
-        if exact != without:
-            return FoundPicture(exact, 1.0)
-        # The words of the text that captions have, in its order, and how rare they are there.
-        known = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word in self.world.words]
-        rarities = {word: math.log(len(self.images) / len(self.world.words[word])) for word in known}
-        scores: defaultdict[str, float] = defaultdict(float)
-        for word, rarity in rarities.items():
-            for image, times in self.world.words[word].items():
-                scores[image] += rarity * times / len(self.world.captions[image])
-        scores.pop(without, None)
-        best = max(scores, key=lambda image: (scores[image], image), default=None)
-        if best is None or not scores[best]:
-            raise SampleNotMade("no picture answers the caption that was written")
-        return FoundPicture(best, scores[best] / sum(rarities.values()))
 
 
 def _plain(caption: str) -> str:

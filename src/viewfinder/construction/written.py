@@ -12,194 +12,13 @@ import random
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TypeVar
+from itertools import chain, cycle, pairwise
+from typing import Generic, TypeVar
 
 from viewfinder.construction.pipelines import ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.language import LanguageModel
 from viewfinder.worlds.chatsearch import assistant_turn, user_turn
-
-SHOWN = 3
-"""Examples of a prompt."""
-
-
-@dataclass(frozen=True)
-class Example:
-    """A case and its solution, a line each with a label; the case at hand ends where `answer` begins."""
-
-    case: tuple[tuple[str, str], ...]
-    answer: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A kind of text: what is wanted, and examples of it."""
-
-    wanted: str
-    examples: tuple[Example, ...]
-
-    def prompt(self, case: Sequence[tuple[str, str]], chance: random.Random) -> str:
-        """The prompt for a case, up to the first label of the answer."""
-        shown, first_label = chance.sample(self.examples, SHOWN), self.examples[0].answer[0][0]
-        blocks = [_lines((*example.case, *example.answer)) for example in shown]
-        return "\n\n".join([self.wanted, *blocks, f"{_lines(case)}\n{first_label}:"])
-
-    def sentences(self) -> frozenset[str]:
-        """All that the examples say: what an answer must not repeat."""
-        return frozenset(text.lower() for example in self.examples for _, text in example.answer)
-
-
-def _lines(pairs: Sequence[tuple[str, str]]) -> str:
-    return "\n".join(f"{label}: {text}" for label, text in pairs)
-
-
-def _dialogue(picture: str, *said: str) -> Example:
-    labels = ("User", "Assistant")
-    return Example((("Picture", picture),), tuple((labels[at % 2], text) for at, text in enumerate(said)))
-
-
-DIALOGUE = Task(
-    "Someone talks with an assistant and wants to find a picture. They tell a little at a time what they remember, "
-    "in words of their own, and never say all of it in one sentence. The assistant asks short questions. Write User "
-    "and Assistant in turns, two or three lines of the User, the last one asking for the picture.",
-    (
-        _dialogue(
-            "Workers in orange vests repair a railway line in deep snow.",
-            "Our train stood still for an hour last winter.",
-            "What was going on outside?",
-            "People in bright clothes were fixing the rails, and everything around them was white.",
-            "That sounds cold. Is that what you want to see?",
-            "Yes, can you find me a photo of that?",
-        ),
-        _dialogue(
-            "A grey cat asleep on an open laptop.",
-            "I could not get any work done this morning.",
-            "What kept you from it?",
-            "My cat had found the warmest place on the desk, right on the keys. Do you have a picture like that?",
-        ),
-        _dialogue(
-            "Three surfers carry their boards along the shore at sunset.",
-            "We stayed by the sea until the sky turned red.",
-            "Were you alone?",
-            "No, three people came out of the water with something long under their arms.",
-            "They must have been riding the waves.",
-            "They had. I would love a picture of them walking home.",
-        ),
-        _dialogue(
-            "A street vendor sells steaming corn at night.",
-            "I am hungry just thinking of that trip.",
-            "What did you eat there?",
-            "Something yellow, hot from the cart, after dark. Show me a stall like it.",
-        ),
-        _dialogue(
-            "Two children build a tower of wooden blocks on a rug.",
-            "My nephews are going to be architects.",
-            "Why do you think so?",
-            "You should see how high they get, sitting on the carpet, before it all falls down.",
-            "With their toys?",
-            "Yes, the plain old wooden ones. Is there a picture of that?",
-        ),
-        _dialogue(
-            "An old man feeds pigeons in front of a cathedral.",
-            "There is a square in our town where he comes every day.",
-            "Who is he?",
-            "A pensioner with a bag of crumbs. The birds know him, and the church behind him is grey. Find me that.",
-        ),
-    ),
-)
-
-
-def _instruction(first: str, second: str, said: str) -> Example:
-    return Example((("First picture", first), ("Second picture", second)), (("User", said),))
-
-
-INSTRUCTION = Task(
-    "Someone is shown the first picture and wants the second one. Write in one sentence what they say: only what "
-    "should be different, nothing that both have in common, and no description of the whole picture.",
-    (
-        _instruction(
-            "A brown dog runs through shallow water.",
-            "A brown dog sleeps on a sofa.",
-            "This dog, but resting indoors instead of running about.",
-        ),
-        _instruction(
-            "A red bus stops on a busy street in the rain.",
-            "A green bus on an empty country road.",
-            "Make it a green one, and take it out of town, with nobody around.",
-        ),
-        _instruction(
-            "A bowl of strawberries on a wooden table.",
-            "A bowl of lemons on a white tablecloth.",
-            "I would rather have yellow fruit, and a white cloth under it.",
-        ),
-        _instruction(
-            "A man plays the guitar on a stage.",
-            "A woman plays the guitar on a park bench.",
-            "Could it be a woman, sitting outside somewhere green?",
-        ),
-        _instruction(
-            "Two zebras graze in dry grass.",
-            "A herd of zebras crosses a river.",
-            "Many more of them, and going through water.",
-        ),
-        _instruction(
-            "A lighthouse under a blue sky.",
-            "A lighthouse in a storm at night.",
-            "The same building, only dark and with wild weather.",
-        ),
-    ),
-)
-
-
-def _two_rounds(picture: str, asked: str, found: str, change: str) -> Example:
-    return Example((("Picture", picture),), (("User", asked), ("Found", found), ("User", change)))
-
-
-TWO_ROUNDS = Task(
-    "Someone looks for a picture in two steps. They ask for something, are shown a first picture that is not quite it, "
-    "and then say what should be different so that the second answer is the picture that is given. Write three lines: "
-    "User asks, Found describes the first picture like a caption, User says what to change.",
-    (
-        _two_rounds(
-            "A white horse stands in a stable.",
-            "Do you have a photo of a horse?",
-            "A brown horse gallops across a field.",
-            "I meant a white one, and it should be standing inside.",
-        ),
-        _two_rounds(
-            "Four cupcakes with blue icing on a plate.",
-            "Show me something sweet for a party.",
-            "A chocolate cake with candles.",
-            "Smaller ones, four of them, with blue icing on top.",
-        ),
-        _two_rounds(
-            "A boy in a yellow raincoat jumps into a puddle.",
-            "I would like to see children in the rain.",
-            "A girl holds a red umbrella in the rain.",
-            "A boy in yellow instead, jumping into the water on the ground.",
-        ),
-        _two_rounds(
-            "A motorcycle parked beside a brick wall.",
-            "Find me a two-wheeler on the street.",
-            "A bicycle leans on a street lamp.",
-            "One with an engine, and put it next to a wall of bricks.",
-        ),
-        _two_rounds(
-            "A snowy mountain behind a wooden cabin.",
-            "Somewhere quiet in the mountains, please.",
-            "A mountain lake in summer.",
-            "Now with snow, and I want a small house of wood in front.",
-        ),
-        _two_rounds(
-            "Three women run a race on a track.",
-            "A picture of athletes, please.",
-            "A man throws a javelin in a stadium.",
-            "Women, three of them, and they should be running.",
-        ),
-    ),
-)
-
 
 LONGEST = 300
 """Characters of a line."""
@@ -234,7 +53,7 @@ def split_labelled_lines(text: str, first: str, ends: Collection[str]) -> list[t
     return [(label, words) for label, words in found if words]
 
 
-def parse_dialogue(text: str, caption: str, known: Collection[str]) -> tuple[ChatTurn, ...]:
+def parse_dialogue(text: str, captions: Collection[str], known: Collection[str]) -> tuple[ChatTurn, ...]:
     """A dialogue of two user's turns or more; what the assistant says after the last one is left out.
 
     Raises:
@@ -250,7 +69,7 @@ def parse_dialogue(text: str, caption: str, known: Collection[str]) -> tuple[Cha
     if len({said.lower() for _, said in lines}) < len(lines):
         raise SampleNotMade("a line is said twice")
     for _, said in lines:
-        _check(said, (caption,), known)
+        _check(said, captions, known)
     return tuple((user_turn if label == "user" else assistant_turn)(said) for label, said in lines)
 
 
@@ -266,7 +85,7 @@ def parse_instruction(text: str, captions: Collection[str], known: Collection[st
     return _check(lines[0][1], captions, known)
 
 
-def parse_two_rounds(text: str, caption: str, known: Collection[str]) -> TwoRounds:
+def parse_two_rounds(text: str, captions: Collection[str], known: Collection[str]) -> TwoRounds:
     """A request, the caption of what is found, and a change.
 
     Raises:
@@ -276,9 +95,9 @@ def parse_two_rounds(text: str, caption: str, known: Collection[str]) -> TwoRoun
     if [label for label, _ in lines[:3]] not in (["user", name, "user"] for name in ("found", "caption", "assistant")):
         raise SampleNotMade("not a request, a caption and a change")
     asked, found, change = (said for _, said in lines[:3])
-    if _words(found) == _words(caption):
+    if _words(found) in [_words(caption) for caption in captions]:
         raise SampleNotMade("the first answer is the target already")
-    return TwoRounds(_check(asked, (caption,), known), _check(found, (), known), _check(change, (caption,), known))
+    return TwoRounds(_check(asked, captions, known), _check(found, (), known), _check(change, captions, known))
 
 
 def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
@@ -303,7 +122,175 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-_Text = TypeVar("_Text")
+SHOWN = 3
+"""Examples of a prompt."""
+
+
+Text = TypeVar("Text")
+
+
+@dataclass(frozen=True)
+class Task(Generic[Text]):
+    """A kind of text.
+
+    Attributes:
+        wanted: what is to be written.
+        case: the labels of what is given, the captions of pictures.
+        answer: the labels of what is written, again and again from the first on.
+        read: makes of an answer, the captions and the lines of the examples what is wanted.
+        tokens: the most that an answer has.
+        examples: captions and answer of cases that are solved, a line each.
+    """
+
+    wanted: str
+    case: tuple[str, ...]
+    answer: tuple[str, ...]
+    read: Callable[[str, Collection[str], Collection[str]], Text]
+    tokens: int
+    examples: tuple[tuple[str, ...], ...]
+
+    def lines(self, said: Sequence[str]) -> str:
+        """A case, and its answer as far as there is one, with their labels."""
+        labels = chain(self.case, cycle(self.answer))
+        return "\n".join(f"{label}: {text}" for label, text in zip(labels, said, strict=False))
+
+    def prompt(self, captions: Sequence[str], chance: random.Random) -> str:
+        """The prompt for a case, up to the first label of the answer."""
+        blocks = [self.lines(example) for example in chance.sample(self.examples, SHOWN)]
+        return "\n\n".join([self.wanted, *blocks, f"{self.lines(captions)}\n{self.answer[0]}:"])
+
+    def sentences(self) -> frozenset[str]:
+        """All that the answers of the examples say: what an answer must not repeat."""
+        return frozenset(text.lower() for example in self.examples for text in example[len(self.case) :])
+
+
+def split_examples(text: str) -> tuple[tuple[str, ...], ...]:
+    """Examples between empty lines."""
+    return tuple(tuple(example.splitlines()) for example in text.strip().split("\n\n"))
+
+
+DIALOGUE = Task(
+    "Someone talks with an assistant and wants to find a picture. They tell a little at a time what they remember, "
+    "in words of their own, and never say all of it in one sentence. The assistant asks short questions. Write User "
+    "and Assistant in turns, two or three lines of the User, the last one asking for the picture.",
+    case=("Picture",),
+    answer=("User", "Assistant"),
+    read=parse_dialogue,
+    tokens=160,
+    examples=split_examples("""
+Workers in orange vests repair a railway line in deep snow.
+Our train stood still for an hour last winter.
+What was going on outside?
+People in bright clothes were fixing the rails, and everything around them was white.
+That sounds cold. Is that what you want to see?
+Yes, can you find me a photo of that?
+
+A grey cat asleep on an open laptop.
+I could not get any work done this morning.
+What kept you from it?
+My cat had found the warmest place on the desk, right on the keys. Do you have a picture like that?
+
+Three surfers carry their boards along the shore at sunset.
+We stayed by the sea until the sky turned red.
+Were you alone?
+No, three people came out of the water with something long under their arms.
+They must have been riding the waves.
+They had. I would love a picture of them walking home.
+
+A street vendor sells steaming corn at night.
+I am hungry just thinking of that trip.
+What did you eat there?
+Something yellow, hot from the cart, after dark. Show me a stall like it.
+
+Two children build a tower of wooden blocks on a rug.
+My nephews are going to be architects.
+Why do you think so?
+You should see how high they get, sitting on the carpet, before it all falls down.
+With their toys?
+Yes, the plain old wooden ones. Is there a picture of that?
+
+An old man feeds pigeons in front of a cathedral.
+There is a square in our town where he comes every day.
+Who is he?
+A pensioner with a bag of crumbs. The birds know him, and the church behind him is grey. Find me that.
+"""),
+)
+
+INSTRUCTION = Task(
+    "Someone is shown the first picture and wants the second one. Write in one sentence what they say: only what "
+    "should be different, nothing that both have in common, and no description of the whole picture.",
+    case=("First picture", "Second picture"),
+    answer=("User",),
+    read=parse_instruction,
+    tokens=48,
+    examples=split_examples("""
+A brown dog runs through shallow water.
+A brown dog sleeps on a sofa.
+This dog, but resting indoors instead of running about.
+
+A red bus stops on a busy street in the rain.
+A green bus on an empty country road.
+Make it a green one, and take it out of town, with nobody around.
+
+A bowl of strawberries on a wooden table.
+A bowl of lemons on a white tablecloth.
+I would rather have yellow fruit, and a white cloth under it.
+
+A man plays the guitar on a stage.
+A woman plays the guitar on a park bench.
+Could it be a woman, sitting outside somewhere green?
+
+Two zebras graze in dry grass.
+A herd of zebras crosses a river.
+Many more of them, and going through water.
+
+A lighthouse under a blue sky.
+A lighthouse in a storm at night.
+The same building, only dark and with wild weather.
+"""),
+)
+
+TWO_ROUNDS = Task(
+    "Someone looks for a picture in two steps. They ask for something, are shown a first picture that is not quite it, "
+    "and then say what should be different so that the second answer is the picture that is given. Write three lines: "
+    "User asks, Found describes the first picture like a caption, User says what to change.",
+    case=("Picture",),
+    answer=("User", "Found", "User"),
+    read=parse_two_rounds,
+    tokens=112,
+    examples=split_examples("""
+A white horse stands in a stable.
+Do you have a photo of a horse?
+A brown horse gallops across a field.
+I meant a white one, and it should be standing inside.
+
+Four cupcakes with blue icing on a plate.
+Show me something sweet for a party.
+A chocolate cake with candles.
+Smaller ones, four of them, with blue icing on top.
+
+A boy in a yellow raincoat jumps into a puddle.
+I would like to see children in the rain.
+A girl holds a red umbrella in the rain.
+A boy in yellow instead, jumping into the water on the ground.
+
+A motorcycle parked beside a brick wall.
+Find me a two-wheeler on the street.
+A bicycle leans on a street lamp.
+One with an engine, and put it next to a wall of bricks.
+
+A snowy mountain behind a wooden cabin.
+Somewhere quiet in the mountains, please.
+A mountain lake in summer.
+Now with snow, and I want a small house of wood in front.
+
+Three women run a race on a track.
+A picture of athletes, please.
+A man throws a javelin in a stadium.
+Women, three of them, and they should be running.
+"""),
+)
+
 
 TRIES = 2
 WARM = 0.8
@@ -333,43 +320,33 @@ class ModelWriter:
 
     def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """See `parse_dialogue`."""
-        known = DIALOGUE.sentences()
-        case = (("Picture", target.caption),)
-        return self._ask(DIALOGUE, case, target.image, 160, lambda text: parse_dialogue(text, target.caption, known))
+        return self._ask(DIALOGUE, target)
 
     def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """See `parse_instruction`."""
-        known, captions = INSTRUCTION.sentences(), (reference.caption, target.caption)
-        case = (("First picture", reference.caption), ("Second picture", target.caption))
-        picture = f"{reference.image}/{target.image}"
-        return self._ask(INSTRUCTION, case, picture, 48, lambda text: parse_instruction(text, captions, known))
+        return self._ask(INSTRUCTION, reference, target)
 
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """See `parse_two_rounds`."""
-        known = TWO_ROUNDS.sentences()
-        case = (("Picture", target.caption),)
-        return self._ask(
-            TWO_ROUNDS, case, target.image, 112, lambda text: parse_two_rounds(text, target.caption, known)
-        )
+        return self._ask(TWO_ROUNDS, target)
 
-    def _ask(
-        self, task: Task, case: Sequence[tuple[str, str]], picture: str, tokens: int, read: Callable[[str], _Text]
-    ) -> _Text:
-        """What the model writes, as `read` reads it.
+    def _ask(self, task: Task[Text], *pictures: ImageTextPair) -> Text:
+        """What the model writes of some pictures, as the task reads it.
 
         Raises:
             SampleNotMade: it cannot be read, nor can the second try.
             LanguageModelFailed: the model does not answer.
         """
+        captions, named = [one.caption for one in pictures], "/".join(one.image for one in pictures)
         reason = ""
         for attempt in range(TRIES):
-            prompt = task.prompt(case, random.Random(f"viewfinder/prompt/{self.seed}/{attempt}/{picture}"))
+            prompt = task.prompt(captions, random.Random(f"viewfinder/prompt/{self.seed}/{attempt}/{named}"))
             text = self.model.complete(
-                prompt, stop=STOPS, most_tokens=tokens, temperature=WARM if attempt else 0.0,
+                prompt, stop=STOPS, most_tokens=task.tokens, temperature=WARM if attempt else 0.0,
                 seed=self.seed + attempt, seconds=self.seconds,
             )  # fmt: skip
             try:
-                return read(text)
+                return task.read(text, captions, task.sentences())
             except SampleNotMade as error:
                 reason = str(error)
         raise SampleNotMade(reason)
