@@ -20,7 +20,7 @@ from viewfinder.data.dialogues import Round
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.retrievers.chatir.batches import MASK, ChatirBatches, SentenceTensors, TokenTensors
 from viewfinder.retrievers.chatir.network import TextModel
-from viewfinder.retrievers.chatir.retriever import fit_dialogue, informative_rounds
+from viewfinder.retrievers.chatir.retriever import informative_rounds
 from viewfinder.retrievers.chatir.settings import Masking, ModelSettings
 from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, PictureDialogues
 
@@ -165,11 +165,12 @@ def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: 
     ids, there = batch.dialogues
     for row, talk in enumerate((TALKS.dialogues[1], TALKS.dialogues[0])):
         rounds = informative_rounds((said.question, said.answer) for said in talk.rounds)
-        text = fit_dialogue(
-            talk.caption, rounds, lambda text: len(counts.encode(text).ids), most,
-            "comma" if separator == "comma" else "sep",
-        )  # fmt: skip
-        whole = counts.encode(text).ids
+        for first in range(max(len(rounds), 1)):  # the oldest rounds go where all would be too long
+            between = " [SEP] " if separator == "sep" else ", "
+            parts = [part for said in rounds[first:] for part in (said if separator == "sep" else [str(said)])]
+            whole = counts.encode(between.join(part for part in (talk.caption, *parts) if part)).ids
+            if len(whole) <= most:
+                break
         expected = whole if len(whole) <= most else [*whole[: most - 1], whole[-1]]
         assert ids[row][there[row]].tolist() == expected
         assert not ids[row][~there[row]].any()

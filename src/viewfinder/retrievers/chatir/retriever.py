@@ -7,10 +7,11 @@ Numpy only where sentence vectors are read. A turn that is no description and no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float32
@@ -20,7 +21,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
-from viewfinder.retrievers.shared.numpy_network import Arrays, check_sentences, numpy_project_regions
+from viewfinder.retrievers.shared.numpy_network import check_sentences, numpy_project_regions
 from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
@@ -31,10 +32,6 @@ SHIPPED = Path(__file__).with_name("lab.safetensors")
 
 SAME = 0.999
 """Likeness of two spaces' vectors of `PROBE` from which on the spaces are one: processors round differently."""
-
-Separator = Literal["comma", "sep"]
-"""Between elements: ", " between rounds and a blank inside one (published code), or the encoder's own mark (paper)."""
-
 
 # -- a dialogue as texts
 
@@ -49,25 +46,18 @@ class RoundText(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-def with_question_mark(question: str) -> str:
-    """A question with its "?", which VisDial's lack.
-
-    >>> with_question_mark("is it big"), with_question_mark("Tell me more."), with_question_mark("")
-    ('is it big?', 'Tell me more.', '')
-    """
-    plain = " ".join(question.split())
-    return plain if not plain or plain[-1] in "?.!" else f"{plain}?"
-
-
 def informative_rounds(rounds: Iterable[tuple[str, str]]) -> tuple[RoundText, ...]:
     """The rounds that say something: without those that were skipped, or answered by "don't know" (ours).
+
+    Questions get their "?", which VisDial's lack.
 
     >>> informative_rounds([("is it big", "no"), ("is it old?", "can't tell"), ("", "a red boat")])
     (RoundText(question='is it big?', answer='no'), RoundText(question='', answer='a red boat'))
     """
+    plain = [(" ".join(question.split()), " ".join(answer.split())) for question, answer in rounds]
     return tuple(
-        RoundText(with_question_mark(question), " ".join(answer.split()))
-        for question, answer in rounds
+        RoundText(question if not question or question[-1] in "?.!" else f"{question}?", answer)
+        for question, answer in plain
         if not is_dont_know(answer)
     )
 
@@ -84,41 +74,6 @@ def negated_round(sentence: str) -> RoundText:
         for thing in things.split(" and no ")
     ]
     return RoundText(f"{verb} there {' or '.join(wanted)}?", "no")
-
-
-def join_dialogue(
-    caption: str, rounds: Iterable[tuple[str, str]], separator: Separator = "comma", mark: str = "[SEP]"
-) -> str:
-    """The dialogue as one string; what is empty (a question that nobody asked) goes with its separator.
-
-    >>> join_dialogue("a dog", [("is it big?", "no"), ("", "it runs")])
-    'a dog, is it big? no, it runs'
-    >>> join_dialogue("a dog", [("is it big?", "no"), ("", "it runs")], "sep")
-    'a dog [SEP] is it big? [SEP] no [SEP] it runs'
-    """
-    if separator == "comma":
-        return ", ".join(piece for piece in (caption, *(str(RoundText(*item)) for item in rounds)) if piece)
-    return f" {mark} ".join(piece for piece in (caption, *(part for item in rounds for part in item)) if piece)
-
-
-def fit_dialogue(
-    caption: str,
-    rounds: Sequence[tuple[str, str]],
-    count: Callable[[str], int],
-    most: int,
-    separator: Separator = "comma",
-    mark: str = "[SEP]",
-) -> str:
-    """`join_dialogue` without the oldest rounds that make it too long; the caption and the newest round always stay.
-
-    `count` says how many tokens a text has (those at its ends included), `most` how many are read; if even the two
-    that stay are longer, the reader cuts off the end.
-    """
-    for first in range(len(rounds)):
-        text = join_dialogue(caption, rounds[first:], separator, mark)
-        if count(text) <= most:
-            return text
-    return join_dialogue(caption, rounds[-1:], separator, mark)
 
 
 def parse_turn(turn: ResolvedTurn) -> tuple[VerbalizedTurn, tuple[RoundText, ...]]:
@@ -180,6 +135,51 @@ class SentenceReader:
         return encode_dialogue(self._arrays, self._settings, caption.token_w if caption else None, tokens)
 
 
+Tokens = Sequence[int]
+
+
+class DialogueTokens:
+    """Dialogues as the tokens of one text each.
+
+    It is "caption, question? answer, ..." (published code), or has the encoder's own mark between all parts (paper).
+    Texts are cut into tokens one by one, which for WordPiece gives what the whole would.
+    """
+
+    def __init__(self, tokenizer: str, mark: str, settings: ModelSettings) -> None:
+        """`tokenizer`: the whole of tokenizer.json; `mark`: what "sep" has between elements."""
+        from tokenizers import Tokenizer
+
+        self.tokenizer: Any = Tokenizer.from_str(tokenizer)
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+        whole = self.tokenizer.encode("a")  # with what is put before and after a text
+        first, last = whole.special_tokens_mask.index(0), whole.special_tokens_mask[::-1].index(0)
+        self._before, self._after = whole.ids[:first], whole.ids[len(whole.ids) - last :]
+        self._room = settings.most_tokens - len(self._before) - len(self._after)
+        self._by_rounds = settings.separator == "comma"
+        [commas] = self.cut([","])
+        self._between = commas if self._by_rounds else [self.tokenizer.token_to_id(mark)]
+
+    def cut(self, texts: Sequence[str]) -> list[list[int]]:
+        """The tokens of texts."""
+        return [found.ids for found in self.tokenizer.encode_batch(list(texts), add_special_tokens=False)]
+
+    def join(self, caption: Tokens, rounds: Sequence[Sequence[Tokens]]) -> list[int]:
+        """Caption and rounds, each its question and its answer, with what comes between them.
+
+        What is empty (a question that nobody asked) goes with its separator. The oldest rounds go where all would be
+        too long; the caption and the newest round always stay, without what even then is too long.
+        """
+        for first in range(max(len(rounds), 1)):
+            kept = rounds[first:]
+            units = [[*chain.from_iterable(one)] for one in kept] if self._by_rounds else chain.from_iterable(kept)
+            found = [unit for unit in (caption, *units) if unit]
+            ids = [*chain.from_iterable([*self._between, *unit] for unit in found)][len(self._between) :]
+            if len(ids) <= self._room:
+                break
+        return [*self._before, *ids[: self._room], *self._after]
+
+
 class TokenReader:
     """Reads the dialogue as one text, from its beginning at every turn: the published way.
 
@@ -189,15 +189,11 @@ class TokenReader:
 
     def __init__(self, weights: Weights, settings: ModelSettings) -> None:
         import torch
-        from tokenizers import Tokenizer
 
         from viewfinder.retrievers.chatir.network import TokenDialogueEncoder, build_text_encoder
 
         text = weights.card.settings["text"]
-        self._settings, self._mark = settings, str(text["mark"])
-        self._tokenizer = Tokenizer.from_str(text["tokenizer"])
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self._tokens = DialogueTokens(text["tokenizer"], str(text["mark"]), settings)
         raw_width = len(weights.arrays.get("whole_mean", ()))
         self._network = TokenDialogueEncoder(settings, raw_width, build_text_encoder(text["config"]))
         self._network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.arrays.items()})
@@ -213,17 +209,8 @@ class TokenReader:
         """The unit vector of a dialogue, without the oldest rounds that are too long to be read."""
         import torch
 
-        most, separator = self._settings.most_tokens, self._settings.separator
-        text = fit_dialogue(
-            caption.said.answer if caption else "",
-            [part.said for part in rounds],
-            lambda text: len(self._tokenizer.encode(text).ids),
-            most,
-            separator,
-            self._mark,
-        )
-        ids = self._tokenizer.encode(text).ids
-        ids_1l = torch.tensor([ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]])
+        [first] = self._tokens.cut([caption.said.answer if caption else ""])
+        ids_1l = torch.tensor([self._tokens.join(first, [self._tokens.cut(part.said) for part in rounds])])
         with torch.no_grad():
             vector_1d = self._network.encode_dialogues(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))
         return np.asarray(vector_1d[0].numpy(), np.float32)
@@ -259,7 +246,10 @@ class Chatir:
         loss = weights.card.settings.get("loss", {})
         if loss.get("kind") == "contrastive":  # old cards name a bound of their own
             self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MOST_SCALE))
-        self._pictures = _picture_arrays(weights.arrays)
+        self._pictures = dict(weights.arrays)
+        if (components_gd := weights.arrays.get("components")) is not None:  # a linear map, too
+            self._pictures["project.weight"] = np.ascontiguousarray(components_gd.T)
+            self._pictures["project.bias"] = np.zeros(components_gd.shape[1], np.float32)
         self.reads = Reads()
         if self.settings.image != "shared":
             space = RegionSpace(
@@ -285,7 +275,14 @@ class Chatir:
             EncoderMismatch: the session's vectors are not those that the weights were trained on.
         """
         if self._probe_d is not None and not state.turns:
-            self._check_space(turn)
+            # Where the encoder's own space is looked in, it must be the one of the training.
+            found_d = turn.words([PROBE])[0]
+            if found_d.shape != self._probe_d.shape or found_d @ self._probe_d < SAME:
+                raise EncoderMismatch(
+                    f"{SYSTEM}: these weights look for pictures in the space of {self.encoder!r}, and this library has "
+                    "another one (another encoder, or a head of its own): train with image 'whitened', or without that "
+                    "head"
+                )
         heard, said = parse_turn(turn)
         caption, rounds, lines = state.caption, state.rounds, (*state.adapters, *heard.adapters)
         for one in said:
@@ -313,30 +310,8 @@ class Chatir:
             self._sharpness,
         )
 
-    def _check_space(self, turn: ResolvedTurn) -> None:
-        """Where the encoder's own space is looked in: that it is the one of the training."""
-        assert self._probe_d is not None
-        found_d = turn.words([PROBE])[0]
-        if found_d.shape != self._probe_d.shape or found_d @ self._probe_d < SAME:
-            raise EncoderMismatch(
-                f"{SYSTEM}: these weights look for pictures in the space of {self.encoder!r}, and this library has "
-                "another one (another encoder, or a head of its own): train with image 'whitened', or without that head"
-            )
-
     def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
         return numpy_project_regions(self._pictures, "project", raw.whole_ng[:, None], scaled_by="whole")
-
-
-def _picture_arrays(arrays: Arrays) -> Arrays:
-    """The arrays that pictures are seen by: principal components are a linear map too."""
-    if "components" not in arrays:
-        return arrays
-    components_gd = arrays["components"]
-    return {
-        **arrays,
-        "project.weight": np.ascontiguousarray(components_gd.T),
-        "project.bias": np.zeros(components_gd.shape[1], np.float32),
-    }
 
 
 def load(checkpoint: Path | None = None) -> Chatir:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,19 +25,17 @@ from viewfinder.retrievers.chatir.network import (
     build_text_encoder,
     load_text_model,
 )
-from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, ModelSettings, Preset
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, Preset
 from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues, read_picture_dialogues
-from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import (
     Card,
     TrainingJob,
     TrainingResult,
     gather_with_gradient,
     load_network,
-    load_preset,
     seed_all,
 )
-from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -55,19 +53,12 @@ def train(plan: TrainPlan) -> TrainingResult:
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start_card(plan)
-    if start is not None:
-        preset = replace(preset, model=read_card_settings(ModelSettings, start))
-    elif preset.model.reads == "sentences":
+    preset, start = read_preset(plan, PRESETS, Preset)
+    if start is None and preset.model.reads == "sentences":
         # A round that was never read in training could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
     prepared = prepare_training(plan, preset, start)
-    network = prepared.network
-
-    def is_trained(name: str) -> bool:
-        return preset.loss.kind == "contrastive" if name == "log_scale" else network.trains(name)
-
+    network, contrasts = prepared.network, preset.loss.kind == "contrastive"
     return plan.fit(
         TrainingJob(
             network=network,
@@ -78,15 +69,13 @@ def train(plan: TrainPlan) -> TrainingResult:
             validate=partial(validate_encoder, preset=preset, batches=prepared.val),
             selects=preset.selects,
             higher=preset.selects == "recall",
-            trainable=is_trained,
+            trainable=lambda name: contrasts if name == "log_scale" else network.trains(name),
             may_leave_unused=True,
         )
     )
 
 
-def _batch_loss(
-    module: nn.Module, batch: ChatirBatch, *, settings: LossSettings
-) -> tuple[Tensor, Mapping[str, Tensor]]:
+def _batch_loss(module: nn.Module, batch: ChatirBatch, *, settings: LossSettings) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch among the batches of all processes."""
     assert isinstance(module, DialogueEncoder)
     dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(module, batch))
@@ -153,26 +142,18 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     Raises:
         BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
     """
-    sets = [
-        join_picture_dialogues(
-            [
-                read_picture_dialogues(
-                    folder,
-                    split,
-                    plan.encoder,
-                    preset.dialogues,
-                    features_folder=plan.features_of(folder),
-                    notify=plan.notify,
-                )
-                for folder in plan.data
-            ]
-        )
-        for split in ("train", "val")
-    ]
+    sets = []
+    for split in ("train", "val"):
+        places = {folder: plan.features_of(folder) for folder in plan.data}
+        parts = [
+            read_picture_dialogues(
+                folder, split, plan.encoder, preset.dialogues, features_folder=place, notify=plan.notify
+            )
+            for folder, place in places.items()
+        ]
+        sets.append(join_picture_dialogues(parts))
     shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng
-    seen = [
-        np.ascontiguousarray(plan.encoder.project(one.raw_ng), np.float32) if shared else one.raw_ng for one in sets
-    ]
+    seen = [one.raw_ng for one in sets]
     if shared:
         seen = [np.ascontiguousarray(plan.encoder.project(raw_ng), np.float32) for raw_ng in seen]
         preset = replace(preset, model=replace(preset.model, image_width=seen[0].shape[1]))
@@ -183,7 +164,14 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     seed_all(plan.seed)
     network: DialogueEncoder
     if model.reads == "tokens":
-        text = _text_model(model, start)
+        if start is None:
+            text = load_text_model(model.text_model, model.keep_layers)
+        else:
+            record = start.settings["text"]  # its weights come with the checkpoint
+            text = TextModel(build_text_encoder(record["config"]), record["tokenizer"], record["mark"], record["mask"])
+        config: Any = text.network.config
+        if model.most_tokens > (longest := int(config.max_position_embeddings)):
+            raise BadInput(f"most_tokens is {model.most_tokens}; {model.text_model} reads {longest} at most")
         network = TokenDialogueEncoder(model, raw_pg.shape[1], text.network)
         if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
             network.out.load_state_dict(text.projection.state_dict())
@@ -214,19 +202,6 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     ]
     card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
     return PreparedTraining(network, card, *batches)
-
-
-def _text_model(model: ModelSettings, start: Card | None) -> TextModel:
-    """The text encoder that the settings name, or that of the weights that are begun with."""
-    if start is None:
-        text = load_text_model(model.text_model, model.keep_layers)
-    else:
-        record = start.settings["text"]  # its weights come with the checkpoint
-        text = TextModel(build_text_encoder(record["config"]), record["tokenizer"], record["mark"], record["mask"])
-    config: Any = text.network.config
-    if model.most_tokens > (longest := int(config.max_position_embeddings)):
-        raise BadInput(f"most_tokens is {model.most_tokens}; {model.text_model} reads {longest} at most")
-    return text
 
 
 @torch.no_grad()
