@@ -161,12 +161,7 @@ PLACES: dict[str, Place] = {
     ),
     "lake": Place(
         {"air": (45, 95), "water": (185, 258), "ground": (292, 331)},
-        {
-            "sky": _strip(0, 110),
-            "hills": _strip(80, 150),
-            "lake": _strip(150, 262),
-            "shore": _strip(262, HEIGHT),
-        },
+        {"sky": _strip(0, 110), "hills": _strip(80, 150), "lake": _strip(150, 262), "shore": _strip(262, HEIGHT)},
     ),
     "forest": Place(
         {"air": (60, 130), "ground": (230, 330)},

@@ -19,7 +19,7 @@ def file_name(number: int) -> str:
 
 
 def image_path(number: int) -> str:
-    """A picture's path inside the world's folder."""
+    """In the world's folder."""
     return f"images/{file_name(number)}"
 
 

@@ -4,40 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from viewfinder.worlds.kinds import KINDS
+
 Nouns = tuple[tuple[str, str], ...]
 """The words for one kind, each in the singular and the plural; the usual one comes first."""
-
-NOUNS: dict[str, Nouns] = {
-    "apple": (("apple", "apples"),),
-    "ball": (("ball", "balls"),),
-    "balloon": (("balloon", "balloons"),),
-    "bicycle": (("bicycle", "bicycles"), ("bike", "bikes")),
-    "bird": (("bird", "birds"),),
-    "boat": (("boat", "boats"), ("sailing boat", "sailing boats"), ("sailboat", "sailboats")),
-    "book": (("book", "books"),),
-    "bottle": (("bottle", "bottles"),),
-    "bus": (("bus", "buses"),),
-    "butterfly": (("butterfly", "butterflies"),),
-    "car": (("car", "cars"), ("automobile", "automobiles")),
-    "cat": (("cat", "cats"), ("kitty", "kitties")),
-    "chair": (("chair", "chairs"), ("wooden chair", "wooden chairs")),
-    "clock": (("clock", "clocks"), ("alarm clock", "alarm clocks")),
-    "cup": (("cup", "cups"), ("mug", "mugs"), ("coffee cup", "coffee cups")),
-    "dog": (("dog", "dogs"), ("puppy", "puppies")),
-    "fish": (("fish", "fish"),),
-    "flower": (("flower", "flowers"), ("blossom", "blossoms")),
-    "gift": (("gift", "gifts"), ("present", "presents"), ("gift box", "gift boxes")),
-    "hat": (("hat", "hats"),),
-    "house": (("house", "houses"), ("cottage", "cottages")),
-    "kite": (("kite", "kites"),),
-    "lamp": (("lamp", "lamps"), ("table lamp", "table lamps")),
-    "moon": (("moon", "moons"), ("crescent moon", "crescent moons")),
-    "mushroom": (("mushroom", "mushrooms"), ("toadstool", "toadstools")),
-    "star": (("star", "stars"),),
-    "sun": (("sun", "suns"),),
-    "tree": (("tree", "trees"),),
-    "umbrella": (("umbrella", "umbrellas"), ("parasol", "parasols")),
-}
 
 SIZE_WORDS = {
     "small": ("small", "little", "tiny"),
@@ -288,3 +258,28 @@ def plural_of(singular: str) -> str:
     if singular.endswith("y") and singular[-2:-1] not in set("aeiou"):
         return singular[:-1] + "ies"
     return singular.removesuffix("rf") + "rves" if singular.endswith("rf") else singular + "s"
+
+
+_SYNONYMS = {
+    "bicycle": ("bike",),
+    "boat": ("sailing boat", "sailboat"),
+    "car": ("automobile",),
+    "cat": ("kitty",),
+    "chair": ("wooden chair",),
+    "clock": ("alarm clock",),
+    "cup": ("mug", "coffee cup"),
+    "dog": ("puppy",),
+    "flower": ("blossom",),
+    "gift": ("present", "gift box"),
+    "house": ("cottage",),
+    "lamp": ("table lamp",),
+    "moon": ("crescent moon",),
+    "mushroom": ("toadstool",),
+    "umbrella": ("parasol",),
+}
+_PLURALS = {"bus": "buses", "fish": "fish"}
+NOUNS: dict[str, Nouns] = {
+    kind: tuple((noun, _PLURALS.get(noun) or plural_of(noun)) for noun in (kind, *_SYNONYMS.get(kind, ())))
+    for kind in KINDS
+}
+"""What the drawn kinds are called."""

@@ -69,7 +69,7 @@ class Item:
 
     @cached_property
     def title_words(self) -> frozenset[str]:
-        """The words of the title, in lower case."""
+        """In lower case."""
         return frozenset(re.findall(r"[a-z0-9]+", self.title.lower()))
 
     @property
@@ -114,16 +114,8 @@ def largest_kinds(items: Sequence[Item], count: int) -> tuple[str, ...]:
 
 
 COLUMNS = (
-    "id",
-    "gender",
-    "masterCategory",
-    "subCategory",
-    "articleType",
-    "baseColour",
-    "season",
-    "year",
-    "usage",
-    "productDisplayName",
+    *("id", "gender", "masterCategory", "subCategory", "articleType"),
+    *("baseColour", "season", "year", "usage", "productDisplayName"),
 )
 """Columns of products.csv, in the order in which worlds write them."""
 
@@ -261,7 +253,7 @@ def _usage(kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
 
 
 def _season(look: dict[str, str]) -> str:
-    if look.get("fabric") == "knitted" or look.get("length") == "knee-high" or look.get("fabric") == "corduroy":
+    if look.get("fabric") in {"knitted", "corduroy"} or look.get("length") == "knee-high":
         return "winter"
     bare = {"sleeveless", "short sleeves", "above-the-knee"} & {look.get("sleeves"), look.get("length")}
     return "summer" if bare else "spring"

@@ -17,9 +17,12 @@ from viewfinder.worlds.catalogue.items import COLUMNS, Item, Word, noun_of
 
 NEEDED = ("subCategory", "articleType", "productDisplayName")
 
+_CELLS = {("colour", "multi"): "multicoloured", ("usage", "sports"): "sporty"}
 
-_COLOURS = {"multi": "multicoloured"}
-_USAGES = {"sports": "sporty"}
+
+def _as_said(facet: str, *words: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((word, facet, word) for word in words)
+
 
 TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"solid|plain", "pattern", "plain"),
@@ -36,25 +39,12 @@ TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"textured", "finish", "textured"),
     (r"weaved|woven", "finish", "woven"),
     (r"quilted", "finish", "quilted"),
-    (r"cotton", "fabric", "cotton"),
-    (r"denim", "fabric", "denim"),
-    (r"leather", "fabric", "leather"),
-    (r"leatherette", "fabric", "leatherette"),
-    (r"canvas", "fabric", "canvas"),
-    (r"suede", "fabric", "suede"),
-    (r"silk", "fabric", "silk"),
-    (r"polyester", "fabric", "polyester"),
+    *_as_said("fabric", "cotton", "denim", "leather", "leatherette", "canvas", "suede", "silk", "polyester"),
     (r"knit|knitted", "fabric", "knitted"),
     (r"wool|woollen|woolen", "fabric", "wool"),
-    (r"fleece", "fabric", "fleece"),
-    (r"linen", "fabric", "linen"),
-    (r"velvet", "fabric", "velvet"),
-    (r"corduroy", "fabric", "corduroy"),
-    (r"satin", "fabric", "satin"),
-    (r"slim", "fit", "slim"),
-    (r"skinny", "fit", "skinny"),
-    (r"aviator", "cut", "aviator"),
-    (r"wayfarer", "cut", "wayfarer"),
+    *_as_said("fabric", "fleece", "linen", "velvet", "corduroy", "satin"),
+    *_as_said("fit", "slim", "skinny"),
+    *_as_said("cut", "aviator", "wayfarer"),
     (r"square(?= dial| frame)|sqaure(?= dial)", "cut", "square"),
     (r"round(?= dial)", "cut", "round"),
     (r"moccasins?", "cut", "moccasin"),
@@ -63,9 +53,7 @@ TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"wedges?", "cut", "wedge"),
     (r"ballerinas?", "cut", "ballerina"),
     (r"clogs?", "cut", "clog"),
-    (r"tote", "cut", "tote"),
-    (r"satchel", "cut", "satchel"),
-    (r"sling", "cut", "sling"),
+    *_as_said("cut", "tote", "satchel", "sling"),
     (r"sleeveless", "sleeves", "sleeveless"),
     (r"(?:short|half) sleeves?", "sleeves", "short sleeves"),
     (r"(?:long|full) sleeves?", "sleeves", "long sleeves"),
@@ -80,21 +68,13 @@ TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"velcro", "closure", "velcro strap"),
     (r"lace-? ?ups?", "closure", "laces"),
     (r"pockets?(?! ?squares?)", "detail", "pocket"),
-    (r"logo", "detail", "logo"),
-    (r"buckle", "detail", "buckle"),
+    *_as_said("detail", "logo", "buckle"),
     (r"sequins?", "detail", "sequins"),
-    (r"chain", "detail", "chain"),
-    (r"bow", "detail", "bow"),
-    (r"flap", "detail", "flap"),
-    (r"chronograph", "detail", "chronograph"),
+    *_as_said("detail", "chain", "bow", "flap", "chronograph"),
     (r"peep toes?", "detail", "peep toe"),
-    (r"running", "sport", "running"),
-    (r"training", "sport", "training"),
+    *_as_said("sport", "running", "training"),
     (r"football|soccer", "sport", "football"),
-    (r"tennis", "sport", "tennis"),
-    (r"cricket", "sport", "cricket"),
-    (r"basketball", "sport", "basketball"),
-    (r"yoga", "sport", "yoga"),
+    *_as_said("sport", "tennis", "cricket", "basketball", "yoga"),
     (r"skate", "sport", "skating"),
 )
 """Whole words of a product's name (regular expressions, lower case), and the facet and word that they give away."""
@@ -153,27 +133,15 @@ def item_of(row: CatalogueRow) -> Item:
     title = values["productDisplayName"]
     row_out = tuple((column, values.get(column, "NA")) for column in COLUMNS[1:])
     words = (("kind", noun_of(values["articleType"])), *_column_words(values), *words_of(title))
-    return Item(
-        key=row.key,
-        kind=values["articleType"],
-        family=values["subCategory"],
-        title=title,
-        words=tuple(dict.fromkeys(words)),
-        lacks=frozenset(),
-        row=(("id", row.key), *row_out),
-    )
+    known, lacks = tuple(dict.fromkeys(words)), frozenset[Word]()
+    return Item(row.key, values["articleType"], values["subCategory"], title, known, lacks, (("id", row.key), *row_out))
 
 
 def _column_words(values: dict[str, str]) -> Iterable[Word]:
-    for facet, column, names in (
-        ("colour", "baseColour", _COLOURS),
-        ("usage", "usage", _USAGES),
-        ("audience", "gender", {}),
-        ("season", "season", {}),
-    ):
+    for facet, column in (("colour", "baseColour"), ("usage", "usage"), ("audience", "gender"), ("season", "season")):
         cell = values.get(column, "").lower()
         if cell and cell.upper() not in NOT_GIVEN:
-            yield facet, names.get(cell, cell)
+            yield facet, _CELLS.get((facet, cell), cell)
 
 
 def words_of(title: str) -> list[Word]:
@@ -183,4 +151,4 @@ def words_of(title: str) -> list[Word]:
     [('pattern', 'striped'), ('neck', 'polo collar')]
     """
     lowered = title.lower()
-    return [(facet, word) for said, facet, word in _TITLE_WORDS if word and said.search(lowered)]
+    return [(facet, word) for said, facet, word in _TITLE_WORDS if said.search(lowered)]

@@ -141,48 +141,21 @@ def write_catalogue(
         raise BadInput(f"--pairs {pairs}: ask for 1 or more")
     made = world_marker("catalogue", VERSION, count, seed)
     made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
-    with claim_folder(out, made, ("images",)):
-        return _write_all(
-            out, items, dropped, seed=seed, wanted=wanted, pairs=pairs, sprites=sprites, progress=progress
-        )
-
-
-def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
-    """The articles, what was left out, and a digest of the table that they come from."""
-    if sprites is None:
-        return [sample_item(seed=seed, number=number) for number in range(1, count + 1)], (), None
-    items, dropped = read_photos(sprites)
-    if 0 < count < len(items):
-        chosen = set(random.Random(f"viewfinder/catalogue/photos/{seed}").sample(range(len(items)), count))
-        items = [item for place, item in enumerate(items) if place in chosen]
-    return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
-
-
-def _write_all(
-    out: Path,
-    items: Sequence[Item],
-    dropped: tuple[Dropped, ...],
-    *,
-    seed: int,
-    wanted: int,
-    pairs: int,
-    sprites: Path | None,
-    progress: Progress,
-) -> WorldReport:
-    for number, item in enumerate(items, start=1):
-        if sprites is None:
-            draw_item(item).save(out / "images" / item.image, quality=QUALITY)
-        else:
-            link_file(sprites / "images" / item.image, out / "images" / item.image)
-        progress(number)
-    _write_tables(out, items)
     written = _Written()
-    _write_dialogues(out, items, seed, pairs, written)
-    for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
-        _write_transactions(out, items, setting, share, seed, written)
-    _write_queries(out, items, seed, written)
-    catalogue_sheet(out, items, written.shown, written.examples).save(out / "preview.png")
-    write_json(out / "report.json", _account(items, dropped, written), indent=1)
+    with claim_folder(out, made, ("images",)):
+        for number, item in enumerate(items, start=1):
+            if sprites is None:
+                draw_item(item).save(out / "images" / item.image, quality=QUALITY)
+            else:
+                link_file(sprites / "images" / item.image, out / "images" / item.image)
+            progress(number)
+        _write_tables(out, items)
+        _write_dialogues(out, items, seed, pairs, written)
+        for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
+            _write_transactions(out, items, setting, share, seed, written)
+        _write_queries(out, items, seed, written)
+        catalogue_sheet(out, items, written.shown, written.examples).save(out / "preview.png")
+        write_json(out / "report.json", _account(items, dropped, written), indent=1)
     return WorldReport(
         out,
         "catalogue",
@@ -195,6 +168,17 @@ def _write_all(
         transactions=sum(written.transactions.values()),
         queries=sum(written.queries.values()),
     )
+
+
+def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
+    """The articles, what was left out, and a digest of the table that they come from."""
+    if sprites is None:
+        return [sample_item(seed=seed, number=number) for number in range(1, count + 1)], (), None
+    items, dropped = read_photos(sprites)
+    if 0 < count < len(items):
+        chosen = set(random.Random(f"viewfinder/catalogue/photos/{seed}").sample(range(len(items)), count))
+        items = [item for place, item in enumerate(items) if place in chosen]
+    return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
 
 
 def _write_tables(out: Path, items: Sequence[Item]) -> None:

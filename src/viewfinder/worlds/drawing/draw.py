@@ -77,9 +77,8 @@ def caption_sheet(pictures: Sequence[tuple[Path, str]]) -> Image.Image:
             small = picture.convert("RGB")
             small.thumbnail((_WIDE, _HIGH))
         sheet.paste(small, (x + (_WIDE - small.width) // 2, y + (_HIGH - small.height) // 2))
-        pen.text(
-            (x + 2, y + _HIGH + 2), "\n".join(_wrapped(caption, pen, font)), font=font, fill=(30, 30, 34), spacing=2
-        )
+        below = "\n".join(_wrapped(caption, pen, font))
+        pen.text((x + 2, y + _HIGH + 2), below, font=font, fill=(30, 30, 34), spacing=2)
     return sheet
 
 
