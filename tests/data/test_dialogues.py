@@ -72,8 +72,8 @@ class TestRealData:
     ) -> None:
         dialogues, report = read_dialogues(CHATIR / "dialogues" / f"{name}.json", pool)
         assert (report.expected, report.found, report.dropped) == (2064, 2064, ())
-        assert {(len(talk.strings), len(talk.rounds)) for talk in dialogues} == {(11, 10)}
-        assert len({talk.image for talk in dialogues} & pool) == 2064
+        assert {(len(dialogue.strings), len(dialogue.rounds)) for dialogue in dialogues} == {(11, 10)}
+        assert len({dialogue.image for dialogue in dialogues} & pool) == 2064
         assert dialogues[0].caption == "a bedroom is filled with lots of posters and a busy computer desk"
 
     @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ class TestRealData:
     def test_repeated_questions_per_dialogue(
         self, read: Callable[[str], list[Dialogue]], name: str, repeats: float, with_answers: float
     ) -> None:
-        said = [talk.strings[1:] for talk in read(name)]
+        said = [dialogue.strings[1:] for dialogue in read(name)]
         assert _repeats([[text.split("?")[0] for text in strings] for strings in said]) == pytest.approx(
             repeats, rel=0.04
         )
@@ -101,33 +101,38 @@ class TestRealData:
     def test_turns_without_a_question_mark(
         self, read: Callable[[str], list[Dialogue]], name: str, without: int
     ) -> None:
-        assert sum("?" not in text for talk in read(name) for text in talk.strings[1:]) == without
+        assert sum("?" not in text for dialogue in read(name) for text in dialogue.strings[1:]) == without
 
     def test_words_per_dialogue(self, read: Callable[[str], list[Dialogue]]) -> None:
-        words = {name: sum(len(text.split()) for talk in read(name) for text in talk.strings) / 2064 for name in NAMES}
+        words = {
+            name: sum(len(text.split()) for dialogue in read(name) for text in dialogue.strings) / 2064
+            for name in NAMES
+        }
         assert [round(words[name]) for name in NAMES] == [124, 134, 76, 117, 94]
 
     @pytest.mark.parametrize("name", NAMES)
     def test_splitting_loses_nothing_but_blanks(self, read: Callable[[str], list[Dialogue]], name: str) -> None:
-        for talk in read(name):
-            assert [_solid(str(part)) for part in talk.rounds] == [_solid(text) for text in talk.strings[1:]]
+        for dialogue in read(name):
+            assert [_solid(str(part)) for part in dialogue.rounds] == [_solid(text) for text in dialogue.strings[1:]]
 
     def test_few_answers_cannot_be_told_from_their_questions(self, read: Callable[[str], list[Dialogue]]) -> None:
-        unanswered = {name: sum(not part.answer for talk in read(name) for part in talk.rounds) for name in NAMES}
+        unanswered = {
+            name: sum(not part.answer for dialogue in read(name) for part in dialogue.rounds) for name in NAMES
+        }
         assert unanswered == dict(zip(NAMES, (1, 13, 0, 187, 0), strict=True))
 
     def test_the_questions_of_human_blip2_are_rotated_by_one_in_all_dialogues(
         self, read: Callable[[str], list[Dialogue]]
     ) -> None:
-        def questions(talks: list[Dialogue]) -> list[tuple[str, list[str]]]:
-            return [(talk.image, [part.question for part in talk.rounds]) for talk in talks]
+        def questions(dialogues: list[Dialogue]) -> list[tuple[str, list[str]]]:
+            return [(dialogue.image, [part.question for part in dialogue.rounds]) for dialogue in dialogues]
 
-        def rotated_back(talk: Dialogue) -> Dialogue:
-            return replace(talk, rounds=talk.rounds[1:] + talk.rounds[:1])
+        def rotated_back(dialogue: Dialogue) -> Dialogue:
+            return replace(dialogue, rounds=dialogue.rounds[1:] + dialogue.rounds[:1])
 
         rotated, straight = read("Human_BLIP2"), questions(read("VisDial_v1.0_queries_val"))
         assert all(there != here for there, here in zip(questions(rotated), straight, strict=True))
-        assert questions([rotated_back(talk) for talk in rotated]) == straight
+        assert questions([rotated_back(dialogue) for dialogue in rotated]) == straight
 
     @pytest.mark.parametrize("name", NAMES)
     def test_writing_gives_the_released_bytes(
@@ -139,8 +144,10 @@ class TestRealData:
     def test_the_dialogues_of_plugir_are_whole_queries(self, pool: frozenset[str]) -> None:
         dialogues, report = read_dialogues(SHARED / "plugir" / "dialogues" / f"{REWRITTEN}.json", pool)
         assert (report.expected, report.found) == (2064, 2064)
-        assert all(talk.rewritten and talk.rounds == () and len(talk.strings) == 11 for talk in dialogues)
-        assert sum("?" in text for talk in dialogues for text in talk.strings[1:]) == 0
+        assert all(
+            dialogue.rewritten and dialogue.rounds == () and len(dialogue.strings) == 11 for dialogue in dialogues
+        )
+        assert sum("?" in text for dialogue in dialogues for text in dialogue.strings[1:]) == 0
 
     def test_plugir_and_chatir_release_the_same_visdial_queries(self, read: Callable[[str], list[Dialogue]]) -> None:
         file = SHARED / "plugir" / "dialogues" / "VisDial_v1.0_queries_val.json"
@@ -149,9 +156,9 @@ class TestRealData:
     def test_splitting_gives_the_same_rounds_as_writing_and_reading_them(
         self, read: Callable[[str], list[Dialogue]]
     ) -> None:
-        for talk in read("VisDial_v1.0_queries_val"):
-            again = make_dialogue(talk.image, talk.caption, talk.rounds)
-            assert tuple(split_round(text) for text in again.strings[1:]) == talk.rounds
+        for dialogue in read("VisDial_v1.0_queries_val"):
+            again = make_dialogue(dialogue.image, dialogue.caption, dialogue.rounds)
+            assert tuple(split_round(text) for text in again.strings[1:]) == dialogue.rounds
 
 
 @pytest.mark.parametrize(
@@ -182,29 +189,31 @@ def test_splitting_never_loses_anything_but_blanks(words: list[str]) -> None:
 
 
 def test_a_written_dialogue_is_read_back(tmp_path: Path) -> None:
-    talk = make_dialogue("images/1.jpg", "a déjà vu", [Round("is it big?", "no"), Round("what colour?", "")])
-    assert talk.strings == ("a déjà vu", "is it big? no", "what colour?")
-    write_dialogues(tmp_path / "talks.json", [talk])
+    dialogue = make_dialogue("images/1.jpg", "a déjà vu", [Round("is it big?", "no"), Round("what colour?", "")])
+    assert dialogue.strings == ("a déjà vu", "is it big? no", "what colour?")
+    write_dialogues(tmp_path / "dialogues.json", [dialogue])
     write_pool(tmp_path / "pool.json", ["images/2.jpg", "images/1.jpg"])
-    assert read_dialogues(tmp_path / "talks.json", read_pool(tmp_path / "pool.json")[0])[0] == [talk]
+    assert read_dialogues(tmp_path / "dialogues.json", read_pool(tmp_path / "pool.json")[0])[0] == [dialogue]
 
 
 def test_a_file_called_reconed_holds_whole_queries_unless_one_says_otherwise(tmp_path: Path) -> None:
     file = tmp_path / "x_reconed.json"
     file.write_text('[{"img": "1.jpg", "dialog": ["a dog", "a brown dog"]}]')
-    assert [talk.rewritten for talk in read_dialogues(file)[0]] == [True]
+    assert [dialogue.rewritten for dialogue in read_dialogues(file)[0]] == [True]
     assert read_dialogues(file, rewritten=False)[0][0].rounds == (Round("a brown dog", ""),)
 
 
 def _dialogue_file(folder: Path, *records: Any) -> Path:
-    file = folder / "talks.json"
+    file = folder / "dialogues.json"
     file.write_text(json.dumps(records))
     return file
 
 
 def test_a_target_outside_the_pool_is_named(tmp_path: Path) -> None:
     file = _dialogue_file(tmp_path, {"img": "1.jpg", "dialog": ["a"]}, {"img": "2.jpg", "dialog": ["b"]})
-    with pytest.raises(BadInput, match=r"talks\.json: \[1\], field 'img': 2\.jpg is not among the 1 pictures of the"):
+    with pytest.raises(
+        BadInput, match=r"dialogues\.json: \[1\], field 'img': 2\.jpg is not among the 1 pictures of the"
+    ):
         read_dialogues(file, ["1.jpg"])
 
 
@@ -212,9 +221,9 @@ def test_dialogues_without_a_picture_are_reported(tmp_path: Path) -> None:
     (tmp_path / "1.jpg").touch()
     file = _dialogue_file(tmp_path, {"img": "2.jpg", "dialog": ["b"]}, {"img": "1.jpg", "dialog": ["a"]})
     dialogues, report = read_dialogues(file, pictures=tmp_path)
-    assert [talk.image for talk in dialogues] == ["1.jpg"]
+    assert [dialogue.image for dialogue in dialogues] == ["1.jpg"]
     assert (report.expected, report.found) == (2, 1)
-    assert report.dropped == (Dropped("talks.json: [0]", "no picture 2.jpg"),)
+    assert report.dropped == (Dropped("dialogues.json: [0]", "no picture 2.jpg"),)
 
 
 @pytest.mark.parametrize(
@@ -230,14 +239,14 @@ def test_dialogues_without_a_picture_are_reported(tmp_path: Path) -> None:
 )
 def test_a_dialogue_of_the_wrong_form_is_named(tmp_path: Path, record: Any, message: str) -> None:
     file = _dialogue_file(tmp_path, {"img": "1.jpg", "dialog": ["a"]}, record)
-    with pytest.raises(BadInput, match=rf"talks\.json: {message}"):
+    with pytest.raises(BadInput, match=rf"dialogues\.json: {message}"):
         read_dialogues(file)
 
 
 def test_a_truncated_dialogue_file_is_named(tmp_path: Path) -> None:
     file = _dialogue_file(tmp_path, {"img": "1.jpg", "dialog": ["a"]})
     file.write_text(file.read_text()[:-4])
-    with pytest.raises(BadInput, match=r"talks\.json, line 1, column \d+: damaged JSON"):
+    with pytest.raises(BadInput, match=r"dialogues\.json, line 1, column \d+: damaged JSON"):
         read_dialogues(file)
 
 
@@ -260,7 +269,7 @@ def _visdial(folder: Path, split: str, turns: Any) -> Path:
 def test_visdial_looks_questions_and_answers_up_in_their_lists(tmp_path: Path) -> None:
     turns = [{"question": 1, "answer": 1, "gt_index": 3}, {"question": 0, "answer": 0}]
     dialogues, report = read_visdial(_visdial(tmp_path, "val", turns), "val")
-    assert [talk.strings for talk in dialogues] == [("a dog", "what colour? brown", "is it big? no")]
+    assert [dialogue.strings for dialogue in dialogues] == [("a dog", "what colour? brown", "is it big? no")]
     assert dialogues[0].image == "val/images/VisualDialog_val2018_000000000042.jpg"
     assert (report.expected, report.found) == (1, 1)
 
@@ -276,7 +285,7 @@ def test_visdials_training_pictures_come_under_two_names(tmp_path: Path, name: s
     folder = _visdial(tmp_path, "train", [])
     (folder / "train" / "images").mkdir()
     (folder / image).touch()
-    assert [talk.image for talk in read_visdial(folder, "train", pictures=folder)[0]] == [image]
+    assert [dialogue.image for dialogue in read_visdial(folder, "train", pictures=folder)[0]] == [image]
 
 
 def test_an_index_beyond_visdials_lists_is_named(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from viewfinder.data.fashionmt import (
     FashionMT,
     Modification,
-    ModificationReference,
+    OrdinalReference,
     Transaction,
     fashionmt_sources,
-    parse_back_reference,
+    parse_ordinal_reference,
     product_of,
     read_caption_files,
     read_titles,
@@ -151,30 +151,30 @@ def test_clauses_that_are_numbered_come_back(lead: str, said: list[str]) -> None
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (SAID[2], ModificationReference("rollback", (0,))),
-        ("I would rather choose the SECOND, and 1. is red", ModificationReference("rollback", (1,))),
-        ("I like the SECOND better, and ", ModificationReference("rollback", (1,))),
-        ("1. is red 4. keep the FIRST's neck and keep the SECOND's hem", ModificationReference("combination", (0, 1))),
+        (SAID[2], OrdinalReference("rollback", (0,))),
+        ("I would rather choose the SECOND, and 1. is red", OrdinalReference("rollback", (1,))),
+        ("I like the SECOND better, and ", OrdinalReference("rollback", (1,))),
+        ("1. is red 4. keep the FIRST's neck and keep the SECOND's hem", OrdinalReference("combination", (0, 1))),
         (
             "1. is red 4. keep the FIRST's a design, the SECOND's b design and the THIRD's c design",
-            ModificationReference("combination", (0, 1, 2)),
+            OrdinalReference("combination", (0, 1, 2)),
         ),
-        ("1. is red 4. keep the SECOND's None", ModificationReference("combination", ())),
-        ("4. keep the FIRST's neck and keep the SECOND's None", ModificationReference("combination", (0,))),
+        ("1. is red 4. keep the SECOND's None", OrdinalReference("combination", ())),
+        ("4. keep the FIRST's neck and keep the SECOND's None", OrdinalReference("combination", (0,))),
         ("1. shows FIRST AID on the chest", None),
         ("1. is darker than the first", None),
         ("", None),
     ],
 )
-def test_what_a_modification_says_of_earlier_pictures(text: str, expected: ModificationReference | None) -> None:
-    assert parse_back_reference(text) == expected
+def test_what_a_modification_says_of_earlier_pictures(text: str, expected: OrdinalReference | None) -> None:
+    assert parse_ordinal_reference(text) == expected
 
 
 def test_a_look_back_points_into_the_pictures_of_its_transaction() -> None:
-    seen = parse_back_reference(TRANSACTION.modifications[-1])
+    seen = parse_ordinal_reference(TRANSACTION.modifications[-1])
     assert seen is not None
     assert [TRANSACTION.pictures[place] for place in seen.places] == ["/img/a.jpg"]
-    assert [parse_back_reference(text) for text in TRANSACTION.modifications[:-1]] == [None, None]
+    assert [parse_ordinal_reference(text) for text in TRANSACTION.modifications[:-1]] == [None, None]
 
 
 @pytest.mark.parametrize(

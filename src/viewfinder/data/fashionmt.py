@@ -79,7 +79,7 @@ class Modification:
 
 
 @dataclass(frozen=True)
-class ModificationReference:
+class OrdinalReference:
     """To which pictures of a transaction a turn looks back, by their place in `Transaction.pictures`."""
 
     setting: Literal["rollback", "combination"]
@@ -116,20 +116,22 @@ def _marks(modification: str) -> Iterator[tuple[int, int]]:
             yield match.start(), match.start(2) if match[2] else match.end()
 
 
-def parse_back_reference(modification: str) -> ModificationReference | None:
-    """What a modification says of earlier pictures; None if it does not look back.
+def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
+    """What the published templates say of earlier pictures; None if a modification does not look back.
+
+    Any other wording is read by `retrievers.shared.back_references.find_back_reference`.
 
     "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. Where nothing was shared the
     published text says "keep the SECOND's None": that is no place to look back to.
 
-    >>> parse_back_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
-    ModificationReference(setting='combination', places=(0,))
+    >>> parse_ordinal_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
+    OrdinalReference(setting='combination', places=(0,))
     """
     parts = list(_PART.finditer(modification))
     if parts:
-        return ModificationReference("combination", tuple(ORDINALS.index(part[1]) for part in parts if not part[2]))
+        return OrdinalReference("combination", tuple(ORDINALS.index(part[1]) for part in parts if not part[2]))
     named = _ORDINAL.search(split_modification(modification).lead)
-    return ModificationReference("rollback", (ORDINALS.index(named[1]),)) if named else None
+    return OrdinalReference("rollback", (ORDINALS.index(named[1]),)) if named else None
 
 
 def fashionmt_sources(folder: Path) -> dict[str, tuple[str, ...]]:

@@ -35,18 +35,18 @@ def test_a_thing_is_asked_for_first_and_excluded_later(pairs: int, seed: int) ->
 
 
 def test_the_two_of_a_pair_need_not_be_neighbours_and_every_first_is_equally_likely() -> None:
-    # Two captions and one pair: the pair's first sentence is drawn first in 1 of 3 talks.
+    # Two captions and one pair: the pair's first sentence is drawn first in 1 of 3 dialogues.
     said = [add_negations(TEN[:4], ("dog",), np.random.default_rng(seed)) for seed in range(3000)]
-    gaps = Counter(names_in(talk, UNWANTED, "dog")[0] - names_in(talk, WANTED, "dog")[0] for talk in said)
+    gaps = Counter(names_in(dialogue, UNWANTED, "dog")[0] - names_in(dialogue, WANTED, "dog")[0] for dialogue in said)
     assert set(gaps) == {1, 2, 3}
-    starts = Counter(talk[0] if talk[0] in TEN else "pair" for talk in said)
+    starts = Counter(dialogue[0] if dialogue[0] in TEN else "pair" for dialogue in said)
     assert set(starts) == {*TEN[:2], "pair"}
     assert all(abs(count - 1000) < 5 * np.sqrt(3000 * 1 / 3 * 2 / 3) for count in starts.values())
 
 
 def test_a_seed_gives_the_same_talk_again() -> None:
-    talks = {add_negations(TEN, ("dog", "hat"), np.random.default_rng(3)) for _ in range(3)}
-    assert len(talks) == 1
+    dialogues = {add_negations(TEN, ("dog", "hat"), np.random.default_rng(3)) for _ in range(3)}
+    assert len(dialogues) == 1
 
 
 def test_more_pairs_than_captions_allow_are_refused() -> None:

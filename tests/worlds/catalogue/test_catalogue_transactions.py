@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from viewfinder.data.fashionmt import parse_back_reference
+from viewfinder.data.fashionmt import parse_ordinal_reference
 from viewfinder.data.fashionmt import split_modification as read_clauses
 from viewfinder.worlds.catalogue.items import Item, sample_item
 from viewfinder.worlds.catalogue.statements import (
@@ -51,14 +51,14 @@ def test_every_clause_is_true_of_its_turn(setting: Setting) -> None:
 def test_a_rollback_describes_the_change_from_the_picture_it_names() -> None:
     back: Counter[int] = Counter()
     for chain, told in make_transactions(ITEMS, "rollback", 80, random.Random(2)):
-        found = parse_back_reference(told.modifications[-1])
+        found = parse_ordinal_reference(told.modifications[-1])
         assert found is not None and (found.setting, found.places) == ("rollback", (chain.back,))
         assert chain.operations() == {"setting": "rollback", "to": ("FIRST", "SECOND")[chain.back]}
         origin, wanted = chain.items[chain.back], chain.items[3]
         makers = (direct_statements, comparison_statements, negation_statements)
         apart = {phrase for make in makers for s in make(wanted, origin) if s.tells_apart for phrase in s.phrases}
         assert apart & set(read_clauses(told.modifications[-1]).clauses)
-        assert all(parse_back_reference(text) is None for text in told.modifications[:2])
+        assert all(parse_ordinal_reference(text) is None for text in told.modifications[:2])
         back[chain.back] += 1
     assert set(back) == {0, 1} and min(back.values()) > 20
 
@@ -67,7 +67,7 @@ def test_a_combination_keeps_what_the_wanted_article_truly_shares() -> None:
     named: Counter[bool] = Counter()
     for chain, told in make_transactions(ITEMS, "combination", 80, random.Random(3)):
         first, second, latest, wanted = chain.items
-        found = parse_back_reference(told.modifications[-1])
+        found = parse_ordinal_reference(told.modifications[-1])
         assert found is not None and (found.setting, found.places) == ("combination", (0, 1))
         one, other = chain.kept
         assert one.word in first.known & wanted.known and other.word in second.known & wanted.known

@@ -17,7 +17,7 @@ from viewfinder.data.fashion_iq import (
     read_sessions,
     read_shuffled,
 )
-from viewfinder.data.fashionmt import parse_back_reference, read_transactions
+from viewfinder.data.fashionmt import parse_ordinal_reference, read_transactions
 from viewfinder.data.files import read_jsonl
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
@@ -91,7 +91,7 @@ def test_transactions_are_read_back(drawn_world: Path) -> None:
             assert len(found.gallery) == COUNT
             operations = drawn_world / f"modifiers/{setting}_{split}_operations.jsonl"
             for told, (_, operation) in zip(found.transactions, read_jsonl(operations), strict=True):
-                back = parse_back_reference(told.modifications[-1])
+                back = parse_ordinal_reference(told.modifications[-1])
                 assert back is not None and back.setting == operation["setting"] == setting
                 assert {split_of_key(Path(picture).stem) for picture in told.pictures} == {split}
                 assert len(told.captions) == 4

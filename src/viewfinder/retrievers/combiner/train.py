@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Float32, Int
 from torch import Tensor, nn
 
-from viewfinder.data.fashionmt import Transaction, parse_back_reference
+from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
@@ -132,7 +132,7 @@ def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) 
     """The picture that each turn is read with: the one it is said of, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
-        back = parse_back_reference(said) if model.rollback == "replace" else None
+        back = parse_ordinal_reference(said) if model.rollback == "replace" else None
         goes_back = back is not None and back.setting == "rollback" and back.places[0] <= turn
         found.append(rows[back.places[0] if back is not None and goes_back else turn])
     return found
