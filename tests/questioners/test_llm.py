@@ -80,7 +80,7 @@ def test_it_asks_what_the_model_asks_with_the_answers_that_are_open(server: Serv
     server.say = lambda n: "Question: is the dog wet or dry? Answer: wet"
     question = server.questioner().ask(view())
     assert question == Question(
-        "Is the dog wet or dry?", ("wet", "dry", "don't know"), "llm", "tiny read the talk; it sees no pictures"
+        "Is the dog wet or dry?", ("wet", "dry", "don't know"), "llm", "tiny read the conversation; it sees no pictures"
     )
     prompt = server.asked[0]["messages"][0]["content"]
     assert prompt.endswith("Photograph: a dog on a beach\nQuestion: Is it big?\nAnswer: no\nQuestion:")

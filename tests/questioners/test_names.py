@@ -9,8 +9,7 @@ import pytest
 
 from viewfinder.conversation import Say
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.questioners import QUESTIONERS, Candidates, Questioner, load_questioner
-from viewfinder.questioners.names import is_plain, questioner_names
+from viewfinder.questioners import Candidates, Questioner, load_questioner
 
 RED_OR_BLUE = {"colour": (("red", "blue"), np.array([0, 1], np.int32))}
 VIEW = Candidates(np.array([0.5, 0.5]), np.eye(2, dtype=np.float32), RED_OR_BLUE)
@@ -105,9 +104,3 @@ def test_a_source_may_hold_an_equals_sign(tmp_path: Path, dialogues: Path) -> No
 def test_a_typo_is_answered_with_the_names() -> None:
     with pytest.raises(UnknownName, match=r"'informationgain'; there are: information_gain, llm, none, plugir, pool"):
         load_questioner("informationgain")
-    assert questioner_names() == tuple(sorted(QUESTIONERS))
-
-
-def test_names_with_a_source_are_told_from_plain_ones() -> None:
-    assert is_plain("information_gain")
-    assert not is_plain("recorded=/etc/talks.json")

@@ -91,9 +91,9 @@ def test_of_pictures_of_another_kind_little_is_foretold(
         Image.fromarray(pixels).save(other / f"{number}.png")
     assert train_questions(replace(plan, against=(other,), out=out, resume=True)).figures == report.figures
     learnt = trained.load_trained_questions(out / "questions.safetensors")
-    assert learnt.projection is not None
+    assert learnt.predictor is not None
     drawings = [draw_halves("yellow", "white"), draw_halves("white", "orange")]
-    alike, unlike = (learnt.projection.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
+    alike, unlike = (learnt.predictor.projection.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
     even = np.full(2, 0.5)
     assert np.linalg.norm(unlike, axis=1).max() < 0.5 < np.linalg.norm(alike, axis=1).min() <= 1
     assert _gains(learnt, unlike, even).max() < _gains(learnt, alike, even).max()
@@ -129,9 +129,9 @@ def test_the_pool_knows_its_answers(learnt: TrainedQuestions) -> None:
 
 
 def test_a_drawing_is_seen_as_it_is(learnt: TrainedQuestions) -> None:
-    assert learnt.projection is not None and learnt.projection.raw_version == ENCODER.raw_version
+    assert learnt.predictor is not None and learnt.predictor.projection.raw_version == ENCODER.raw_version
     raw_nd = ENCODER.words(["red over blue", "green over yellow"])
-    seen_ck = learnt.projection.project(raw_nd)
+    seen_ck = learnt.predictor.projection.project(raw_nd)
     assert np.linalg.norm(seen_ck, axis=1) == pytest.approx(np.ones(2), abs=1e-5)
     row = learnt.find_paraphrase("is there any red?")
     assert row is not None
@@ -156,14 +156,14 @@ class ColourLookup:
 
 
 def test_all_foretold_questions_are_told_at_once(learnt: TrainedQuestions) -> None:
-    assert learnt.projection is not None
-    told = learnt.predict_answers(learnt.projection.project(ENCODER.words(["red", "blue"])))
+    assert learnt.predictor is not None
+    told = learnt.predict_answers(learnt.predictor.projection.project(ENCODER.words(["red", "blue"])))
     assert len(told.questions_m) == len(COLOURS)
     sums_mc = np.add.reduceat(told.chance_ca, told.starts_m[:-1], axis=1).T
     assert sums_mc == pytest.approx(np.ones((len(COLOURS), 2)), abs=1e-5)
     price = next(q for q, question in enumerate(learnt.questions) if not question.predicted)
     with pytest.raises(ValueError, match="predicted"):
-        learnt.predict_answers(np.ones((1, learnt.projection.width), np.float32), [price])
+        learnt.predict_answers(np.ones((1, learnt.predictor.projection.width), np.float32), [price])
 
 
 def test_other_sentences_are_refused(learnt: TrainedQuestions) -> None:
@@ -189,7 +189,7 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
     report = train_questions(replace(plan, data=(alone,), out=tmp_path / "out"))
     assert report.file is not None and report.foretold == 0
     learnt = trained.load_trained_questions(report.file)
-    assert learnt.projection is None and not any(question.predicted for question in learnt.questions)
+    assert learnt.predictor is None and not any(question.predicted for question in learnt.questions)
     assert learnt.predict_next(np.zeros(48), np.zeros((0, 48)), np.zeros((0, 48))).sum() == pytest.approx(1)
 
 

@@ -155,7 +155,7 @@ def _train_questions(
     from viewfinder.tuning import QuestionPlan, question_settings, train_questions
 
     numbers = question_settings(preset, settings)
-    plan = QuestionPlan(encoder=load_named_encoder(encoder), settings=numbers, told=notifier(as_json), **shared)
+    plan = QuestionPlan(encoder=load_named_encoder(encoder), settings=numbers, notify=notifier(as_json), **shared)
     report = train_questions(plan)
     record = asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)}
     lines = []

@@ -56,6 +56,16 @@ class LoadsInBackground(Protocol):
         ...
 
 
+def wait_until_loaded(model: LanguageModel) -> None:
+    """Returns when a model can be asked; at once where none loads.
+
+    Raises:
+        BadInput: it cannot be loaded.
+    """
+    if isinstance(model, LoadsInBackground):
+        model.wait()
+
+
 def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     """A continuation from its first word up to the first of `stop`, without blanks around it.
 
@@ -63,8 +73,7 @@ def cut_at_stop(text: str, stop: Sequence[str]) -> str:
     ('Is it big', 'one two')
     """
     text = text.lstrip()
-    ends = [at for mark in stop if (at := text.find(mark)) >= 0]
-    return text[: min(ends, default=len(text))].strip()
+    return text[: min((at for mark in stop if (at := text.find(mark)) >= 0), default=len(text))].strip()
 
 
 Result = TypeVar("Result")

@@ -82,7 +82,7 @@ class Endpoint:
             if second == 200:
                 chats, status, body = False, second, text
         if status != 200:
-            raise LanguageModelFailed(f"{self.name} {_meaning(status)}")
+            raise LanguageModelFailed(f"{self.name} {_MEANINGS.get(status, 'answered HTTP {}').format(status)}")
         self._chats = chats
         return _text(self.name, body)
 
@@ -111,10 +111,9 @@ class Endpoint:
             httpx.HTTPError: it cannot be made.
         """
         key = os.environ.get(KEY, "").strip()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         with (
-            httpx.Client(
-                headers={"Authorization": f"Bearer {key}"} if key else {}, timeout=max(until - time.monotonic(), 0.001)
-            ) as client,
+            httpx.Client(headers=headers, timeout=max(until - time.monotonic(), 0.001)) as client,
             client.stream("POST", f"{self._url}/{path}", json={"model": self.name, **data}) as response,
         ):
             body = bytearray()
@@ -145,14 +144,11 @@ def parse_endpoint(source: str) -> Endpoint:
     return Endpoint(url, model.strip())
 
 
-def _meaning(status: int) -> str:
-    if status in {401, 403}:
-        return f"refuses the key (HTTP {status}): set {KEY}"
-    if status in {404, 405}:
-        return f"is not there (HTTP {status}): check the endpoint's address and the model's name"
-    if status == 429:
-        return "was asked too often (HTTP 429)"
-    return f"answered HTTP {status}"
+_MEANINGS = {
+    **dict.fromkeys((401, 403), f"refuses the key (HTTP {{}}): set {KEY}"),
+    **dict.fromkeys((404, 405), "is not there (HTTP {}): check the endpoint's address and the model's name"),
+    429: "was asked too often (HTTP {})",
+}
 
 
 def _text(name: str, body: bytes) -> str:

@@ -32,21 +32,19 @@ class LoadedModel:
 
 
 class LocalModel:
-    """The `LanguageModel` that `load` returns, loaded when it is first asked for a text; it continues one at a time."""
+    """The `LanguageModel` that `load` returns, loaded when it is first asked for a text; it continues one at a time.
+
+    `error` is why it cannot be loaded.
+    """
 
     def __init__(self, name: str, load: Callable[[], LoadedModel], *, daemon: bool) -> None:
         self.name = name
         self._load = load
         self._network: LoadedModel | None = None
-        self._error: ViewfinderError | None = None
+        self.error: ViewfinderError | None = None
         self._busy = threading.Lock()
         self._loading = threading.Thread(target=self._load_network, name=f"loading {name}", daemon=daemon)
         self._begin = threading.Lock()
-
-    @property
-    def failed(self) -> bool:
-        """Whether it cannot be loaded."""
-        return self._error is not None
 
     def wait(self) -> None:
         """Returns when it is loaded.
@@ -56,8 +54,8 @@ class LocalModel:
         """
         self._begin_loading()
         self._loading.join()
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
 
     def complete(
         self,
@@ -70,7 +68,7 @@ class LocalModel:
         seconds: float = 10.0,
     ) -> str:
         """See `LanguageModel`."""
-        if self._error is not None:
+        if self.error is not None:
             raise LanguageModelFailed(f"{self.name} cannot be loaded")  # why is in the log: it names places
         network = self._network
         if network is None:
@@ -105,13 +103,13 @@ class LocalModel:
         try:
             self._network = self._load()
         except ViewfinderError as error:
-            self._error = error
+            self.error = error
         except Exception as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
-            self._error = BadInput(f"the language model {self.name} cannot be loaded ({lines[0][:200]})")
+            self.error = BadInput(f"the language model {self.name} cannot be loaded ({lines[0][:200]})")
         # A program that ends meanwhile takes from it what it needs to load.
-        if self._error is not None and threading.main_thread().is_alive():
-            logging.getLogger(__name__).warning("%s", self._error)
+        if self.error is not None and threading.main_thread().is_alive():
+            logging.getLogger(__name__).warning("%s", self.error)
 
 
 def find_local_model(source: str) -> LocalModel:
@@ -239,7 +237,7 @@ def load_language_model(source: str = "") -> LanguageModel:
         )
     with _lock:
         model = _kept.get(named)
-        if model is None or (isinstance(model, LocalModel) and model.failed):
+        if model is None or (isinstance(model, LocalModel) and model.error is not None):
             model = parse_endpoint(named) if named.startswith(("http://", "https://")) else find_local_model(named)
             _kept[named] = model
         return model

@@ -17,9 +17,7 @@ from viewfinder.questioners.names import (
     QUESTIONERS,
     Fallback,
     find_questioner,
-    is_plain,
     load_questioner,
-    questioner_names,
 )
 from viewfinder.questioners.said import write_statement
 
@@ -38,9 +36,7 @@ __all__ = [
     "Questioner",
     "find_questioner",
     "find_values_meant",
-    "is_plain",
     "load_questioner",
     "prepare_questioner",
-    "questioner_names",
     "write_statement",
 ]

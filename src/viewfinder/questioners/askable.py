@@ -109,14 +109,9 @@ def _speaks_of_the_picture(words: Sequence[str]) -> bool:
     if "it" in words and "taken" not in words:
         content = {stem(word) for word in words} - _BESIDE
         return bool(content) and content <= _IT_IS | _KNOWN and bool(content & _IT_IS)
-    this = [at for at, word in enumerate(words) if word == "this"]
-    return all(_is_picture(words, at) for at in this)
-
-
-def _is_picture(words: Sequence[str], at: int) -> bool:
-    """Whether the "this" at a place is the picture: "is this a kitchen?", "in this photo", but not "this dog"."""
-    after = words[at + 1 : at + 2]
-    return not after or after[0] in _PICTURES or stem(after[0]) in _BESIDE | _IT_IS
+    # "Is this a kitchen?" and "in this photo" mean the picture, "this dog" does not.
+    after = [words[at + 1] for at, word in enumerate(words[:-1]) if word == "this"]
+    return all(word in _PICTURES or stem(word) in _BESIDE | _IT_IS for word in after)
 
 
 def _taken_for_known(words: Sequence[str], the: int) -> list[str]:
@@ -126,13 +121,7 @@ def _taken_for_known(words: Sequence[str], the: int) -> list[str]:
     if not folded or folded[0] in _KNOWN or (folded[0] in _SPOTS and {*words[:the][-1:]} & _AT):
         return []
     if words[the + 1 + len(phrase) :][:1] in ([], ["or"]) and words[0] in _ASKS_WHETHER:
-        folded = _without_claim(folded)
+        # What is asked of it is no part of it: "shoe accessory" of "is the shoe accessory plain?".
+        looks = [*takewhile(_LOOKS.__contains__, reversed(folded[1:]))]
+        folded = folded[: -len(looks)] if looks else folded[: max(len(folded) - 1, 1)]
     return [word for word in folded if word not in _GROUPS]
-
-
-def _without_claim(phrase: list[str]) -> list[str]:
-    """A noun phrase less what is asked of it: "shoe accessory" of "is the shoe accessory plain?"."""
-    thing = [*phrase]
-    while len(thing) > 1 and thing[-1] in _LOOKS:
-        thing.pop()
-    return thing if len(thing) < len(phrase) or len(thing) == 1 else thing[:-1]

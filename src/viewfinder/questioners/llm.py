@@ -15,18 +15,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Say, Show, Turn, is_dont_know
 from viewfinder.errors import LanguageModelFailed
-from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
+from viewfinder.language import LanguageModel, load_language_model, wait_until_loaded
 from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.said import ConversationSoFar
-
-if TYPE_CHECKING:
-    pass
 
 SHORTEST = 3
 LONGEST = 20
@@ -95,11 +91,9 @@ def write_next_question_prompt(turns: Sequence[Turn]) -> str | None:
     if not description:
         return None
     rounds = [turn for turn in turns if isinstance(turn, Answer)][-PROMPTED_ROUNDS:]
-    said = "".join(
-        f"Question: {_to_line(turn.question.text)}\n"
-        f"Answer: {DONT_KNOW if is_dont_know(turn.text) else _to_line(turn.text)}\n"
-        for turn in rounds
-    )
+    asked = (f"Question: {_to_line(turn.question.text)}\n" for turn in rounds)
+    answered = (f"Answer: {DONT_KNOW if is_dont_know(turn.text) else _to_line(turn.text)}\n" for turn in rounds)
+    said = "".join(map("".join, zip(asked, answered, strict=True)))
     return f"{_NEXT}Photograph: {description}\n{said}Question:"
 
 
@@ -210,16 +204,13 @@ class FewShotQuestioner:
         if prompt is None:
             return None
         text = self._complete(prompt, view)
-        return Question(text, find_choices(text), self.name, f"{self.model.name} read the talk; it sees no pictures")
+        return Question(
+            text, find_choices(text), self.name, f"{self.model.name} read the conversation; it sees no pictures"
+        )
 
     def prepare(self) -> None:
-        """Wait until the model is loaded.
-
-        Raises:
-            BadInput: it cannot be.
-        """
-        if isinstance(self.model, LoadsInBackground):
-            self.model.wait()
+        """Wait until the model is loaded; BadInput where it cannot be."""
+        wait_until_loaded(self.model)
 
     def _complete(self, prompt: str, view: Candidates) -> str:
         """The first reply that is a new question."""
@@ -233,12 +224,7 @@ class FewShotQuestioner:
                 break
             try:
                 reply = self.model.complete(
-                    prompt,
-                    stop=("\n",),
-                    most_tokens=QUESTION_TOKENS,
-                    temperature=temperature,
-                    seed=seed,
-                    seconds=left,
+                    prompt, most_tokens=QUESTION_TOKENS, temperature=temperature, seed=seed, seconds=left
                 )
             except LanguageModelFailed as error:
                 wrong = str(error)
@@ -255,20 +241,6 @@ MOST_QUESTIONS = 10
 
 REMEMBERED_CAPTIONS = 256
 """Captions whose questions are remembered."""
-
-
-@runtime_checkable
-class QuestionSource(Protocol):
-    """Where the questions come from."""
-
-    @property
-    def name(self) -> str:
-        """A short name to be shown."""
-        ...
-
-    def questions(self, caption: str, lookup: Lookup | None) -> Iterable[str]:
-        """Questions about what a caption describes, the best first; not all need be new."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,21 +283,12 @@ class ListedQuestions:
             found = select_new_questions([*found, *parse_questions(reply)], caption)
         return found
 
-    def prepare(self) -> None:
-        """Wait until the model is loaded.
-
-        Raises:
-            BadInput: it cannot be.
-        """
-        if isinstance(self.model, LoadsInBackground):
-            self.model.wait()
-
 
 @dataclass(frozen=True, eq=False)
 class UnansweredQuestioner:
     """The questioner `unanswered`. It keeps the questions of the latest captions."""
 
-    source: QuestionSource
+    source: ListedQuestions | PooledQuestions
     name: str = "unanswered"
     _kept: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -345,19 +308,15 @@ class UnansweredQuestioner:
         text = next((text for text in questions if text not in asked), None)
         if text is None:
             return None
-        why = (
-            f"question {questions.index(text) + 1} of {len(questions)} that {self.source.name} had after the first turn"
+        place = f"question {questions.index(text) + 1} of {len(questions)}"
+        return Question(
+            text, find_choices(text), self.name, f"{place} that {self.source.name} had after the first turn"
         )
-        return Question(text, find_choices(text), self.name, why)
 
     def prepare(self) -> None:
-        """Wait until the language model, if it is one, is loaded.
-
-        Raises:
-            BadInput: it cannot be.
-        """
+        """Wait until the language model, if it is one, is loaded; BadInput where it cannot be."""
         if isinstance(self.source, ListedQuestions):
-            self.source.prepare()
+            wait_until_loaded(self.source.model)
 
     def _questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
         with self._lock:
@@ -401,7 +360,5 @@ def load_unanswered(source: str) -> UnansweredQuestioner:
     if Path(source).suffix == ".safetensors":
         from viewfinder.questioners.trained import load_trained_questions
 
-        return UnansweredQuestioner(
-            PooledQuestions(load_trained_questions(Path(source).expanduser()), Path(source).stem)
-        )
+        return UnansweredQuestioner(PooledQuestions(load_trained_questions(source), Path(source).stem))
     return UnansweredQuestioner(ListedQuestions(load_language_model(source)))

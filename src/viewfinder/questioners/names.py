@@ -8,8 +8,7 @@ trying a name costs next to nothing. Where a language model has no question that
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -35,7 +34,7 @@ def find_questioner(name: str | None) -> Callable[[TagVectors | None], Questione
     """
     chosen, _, source = ("none" if name is None else name).partition("=")
     if chosen not in QUESTIONERS:
-        raise UnknownName(f"no questioner is called {chosen!r}; there are: {', '.join(questioner_names())}")
+        raise UnknownName(f"no questioner is called {chosen!r}; there are: {', '.join(sorted(QUESTIONERS))}")
     return partial(QUESTIONERS[chosen], source.strip())
 
 
@@ -47,20 +46,6 @@ def load_questioner(name: str | None, *, tags: TagVectors | None = None) -> Ques
         BadInput: it needs a source and has none, or the source is not what it needs.
     """
     return find_questioner(name)(tags)
-
-
-def questioner_names() -> tuple[str, ...]:
-    """The names of all questioners, whether or not they can work here."""
-    return tuple(sorted(QUESTIONERS))
-
-
-def is_plain(name: str) -> bool:
-    """Whether a questioner is called by its name alone: a client over HTTP may name no file and no address.
-
-    >>> is_plain("information_gain"), is_plain("llm=/etc")
-    (True, False)
-    """
-    return "=" not in name
 
 
 # -- one factory a questioner
@@ -84,29 +69,24 @@ def _pool(source: str, tags: TagVectors | None) -> Questioner:
     return load_pool(file)
 
 
-def _llm(source: str, tags: TagVectors | None) -> Questioner:
+def _of_model(name: str, source: str, tags: TagVectors | None) -> Questioner:
+    """A questioner that works with a language model; where that asks nothing that will do, `information_gain` asks."""
     from viewfinder.language import load_language_model
-    from viewfinder.questioners.llm import FewShotQuestioner
-
-    with _naming("llm"):
-        return Fallback(FewShotQuestioner(load_language_model(source)), InformationGain(tags))
-
-
-def _unanswered(source: str, tags: TagVectors | None) -> Questioner:
-    from viewfinder.questioners.llm import load_unanswered
-
-    if not source and not os.environ.get(MODEL_VARIABLE):
-        source = os.environ.get(QUESTIONS_VARIABLE, "").strip()
-    with _naming("unanswered"):
-        return Fallback(load_unanswered(source), InformationGain(tags), may_stop=True)
-
-
-def _plugir(source: str, tags: TagVectors | None) -> Questioner:
-    from viewfinder.language import load_language_model
+    from viewfinder.questioners.llm import FewShotQuestioner, load_unanswered
     from viewfinder.questioners.plugir import PlugirQuestioner
 
-    with _naming("plugir"):
-        return Fallback(PlugirQuestioner(load_language_model(source), tags), InformationGain(tags))
+    first: Questioner
+    try:
+        if name == "unanswered":
+            from_file = "" if os.environ.get(MODEL_VARIABLE) else os.environ.get(QUESTIONS_VARIABLE, "").strip()
+            first = load_unanswered(source or from_file)
+        elif name == "plugir":
+            first = PlugirQuestioner(load_language_model(source), tags)
+        else:
+            first = FewShotQuestioner(load_language_model(source))
+    except BadInput as error:
+        raise BadInput(f"the questioner {name} ({name}=SOURCE): {error}") from error
+    return Fallback(first, InformationGain(tags), may_stop=name == "unanswered")
 
 
 def _recorded(source: str, tags: TagVectors | None) -> Questioner:
@@ -120,23 +100,14 @@ def _recorded(source: str, tags: TagVectors | None) -> Questioner:
     return load_recorded(source)
 
 
-@contextmanager
-def _naming(name: str) -> Iterator[None]:
-    """Errors about a source say which questioner it is the source of."""
-    try:
-        yield
-    except BadInput as error:
-        raise BadInput(f"the questioner {name} ({name}=SOURCE): {error}") from error
-
-
 QUESTIONERS: dict[str, QuestionerFactory] = {
     "information_gain": InformationGain.of,
-    "llm": _llm,
+    "llm": partial(_of_model, "llm"),
     "none": _none,
-    "plugir": _plugir,
+    "plugir": partial(_of_model, "plugir"),
     "pool": _pool,
     "recorded": _recorded,
-    "unanswered": _unanswered,
+    "unanswered": partial(_of_model, "unanswered"),
 }
 
 

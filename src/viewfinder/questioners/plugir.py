@@ -27,7 +27,7 @@ from jaxtyping import Float, Int
 from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_dont_know
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LanguageModelFailed
-from viewfinder.language import LanguageModel, LoadsInBackground
+from viewfinder.language import LanguageModel, wait_until_loaded
 from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import entropy_bits
@@ -212,25 +212,22 @@ class PlugirQuestioner:
         shown = caption_groups(view, near_w, self.tags, self.settings.groups) if self.settings.referring else ()
         drafts = _Drafts(self, description, shown, deadline, ConversationSoFar.of(view), len(view.asked))
         found = drafts.collect()
-        chosen = found[0]
-        if self.settings.select and len(found) > 1 and view.lookup is not None:
+        chosen, many = found[0], len(found) > 1
+        if self.settings.select and many and view.lookup is not None:
             vectors = view.lookup.words([description, *(f"{description}, {question}" for question in found)])
             hidden = self.settings.recall_hitting
             chosen = found[find_least_moving(vectors[0], vectors[1:], view.vectors_cd[near_w], without_first=hidden)]
-        why = _explain(
-            len(found), len(shown), len(near_w), checked=self.settings.filtering and drafts.unchecked not in found
-        )
+        why = f"of {len(found)} questions the one that fits best" if many else "the one question that was found"
+        kinds = f"about {len(shown)} kinds of pictures among the {len(near_w)} nearest"
+        why += f", {kinds}" if shown else ", about the description alone"
+        if not self.settings.filtering or drafts.unchecked in found:
+            why += "; not checked against what is said"
         return Question(chosen, find_choices(chosen), self.name, why)
 
     def prepare(self) -> None:
-        """Returns when the model is loaded, and what groups pictures too.
-
-        Raises:
-            BadInput: it cannot be.
-        """
+        """Returns when the model is loaded, and what groups pictures too; BadInput where it cannot be."""
         import_module("sklearn.cluster")  # may take longer than a question has time
-        if isinstance(self.model, LoadsInBackground):
-            self.model.wait()
+        wait_until_loaded(self.model)
 
 
 def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
@@ -341,9 +338,3 @@ def rotate_texts(texts: Sequence[str], by: int) -> tuple[str, ...]:
     """
     start = by % max(len(texts), 1)
     return (*texts[start:], *texts[:start])
-
-
-def _explain(questions: int, shown: int, near: int, *, checked: bool) -> str:
-    about = f"about {shown} kinds of pictures among the {near} nearest" if shown else "about the description alone"
-    chosen = f"of {questions} questions the one that fits best" if questions > 1 else "the one question that was found"
-    return f"{chosen}, {about}" + ("" if checked else "; not checked against what is said")

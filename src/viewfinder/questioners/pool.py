@@ -49,8 +49,8 @@ class PoolQuestioner:
         for q in np.argsort(-chance_q, kind="stable").tolist():
             question = self.trained.questions[q]
             if self.may_repeat or (q in allowed and so_far.is_new(question.text)):
-                often = f"{chance_q[q]:.0%} of people would ask this next in a talk like this one"
-                why = often if chance_q[q] >= 0.005 else "people ask this in talks like this one"
+                often = f"{chance_q[q]:.0%} of people would ask this next in a conversation like this one"
+                why = often if chance_q[q] >= 0.005 else "people ask this in conversations like this one"
                 return Question(question.text, _offer_choices(question), self.name, why)
         return None
 

@@ -7,7 +7,7 @@ of trained pairs of bots are replayed against another answerer. A recording that
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -36,9 +36,8 @@ class RecordedQuestioner:
         first = view.turns[0] if view.turns else None
         recorded = self.questions.get(fold_text(first.text) if isinstance(first, Say) else "", ())
         # A question that was answered without being asked (in a script) counts as asked.
-        answered = (turn.question for turn in view.turns if isinstance(turn, Answer))
         past = Counter(fold_text(question.text) for question in view.asked)
-        past |= Counter(fold_text(question.text) for question in answered)
+        past |= Counter(fold_text(turn.question.text) for turn in view.turns if isinstance(turn, Answer))
         for number, text in enumerate(recorded, start=1):
             past[fold_text(text)] -= 1
             if past[fold_text(text)] < 0:
@@ -54,16 +53,6 @@ def fold_text(text: str) -> str:
     'a dog on a sofa'
     """
     return " ".join(text.split()).casefold()
-
-
-def questions_by_caption(dialogues: Iterable[Dialogue]) -> dict[str, tuple[str, ...]]:
-    """The questions of dialogues by their folded captions, empty ones left out; of one caption the first dialogue's."""
-    found: dict[str, tuple[str, ...]] = {}
-    for dialogue in dialogues:
-        asked = tuple(turn.question for turn in dialogue.rounds if any(map(str.isalnum, turn.question)))
-        if asked:
-            found.setdefault(fold_text(dialogue.caption), asked)
-    return found
 
 
 def load_recorded(source: str) -> RecordedQuestioner:
@@ -94,11 +83,19 @@ def _files(source: Path) -> tuple[Path, ...]:
 
 @lru_cache(maxsize=4)
 def _read(files: tuple[tuple[Path, int], ...]) -> dict[str, tuple[str, ...]]:
-    """The questions in some files, as they were last written: every conversation loads its own questioner."""
+    """The questions of the first dialogue of each folded caption, in some files as they were last written.
+
+    Kept, as every conversation loads its own questioner.
+    """
     dialogues: list[Dialogue] = []
     for file, _ in files:
         if file.stem.startswith(VISDIAL):
             dialogues += read_visdial(file.parent, file.stem.removeprefix(VISDIAL))[0]
         else:
             dialogues += read_dialogues(file)[0]
-    return questions_by_caption(dialogues)
+    found: dict[str, tuple[str, ...]] = {}
+    for dialogue in dialogues:
+        asked = tuple(turn.question for turn in dialogue.rounds if any(map(str.isalnum, turn.question)))
+        if asked:
+            found.setdefault(fold_text(dialogue.caption), asked)
+    return found

@@ -15,7 +15,6 @@ from viewfinder.questioners.base import Candidates
 
 WORD = re.compile(r"[^\W_]+")
 
-
 # Both sides are folded alike, so these only need to meet in one form.
 IRREGULAR_STEMS = {
     "color": "colour",
@@ -30,11 +29,10 @@ IRREGULAR_STEMS = {
     "rode": "rid",
 }
 
-
 # Words that say nothing of a value when they stand alone: "no stripes" is no answer to a yes-or-no column.
 EMPTY_WORDS = """
-a an the of in on at to or and yes no true false not none other others all any some something anything nothing
-else unknown na y n it is
+a an the of in on at to or and yes no true false not none other others all any some something anything nothing else
+unknown na y n it is
 """
 
 
@@ -63,7 +61,12 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stem(word) for word in WORD.findall(re.sub(r"(?<=\bt)-(?=shirt)", "", text, flags=re.I)))
 
 
-EMPTY = frozenset(stem(word) for word in EMPTY_WORDS.split())
+def fold_words(words: str) -> frozenset[str]:
+    """The stems of words, parted by blanks."""
+    return frozenset(stem(word) for word in words.split())
+
+
+EMPTY = fold_words(EMPTY_WORDS)
 
 
 class PhraseIndex:
@@ -96,9 +99,7 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 
-
 _YES = re.compile(r"^(?:yes|yeah|yep|yup|sure|of course|it is|there is|there are|they are)\b[\s,.;:!-]*", re.IGNORECASE)
-
 
 _NO = re.compile(r"^(?:no|nope|nah|none|it is not|it isn't|there is not|there isn't)\b[\s,.;:!-]*", re.IGNORECASE)
 
@@ -136,32 +137,21 @@ know describe see there here it this that these those they them its their of in 
 ok okay well now picture image photo photograph scene visible shown exactly
 """
 
-
-COURTESIES = frozenset(stem(word) for word in COURTESY_WORDS.split())
-
-
-WHICH = stem("which")
-
+COURTESIES, WHICH = fold_words(COURTESY_WORDS), stem("which")
 
 _EXISTS = re.compile(
     r"(?:(?:is|are|was|were) there|(?:do|can|could) you see)\s+(?:an?|any|some|the)?\s*(.+)", re.IGNORECASE
 )
 
-
 _COLOUR = re.compile(r"(?:what|which) colou?rs? (?:is|are) (?:the|his|her|their|its)?\s*(.+)", re.IGNORECASE)
-
 
 _IS_LIKE = re.compile(r"(?:is|are) (?:the|his|her|their) ([\w'’-]+) ([\w'’-]+)", re.IGNORECASE)
 
-
 _YES_OR_NO = re.compile(r"(?:is|are|was|were)\s+(?:it|this|that|they|these|those)\b", re.IGNORECASE)
-
 
 _GENITIVE = re.compile(r"['’]s\b", re.IGNORECASE)
 
-
 _DENIAL = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
-
 
 _IN_IT = re.compile(
     r"\s*,?\s*(?:visible\s*)?(?:in|on|of)\s+(?:the|this|that)\s+(?:picture|image|photo|scene)\b", re.IGNORECASE
@@ -173,8 +163,8 @@ class ConversationSoFar:
 
     def __init__(self, said: Sequence[str], asked: Iterable[str] = (), answers: Sequence[Answer] = ()) -> None:
         """From the texts that were said (answers included), the questions that were asked, and those answered."""
-        self._said, self._answers = said, answers
-        self.asked = tuple(asked)
+        self._said, self.asked = said, tuple(asked)
+        self._known = [answer for answer in answers if not is_dont_know(answer.text)]
         self._gists = {question_gist(text) for text in (*self.asked, *(answer.question.text for answer in answers))}
 
     @staticmethod
@@ -189,16 +179,15 @@ class ConversationSoFar:
         return PhraseIndex(self._said)
 
     @cached_property
-    def _told(self) -> PhraseIndex:
+    def _stated(self) -> PhraseIndex:
         """What was said, and what answers make of their questions: "is the dog black?", "yes"."""
-        known = (answer for answer in self._answers if not is_dont_know(answer.text))
-        return PhraseIndex([*self._said, *(write_statement(answer.question.text, answer.text) for answer in known)])
+        stated = (write_statement(answer.question.text, answer.text) for answer in self._known)
+        return PhraseIndex([*self._said, *stated])
 
     @cached_property
     def mentioned(self) -> frozenset[str]:
         """The stems of what was spoken of: what was said, and what was asked and not denied."""
-        told = (answer for answer in self._answers if not is_dont_know(answer.text))
-        granted = (answer.question.text for answer in told if not _DENIAL.match(answer.text))
+        granted = (answer.question.text for answer in self._known if not _DENIAL.match(answer.text))
         return frozenset(folded for text in (*self._said, *granted) for folded in stems(text))
 
     def is_new(self, question: str) -> bool:
@@ -207,7 +196,7 @@ class ConversationSoFar:
         Questions are compared by the stems of the words that make a difference, in any order. What was said answers
         plain questions only: "is there an X?", "is the X Y?", "what colour is the X?", "is it in the X?".
         """
-        return question_gist(question) not in self._gists and not _is_answered(question, self._told)
+        return question_gist(question) not in self._gists and not _is_answered(question, self._stated)
 
     def grants(self, required: Sequence[str] | None) -> bool:
         """Whether all that a question takes for granted (`required_mentions`) was mentioned."""
@@ -234,18 +223,18 @@ def question_gist(question: str) -> frozenset[str]:
     return (telling - {"what"} if "colour" in telling else telling) or words or frozenset(question.split())
 
 
-def _is_answered(text: str, told: PhraseIndex) -> bool:
+def _is_answered(text: str, stated: PhraseIndex) -> bool:
     asked = _IN_IT.sub("", text.strip().rstrip("?").strip())
     if found := _EXISTS.fullmatch(asked):
-        return told.contains(found[1])
+        return stated.contains(found[1])
     if found := _COLOUR.fullmatch(asked):
-        return any(told.contains(f"{colour} {found[1]}") for colour in _colours())
+        return any(stated.contains(f"{colour} {found[1]}") for colour in _colours())
     if found := _IS_LIKE.fullmatch(asked):
-        return told.contains(f"{found[2]} {found[1]}")
+        return stated.contains(f"{found[2]} {found[1]}")
     if not _YES_OR_NO.match(asked):
         return False
     about = question_gist(asked)
-    return len(about) == 1 and told.contains(next(iter(about)))
+    return len(about) == 1 and stated.contains(next(iter(about)))
 
 
 @cache
@@ -254,17 +243,11 @@ def _colours() -> tuple[str, ...]:
     return tuple(word for tag in group.tags for word in (tag.name, *tag.also))
 
 
-def fold_words(words: str) -> frozenset[str]:
-    """The stems of words, parted by blanks."""
-    return frozenset(stem(word) for word in words.split())
-
-
 PERSONS: dict[str, frozenset[str]] = {
     "he": fold_words("man men boy boys guy guys gentleman male father dad son brother king policeman husband groom"),
     "she": fold_words("woman women girl girls lady female mother mom daughter sister queen wife bride"),
 }
 """Who "he" and "she" may stand for."""
-
 
 _PHRASES = re.compile(
     r"\b(?:(?:in|on|of|at) (?:the|this) (?:picture|photo|photograph|image|scene)"
@@ -272,18 +255,12 @@ _PHRASES = re.compile(
     r"|are you able to see|is there|are there|does it (?:show|contain)|please|right now|i'd say)\b"
 )
 
-
-BARE_WORDS = """
-a an the any some is are was were be do does did you we there if so ok okay please exactly visible present
-shown
-"""
-
-
-_BARE = frozenset(BARE_WORDS.split())
-
+_BARE_WORDS = (
+    "a an the any some is are was were be do does did you we there if so ok okay please exactly visible present"
+)
+_BARE = frozenset({*_BARE_WORDS.split(), "shown"})
 
 _OPEN = re.compile(r"(?:and )?(?:what|which|how|where|who|whose|why|when)\b")
-
 
 _ALIKE = {"which": "what", "people": "person"}
 

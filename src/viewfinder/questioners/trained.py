@@ -155,11 +155,6 @@ class TrainedQuestions:
     selector: QuestionSelector
     predictor: AnswerPredictor | None = None
 
-    @property
-    def projection(self) -> PictureProjection | None:
-        """What it sees of a picture; None: nothing is predicted."""
-        return self.predictor.projection if self.predictor else None
-
     def check(self, lookup: Lookup) -> None:
         """Refuse a collection whose sentences are other vectors; pictures are checked by `lookup.project`.
 
@@ -247,28 +242,19 @@ def _load(path: Path, changed: int) -> TrainedQuestions:
     settings = weights.card.settings
     try:
         questions = tuple(_read_question(record) for record in settings["questions"])
-        return TrainedQuestions(
-            questions=questions,
-            sentences_version=settings["sentences"],
-            card=weights.card,
-            selector=QuestionSelector.of(weights.arrays),
-            predictor=_read_predictor(weights, questions) if weights.card.encoder != NO_PICTURES else None,
-        )
+        predictor = _read_predictor(weights, questions) if weights.card.encoder != NO_PICTURES else None
+        selector = QuestionSelector.of(weights.arrays)
+        return TrainedQuestions(questions, settings["sentences"], weights.card, selector, predictor)
     except (KeyError, TypeError, ValueError) as error:
         raise damaged_file(path, repr(error)) from error
 
 
 def _read_question(record: Mapping[str, Any]) -> PoolQuestion:
-    text = record["text"]
+    text, answers = record["text"], tuple(record["answers"])
+    # Cards have an older word for predicted.
     known = {"predicted" if key == "foretold" else key: value for key, value in record.items()}
-    return PoolQuestion(
-        **{
-            **known,
-            "text": text[:1].upper() + text[1:],
-            "answers": tuple(record["answers"]),
-            "needs": required_mentions(text),
-        }
-    )
+    own = {"text": text[:1].upper() + text[1:], "answers": answers, "needs": required_mentions(text)}
+    return PoolQuestion(**known | own)
 
 
 def _read_predictor(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:

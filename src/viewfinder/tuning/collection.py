@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool
 
 from viewfinder.data import match_keys, read_captions_csv, read_catalogue
 from viewfinder.encoders.starter import StarterEncoder
@@ -31,16 +31,12 @@ LABEL_LEAST = 10
 NUMBER = re.compile(r"[\d.,:/ -]+")
 """A catalogue value that is no word."""
 
-_LITTLE_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        the and with for from into onto out off over under near next its his her their this that these those are was
-        were has have had one two three who which what while there here some any all other another each very being
-        been but not him she they them you your our through around behind front top down along across
-        """,
-    )
-)
+_LITTLE_WORDS_TEXT = """
+the and with for from into onto out off over under near next its his her their this that these those are was were has
+have had one two three who which what while there here some any all other another each very being been but not him she
+they them you your our through around behind front top down along across
+"""
+_LITTLE_WORDS = frozenset(_LITTLE_WORDS_TEXT.split())
 """Words that say nothing about a picture on their own."""
 
 
@@ -183,21 +179,15 @@ def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, Pi
     known = [path for path in said if str(path) in ids]
     stored_nr = library.store.read_vectors_of(encoder.raw_version, [ids[str(path)] for path in known])
     raw = dict(zip(known, stored_nr.astype(np.float32), strict=True))
-    raw |= _raw_of([path for path in said if path not in raw], encoder)
+    if others := [path for path in said if path not in raw]:
+        # Files outside the library; those that are no pictures are left out.
+        with Decoders(os.cpu_count() or 1, fit=encoder.fit) as decoders:
+            for outcome in decoders.decode(others):
+                if isinstance(outcome, DecodedFile):
+                    raw[outcome.path] = encoder.pictures([outcome.pixels]).global_bd[0]
     paths = sorted(raw)
     texts = [said[path][0] for path in paths]
     owners_m = np.repeat(np.arange(len(paths)), [len(found) for found in texts])
     captions_ms = encoder.sentences([text for found in texts for text in found])
     kind = CaptionedVectors(np.stack([raw[path] for path in paths])[None], captions_ms, owners_m)
     return with_labels(kind, encoder, [said[path] for path in paths])
-
-
-def _raw_of(paths: Sequence[Path], encoder: StarterEncoder) -> dict[Path, Float[np.ndarray, " raw"]]:
-    """Raw vectors of files outside the library; those that are no pictures are left out."""
-    raw: dict[Path, Float[np.ndarray, " raw"]] = {}
-    if paths:
-        with Decoders(os.cpu_count() or 1, fit=encoder.fit) as decoders:
-            for outcome in decoders.decode(paths):
-                if isinstance(outcome, DecodedFile):
-                    raw[outcome.path] = encoder.pictures([outcome.pixels]).global_bd[0]
-    return raw

@@ -1,8 +1,6 @@
 """Dialogues that questions are learnt from, of one or several data sets, and the pictures they are about.
 
 Of captioned photos dialogues are made: our own questions (photo_questions.toml), answered from what people wrote.
-
-    dialogues = photo_dialogues(pictures, read_photo_questions())
 """
 
 from __future__ import annotations
@@ -138,7 +136,9 @@ def read_dialogue_splits(
     Raises:
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
-    parts = [_read(place, encoder, features_folder_of(place, data, features_folder), tell) for place in data]
+    # Of several data sets each has a folder of its own for its vectors.
+    own = {at: features_folder / at.resolve().name for at in data} if features_folder and len(data) > 1 else {}
+    parts = [_read(place, encoder, own.get(place, features_folder), tell) for place in data]
     train, val = (_join([part[at] for part in parts]) for at in range(2))
     for name, dialogues in (("training", train), ("validation", val)):
         if not dialogues.dialogues:
@@ -147,20 +147,13 @@ def read_dialogue_splits(
     return DialogueSplits(train, val, encoder.raw_version if seen else None)
 
 
-def features_folder_of(place: Path, data: Sequence[Path], folder: Path | None) -> Path | None:
-    """Where the vectors of one of the data sets are kept; None: beside it."""
-    return folder / place.resolve().name if folder is not None and len(data) > 1 else folder
-
-
 def read_unfamiliar_pictures(
     folders: Sequence[Path], encoder: Encoder, features_folder: Path | None
 ) -> Float16[np.ndarray, "m g"]:
     """Raw vectors of pictures of another kind, some of each folder, taken evenly."""
     blocks = []
     for folder in folders:
-        found = features(
-            folder, encoder, out=None if features_folder is None else features_folder / folder.resolve().name
-        )
+        found = features(folder, encoder, out=features_folder and features_folder / folder.resolve().name)
         rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_AGAINST)).astype(int))
         blocks.append(found.raw_nd[rows].astype(np.float16))
     return np.concatenate(blocks)
@@ -201,12 +194,10 @@ def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     """Our own questions about everyday photos, answered from captions; all but the validation split to learn from."""
     pictures, _ = read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)
     questions = read_photo_questions()
-    train: list[Dialogue] = []
-    val: list[Dialogue] = []
-    for place, picture in enumerate(pictures):
-        inside = replace(picture, path=picture.path.relative_to(folder))
-        (val if split_of(place) == "val" else train).extend(photo_dialogues([inside], questions))
-    return train, val
+    inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in pictures]
+    held_out = [split_of(place) == "val" for place in range(len(inside))]
+    train, val = ([it for it, out in zip(inside, held_out, strict=True) if out == side] for side in (False, True))
+    return photo_dialogues(train, questions), photo_dialogues(val, questions)
 
 
 def _read_asked(files: Sequence[Path]) -> list[Dialogue]:
@@ -215,11 +206,9 @@ def _read_asked(files: Sequence[Path]) -> list[Dialogue]:
 
 
 def _split_by_picture(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
-    place = {image: at for at, image in enumerate(sorted({dialogue.image for dialogue in dialogues}))}
-    halves: dict[str, list[Dialogue]] = {"train": [], "val": [], "test": []}
-    for dialogue in dialogues:
-        halves[split_of(place[dialogue.image])].append(dialogue)
-    return halves["train"], halves["val"]
+    split = {image: split_of(at) for at, image in enumerate(sorted({dialogue.image for dialogue in dialogues}))}
+    train, val = ([it for it in dialogues if split[it.image] == name] for name in ("train", "val"))
+    return train, val
 
 
 def _with_vectors(dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:

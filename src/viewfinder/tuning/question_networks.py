@@ -26,16 +26,15 @@ from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.questioners.said import question_meaning
 from viewfinder.questioners.trained import MOST_ROUNDS
 from viewfinder.training import (
-    Batches,
     Card,
     OneCycle,
     TrainingJob,
     TrainingResult,
     TrainingSettings,
+    draw_epochs,
     fit,
     load_network,
     seed_all,
-    shuffled,
 )
 from viewfinder.tuning.dialogues import DialogueSplits, QuestionDialogues
 from viewfinder.tuning.pool import PoolEntry, answer_value, normalized_question
@@ -94,9 +93,8 @@ class SelectorData:
     def _of(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return np.asarray(self._vectors.matrix_ns[self._vectors.rows(texts)], np.float32)
 
-    def epoch(self, size: int, epoch: int, seed: int) -> Batches[SelectorBatch]:
-        """What a `training.Job` calls batches."""
-        return shuffled(len(self._dialogues), min(size, len(self._dialogues)), self.batch, epoch=epoch, seed=seed)
+    def __len__(self) -> int:
+        return len(self._dialogues)
 
 
 class SelectorNetwork(nn.Module):
@@ -154,8 +152,7 @@ class SelectorNetwork(nn.Module):
 
 def selector_loss(network: nn.Module, batch: SelectorBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
     """Cross-entropy of the questions that were asked, over the pool; questions outside it count nothing."""
-    logits_brq = network(batch)
-    return cross_entropy(logits_brq.flatten(0, 1), batch.targets_br.flatten(), ignore_index=NOT_THERE), {}
+    return cross_entropy(network(batch).flatten(0, 1), batch.targets_br.flatten(), ignore_index=NOT_THERE), {}
 
 
 def selector_figures(network: nn.Module, data: SelectorData) -> dict[str, float]:
@@ -199,9 +196,8 @@ class AnswerColumns:
             torch.from_numpy(vectors.matrix_ns[vectors.rows([pair[part] for pair in pairs])].astype(np.float32))
             for part in (0, 1)
         )
-        said_a = [
-            pool[at].said[answer] / sum(pool[at].said.values()) for at in self.asked for answer in pool[at].answers
-        ]
+        totals = {at: sum(pool[at].said.values()) for at in self.asked}
+        said_a = [pool[at].said[answer] / totals[at] for at in self.asked for answer in pool[at].answers]
         self.log_prior_a = torch.log(torch.tensor(said_a, dtype=torch.float32))
 
     def of(self, question: int) -> range:
@@ -248,10 +244,6 @@ class AnswerData:
             columns_ba[row, : len(own)], there_ba[row, : len(own)] = own, True
         raw_bg = self.raw_mg[rows].astype(np.float32)
         return AnswerBatch(*map(torch.from_numpy, (raw_bg, columns_ba, there_ba, answers.copy())))
-
-    def epoch(self, size: int, epoch: int, seed: int) -> Batches[AnswerBatch]:
-        """What a `training.Job` calls batches."""
-        return shuffled(len(self), min(size, len(self)), self.batch, epoch=epoch, seed=seed)
 
 
 class AnswerNetwork(nn.Module):
@@ -318,8 +310,7 @@ class AnswerNetwork(nn.Module):
 
 def answer_loss(network: nn.Module, batch: AnswerBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
     """Cross-entropy of the answers that were given, over those of the question."""
-    logits_ba = network(batch)
-    return nn.functional.cross_entropy(logits_ba, batch.answer_b), {}
+    return cross_entropy(network(batch), batch.answer_b), {}
 
 
 class HeldOutAnswers(NamedTuple):
@@ -404,13 +395,9 @@ def train_selector(
     pool_qs = torch.from_numpy(vectors.matrix_ns[rows]).float()
     asked_q = torch.tensor([float(question.asked) for question in pool])
     network = SelectorNetwork(pool_qs, asked_q, numbers.hidden, numbers.width)
-    fitted = _train_network(
-        plan, numbers, network, Card(system="questions/selector", preset="", encoder=NO_ENCODER), plan.out / "selector",
-        batches=partial(train.epoch, numbers.batch),
-        loss=selector_loss,
-        validate=lambda module: selector_figures(module, val),
-    )  # fmt: skip
-    return network, fitted
+    card, out = Card(system="questions/selector", preset="", encoder=NO_ENCODER), plan.out / "selector"
+    figures = partial(selector_figures, data=val)
+    return network, _train_network(plan, numbers, network, card, out, train, selector_loss, figures)
 
 
 def train_answers(
@@ -422,16 +409,12 @@ def train_answers(
     train, val = AnswerData(dialogues.train, pool, columns), AnswerData(dialogues.val, pool, columns)
     if dialogues.raw_version is None or len(train) < fewest or not len(val):
         return None
-    plan.told(f"answers: {len(train):,} to learn from, {len(val):,} held out")
+    plan.notify(f"answers: {len(train):,} to learn from, {len(val):,} held out")
     seed_all(plan.seed)
     network = AnswerNetwork(columns, dialogues.train.raw_mg, numbers.hidden, numbers.width)
     card = Card(system="questions/foretelling", preset="", encoder=dialogues.raw_version)
-    fitted = _train_network(
-        plan, numbers, network, card, plan.out / "answers",
-        batches=partial(train.epoch, numbers.batch),
-        loss=answer_loss,
-        validate=lambda module: answer_figures(module, val),
-    )  # fmt: skip
+    figures = partial(answer_figures, data=val)
+    fitted = _train_network(plan, numbers, network, card, plan.out / "answers", train, answer_loss, figures)
     if fitted.ended != "asked":
         calibrate_answers(network.eval(), val)
     return network, val, fitted
@@ -443,19 +426,17 @@ def _train_network(
     network: nn.Module,
     card: Card,
     out: Path,
-    *,
-    batches: Callable[[int, int], Any],
+    data: SelectorData | AnswerData,
     loss: Callable[..., Any],
     validate: Callable[[nn.Module], Mapping[str, float]],
 ) -> TrainingResult:
     """Trains a network in a folder of its own, and leaves the best weights in it."""
+    make: Callable[..., Any] = data.batch
+    batches = draw_epochs(len(data), min(numbers.batch, len(data)), lambda rows_b, rng: make(rows_b))
     settings = TrainingSettings(
-        learning_rate=numbers.learning_rate,
-        epochs=numbers.epochs,
-        weight_decay=numbers.weight_decay,
-        schedule=OneCycle(),
-        seed=plan.seed,
-    )
+        learning_rate=numbers.learning_rate, epochs=numbers.epochs, weight_decay=numbers.weight_decay,
+        schedule=OneCycle(), seed=plan.seed,
+    )  # fmt: skip
     job = TrainingJob(network=network, batches=batches, loss=loss, settings=settings, card=card, validate=validate)
     fitted = fit(job, out, resume=plan.resume, shown=plan.shown, tensorboard=False, should_stop=plan.should_stop)
     if fitted.ended != "asked":

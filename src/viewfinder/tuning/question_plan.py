@@ -59,7 +59,7 @@ class QuestionPlan:
         resume: whether to go on with the training that is in `out`.
         seed: of all draws.
         shown: a progress bar.
-        told: called with a line at every stage.
+        notify: called with a line at every stage.
         should_stop: asked after every step.
     """
 
@@ -73,7 +73,7 @@ class QuestionPlan:
     resume: bool = False
     seed: int = 0
     shown: bool = True
-    told: Callable[[str], None] = lambda line: None
+    notify: Callable[[str], None] = lambda line: None
     should_stop: Callable[[], bool] = lambda: False
 
 

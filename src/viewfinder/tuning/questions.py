@@ -38,19 +38,19 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     """
     if not plan.resume and any(plan.out.glob("*/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
-    dialogues = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.told)
+    dialogues = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.notify)
     pool = build_pool(dialogues.train.dialogues, plan.settings.pool)
     if not pool:
         raise BadInput(
             f"{plan.data[0]}: no question is asked {plan.settings.pool.fewest} times; more dialogues are needed"
         )
-    plan.told(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
+    plan.notify(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
     home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
     places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
     place = plan.sentences or writable_folder(places)
     answers = [answer for question in pool if question.predicted for answer in question.answers]
     texts = [*dialogues.train.texts, *dialogues.val.texts, *(question.text for question in pool), *answers]
-    return _train_networks(plan, dialogues, pool, SentenceVectors.of(texts, plan.encoder, place, plan.told))
+    return _train_networks(plan, dialogues, pool, SentenceVectors.of(texts, plan.encoder, place, plan.notify))
 
 
 def _train_networks(
@@ -124,24 +124,21 @@ def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> 
     """The pool as the card has it: `PoolQuestion` less what its text says."""
     total = sum(question.asked for question in pool)
     measured = {} if told is None else accuracies(told)
-
-    def accuracy(question: PoolEntry) -> tuple[float, float]:
-        unmeasured = measured.get(None, (0.0, 0.0))
-        return measured.get(question.meaning, unmeasured) if question.predicted else (0.0, 0.0)
-
-    return [
-        {
+    records = []
+    for question in pool:
+        found = measured.get(question.meaning, measured.get(None)) if question.predicted else None
+        accuracy, baseline = found or (0.0, 0.0)
+        records.append({
             "text": question.text,
-            "answers": list(question.answers) if question.predicted else list(question.answers[:6]),
+            "answers": list(question.answers if question.predicted else question.answers[:6]),
             "frequency": round(question.asked / total, 6),
             "can_tell": round(1 - question.unknown / (question.told + 2), 4),
             "foretold": question.predicted,
-            "accuracy": accuracy(question)[0],
-            "baseline": accuracy(question)[1],
+            "accuracy": accuracy,
+            "baseline": baseline,
             "meaning": question.meaning,
-        }
-        for question in pool
-    ]
+        })  # fmt: skip
+    return records
 
 
 def accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:

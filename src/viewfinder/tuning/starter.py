@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,9 +15,7 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, calibrate_head, fit_head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
-from viewfinder.tuning.collection import with_labels
-
-Tell = Callable[[str], None]
+from viewfinder.tuning.collection import Tell, with_labels
 
 PRODUCT_WEIGHT = 2.0
 """Of product photos beside photos of the world."""
@@ -52,9 +50,6 @@ class TrainingPictures:
             kinds.append(replace(self.products, weight=PRODUCT_WEIGHT))
         return fit_head(kinds)
 
-    def __len__(self) -> int:
-        return sum(len(kind) for kind in (self.photos, self.coco, self.products) if kind is not None)
-
 
 def halves(count: int, seed: int) -> tuple[tuple[Int[np.ndarray, " k"], Int[np.ndarray, " j"]], ...]:
     """Two folds of `count` rows: (learnt from, asked about), and the other way round."""
@@ -82,12 +77,15 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
         for learnt, asked in halves(len(kinds.photos), seed)
     ]
     figures = {f"R@10 after turn {turn + 1}": value for turn, value in enumerate(fold_recalls(folds))}
-    absent_as = encode_absent_things(encoder)
+    # Things that are in none of the photos: what "nothing like that here" is learnt from.
+    lines = Path(__file__).with_name("not_there.txt").read_text(encoding="utf-8").splitlines()
+    absent_as = encoder.sentences([line for line in lines if line and not line.startswith("#")])
     head = replace(kinds.head(), calibration=calibrate_head([(head, kind, absent_as) for head, kind in folds]))
     head.save(out / "head.safetensors")
     card = out / "figures.txt"
     card.write_text("".join(f"{name}: {value:.4f}\n" for name, value in figures.items()), encoding="utf-8")
-    return TrainReport(out / "head.safetensors", card, len(kinds), figures)
+    pictures = sum(len(kind) for kind in (kinds.photos, kinds.coco, kinds.products) if kind is not None)
+    return TrainReport(out / "head.safetensors", card, pictures, figures)
 
 
 def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tell: Tell) -> TrainingPictures:
@@ -128,21 +126,17 @@ def _read_kind(
         cache.parent.mkdir(parents=True, exist_ok=True)
         np.savez(cache, raw_vnr=raw_vnr.astype(np.float16))
     captions_ms = encoder.sentences([text for picture in pictures for text in picture.captions])
-    kind = CaptionedVectors(
-        raw_vnr, captions_ms, np.repeat(np.arange(len(pictures)), [len(p.captions) for p in pictures])
-    )
+    owners_m = np.repeat(np.arange(len(pictures)), [len(picture.captions) for picture in pictures])
+    kind = CaptionedVectors(raw_vnr, captions_ms, owners_m)
     return with_labels(kind, encoder, [(picture.captions, ()) for picture in pictures])
 
 
 def _raw_view(pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, view: int) -> Float[np.ndarray, "n raw"]:
     rows = []
     for start in range(0, len(pictures), 64):
-        decoded = [
-            decode(picture.path.read_bytes(), limits=Limits(), fit=AtMost(1024)).pixels
-            for picture in pictures[start : start + 64]
-        ]
-        seen = [view_of(pixels, view, start + at) for at, pixels in enumerate(decoded)]
-        rows.append(encoder.pictures(seen).global_bd)
+        files = [picture.path.read_bytes() for picture in pictures[start : start + 64]]
+        decoded = (decode(file, limits=Limits(), fit=AtMost(1024)).pixels for file in files)
+        rows.append(encoder.pictures([view_of(it, view, at) for at, it in enumerate(decoded, start)]).global_bd)
     return np.concatenate(rows)
 
 
@@ -170,9 +164,3 @@ def _joined(first: CaptionedVectors, second: CaptionedVectors) -> CaptionedVecto
         labels=first.labels,
         labels_ls=first.labels_ls,
     )
-
-
-def encode_absent_things(encoder: StarterEncoder) -> Float[np.ndarray, "a s"]:
-    """Sentence vectors of things that are in none of the photos: what "nothing like that here" is learnt from."""
-    text = Path(__file__).with_name("not_there.txt").read_text(encoding="utf-8")
-    return encoder.sentences([line for line in text.splitlines() if line and not line.startswith("#")])

@@ -244,11 +244,11 @@ def _describe_all(scene: KnownScene, *whats: str | None) -> str | None:
 
 def _is_related(scene: KnownScene, what: str, predicate: str, other: str) -> str | None:
     """ "Is the dog in front of the tree?" """
-    found = scene.find(other)
-    things = None if found is None else _things_or_denial(scene, what)
-    if found is None or not isinstance(things, tuple):
+    if (found := scene.find(other)) is None:
+        return None
+    things, (phrase, others) = _things_or_denial(scene, what), found
+    if not isinstance(things, tuple):
         return things
-    phrase, others = found
     if not others:
         return _deny(scene, phrase, other)
     return _agreed([any_known(scene.relates(thing, PREDICATES[predicate], it) for it in others) for thing in things])

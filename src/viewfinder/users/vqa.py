@@ -73,7 +73,7 @@ class VisionModel:
             written = self._network.generate(**inputs, max_new_tokens=MOST_TOKENS, do_sample=False, num_beams=1)
         # BLIP-2 over a decoder-only language model repeats what was asked.
         start = len(tokens) if is_blip2 and not self._network.language_model.config.is_encoder_decoder else 0
-        said: str = self._tokenizer.decode(written[0, start:], skip_special_tokens=True)
+        said: str = self._tokenizer.batch_decode(written[:, start:], skip_special_tokens=True)[0]
         return said.strip()
 
 

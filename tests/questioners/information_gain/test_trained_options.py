@@ -18,8 +18,8 @@ from viewfinder.questioners.information_gain.trained_options import (
     MAIN_QUESTION,
     explained_share,
     find_labels_meant,
-    has_listed_things,
     limit_things,
+    open_answers,
     open_options,
     predict_candidates,
     predict_things,
@@ -245,8 +245,8 @@ def test_making_yes_rarer_keeps_the_order() -> None:
 
 def test_once_things_were_listed_no_thing_is_asked_for() -> None:
     listed = answered(LIST_QUESTION, "a dog and a boat")
-    assert has_listed_things(view_of(FOUR, listed))
-    assert not has_listed_things(view_of(FOUR, answered(LIST_QUESTION, "don't know")))
+    assert open_answers(view_of(FOUR, listed)) == [listed]
+    assert not open_answers(view_of(FOUR, answered(LIST_QUESTION, "don't know")))
     texts = [option.text for option in InformationGain(trained=learnt()).options(view_of(FOUR, Say("it"), listed))]
     assert not any(text.startswith(("Is there", "Are there")) for text in texts)
 

@@ -59,25 +59,12 @@ COLUMN_QUESTIONS = {
 
 # How likely somebody who has only the picture in mind can tell. What one sees needs no entry.
 CAN_TELL = {
-    "year": 0.5,
-    "season": 0.5,
-    "date": 0.5,
-    "taken": 0.5,
-    "price": 0.4,
-    "cost": 0.4,
-    "size": 0.5,
-    "brand": 0.7,
-    "usage": 0.8,
-    "camera": 0.2,
-    "photographer": 0.4,
-    "artist": 0.6,
-    "author": 0.5,
-    "width": 0.1,
-    "height": 0.1,
-    "supplier": 0.2,
-    "stock": 0.1,
-    "rating": 0.3,
-}
+    "usage": 0.8, "brand": 0.7, "artist": 0.6, "rating": 0.3,
+    **dict.fromkeys(("year", "season", "date", "taken", "size", "author"), 0.5),
+    **dict.fromkeys(("price", "cost", "photographer"), 0.4),
+    **dict.fromkeys(("camera", "supplier"), 0.2),
+    **dict.fromkeys(("width", "height", "stock"), 0.1),
+}  # fmt: skip
 
 # Last words of names of columns that keep records of pictures, which nobody has in mind.
 RECORD_WORDS = """
@@ -175,7 +162,12 @@ def split_column(name: str, column: Column, probabilities_c: Float[np.ndarray, "
     """
     if is_record_column(name):
         return None
-    values, codes_c = _present(column)
+    # The values that some candidate has, recoded from 0; words for "not known" become -1.
+    names, raw_c = column
+    kept = [int(code) for code in np.unique(raw_c) if code >= 0 and names[code].strip().casefold() not in UNKNOWN]
+    recoded = np.full(len(names) + 1, -1, np.int64)
+    recoded[kept] = np.arange(len(kept))
+    values, codes_c = tuple(names[code] for code in kept), recoded[raw_c]
     known = int((codes_c >= 0).sum())
     if len(values) < 2:
         return None
@@ -192,16 +184,6 @@ def split_column(name: str, column: Column, probabilities_c: Float[np.ndarray, "
         or np.mean([len(value) for value in values]) > LONGEST_VALUE
     )
     return None if is_free_text else ColumnSplit(values, codes_c)
-
-
-def _present(column: Column) -> tuple[tuple[str, ...], Int[np.ndarray, " c"]]:
-    """The values that some candidate has, recoded from 0; words for "not known" become -1."""
-    values, codes_c = column
-    used = [int(code) for code in np.unique(codes_c) if code >= 0]
-    kept = [code for code in used if values[code].strip().casefold() not in UNKNOWN]
-    recoded = np.full(len(values) + 1, -1, np.int64)
-    recoded[kept] = np.arange(len(kept))
-    return tuple(values[code] for code in kept), recoded[codes_c]
 
 
 def column_dependence(codes_c: Int[np.ndarray, " c"], given_c: Int[np.ndarray, " c"]) -> float:

@@ -42,10 +42,11 @@ from viewfinder.questioners.information_gain.gains import (
     two_step_gains,
 )
 from viewfinder.questioners.information_gain.trained_options import (
+    LIST_QUESTION,
     CandidatePredictions,
     explained_share,
     find_asked_thing,
-    has_listed_things,
+    open_answers,
     open_options,
     predict_candidates,
     trained_options,
@@ -243,13 +244,8 @@ class InformationGain:
             return None
         belief_c = view.probabilities_c if known is None else known.belief_c
         chosen = best[int(np.argmax(two_step_gains(belief_c, best)))]
-        return Question(
-            text=chosen.text,
-            choices=(*_offer_choices(chosen), DONT_KNOW),
-            by=self.name,
-            why=_explain(chosen, view),
-            attribute=chosen.attribute or None,
-        )
+        choices = (*_offer_choices(chosen), DONT_KNOW)
+        return Question(chosen.text, choices, self.name, _explain(chosen, view), chosen.attribute or None)
 
     def options(self, view: Candidates) -> list[Option]:
         """All that could be asked and was not, the most telling first; at equal gain columns first."""
@@ -260,7 +256,8 @@ class InformationGain:
         if known is None:
             found += tag_options(view, self.tags)
         else:
-            listed = has_listed_things(view)
+            # Who has listed what is in the picture is not asked for things one by one: nothing else is.
+            listed = any(answer.question.text == LIST_QUESTION for answer in open_answers(view))
             found += (option for option in trained_options(known) if not (listed and find_asked_thing(option.text)))
             found += open_options(view, known)
         return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))

@@ -22,7 +22,7 @@ from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import ERROR, LEAST_GAIN, Option, table_gains
 from viewfinder.questioners.said import ConversationSoFar, PhraseIndex, stems
-from viewfinder.questioners.trained import PoolQuestion, PredictedAnswers, TrainedQuestions
+from viewfinder.questioners.trained import PredictedAnswers, TrainedQuestions
 
 RIDGE = 1e-6
 
@@ -52,9 +52,9 @@ def predict_candidates(view: Candidates, trained: TrainedQuestions) -> Candidate
     Raises:
         EncoderMismatch: they were trained on other vectors than this collection has.
     """
-    if view.lookup is None or trained.projection is None or not len(view.probabilities_c):
+    if view.lookup is None or trained.predictor is None or not len(view.probabilities_c):
         return None
-    seen_ck = view.lookup.project(trained.projection)
+    seen_ck = view.lookup.project(trained.predictor.projection)
     asked = {trained.find_paraphrase(question.text) for question in view.asked}
     answered = sorted(q for q in asked if q is not None and trained.questions[q].predicted)
     asked_ca = trained.predict_answers(seen_ck, answered).chance_ca
@@ -119,23 +119,19 @@ def find_labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
     return [a for a, label in enumerate(labels) if label in {"yes", "no"} and stems(label) == first]
 
 
-def prediction_reliability(question: PoolQuestion) -> float:
-    """How far what is predicted to a question is relied on, 0 to 1: by what it gained on held-out dialogues.
+def shrink_predictions(known: CandidatePredictions) -> Float32[np.ndarray, "c a"]:
+    """The predicted answers with errors, drawn towards what all candidates share where a question is not reliable.
 
-    That is the share of right predictions among the answers that nobody would have guessed without the picture; a third
-    of them is as good as all, because people put the same in different words.
+    How far a prediction is relied on is the share of right ones among the held-out answers that nobody would have
+    guessed without the picture; a third of them is as good as all, because people put the same in different words.
     """
-    gained = (question.accuracy - question.baseline) / max(1 - question.baseline, RIDGE)
-    return min(max(3 * gained, 0.0), 1.0)
-
-
-def shrink_predictions(known: CandidatePredictions, error: float = ERROR) -> Float32[np.ndarray, "c a"]:
-    """The predicted answers with errors, drawn towards what all candidates share where a question is not reliable."""
     chance_ca, sizes_m = known.open.chance_ca, np.diff(known.open.starts_m)
-    weight_m = [prediction_reliability(known.trained.questions[row]) for row in known.open.questions_m]
+    questions = [known.trained.questions[row] for row in known.open.questions_m]
+    gained_m = [(asked.accuracy - asked.baseline) / max(1 - asked.baseline, RIDGE) for asked in questions]
+    weight_m = np.clip(3 * np.array(gained_m, np.float64), 0, 1).astype(np.float32)
     share_a = known.belief_c.astype(np.float32) @ chance_ca
-    drawn_ca = share_a + np.repeat(np.array(weight_m, np.float32), sizes_m) * (chance_ca - share_a)
-    return np.asarray((1 - error) * drawn_ca + (error / np.repeat(sizes_m, sizes_m)).astype(np.float32), np.float32)
+    drawn_ca = share_a + np.repeat(weight_m, sizes_m) * (chance_ca - share_a)
+    return np.asarray((1 - ERROR) * drawn_ca + (ERROR / np.repeat(sizes_m, sizes_m)).astype(np.float32), np.float32)
 
 
 def trained_options(known: CandidatePredictions, least_gain: float = LEAST_GAIN) -> Iterator[Option]:
@@ -152,11 +148,10 @@ def trained_options(known: CandidatePredictions, least_gain: float = LEAST_GAIN)
         if gain <= least_gain:
             continue
         columns = slice(starts_m[m], starts_m[m + 1])
-        answer_ca = noisy_ca[:, columns]
-        table = partial(np.asarray, answer_ca)
         yield Option(
-            "trained", question.text, question.answers, share_a[columns], gain, table, can_tell=question.can_tell
-        )
+            "trained", question.text, question.answers, share_a[columns], gain,
+            partial(np.asarray, noisy_ca[:, columns]), can_tell=question.can_tell,
+        )  # fmt: skip
 
 
 THINGS_IN_A_PICTURE = 3.0
@@ -231,12 +226,8 @@ def predict_things(known: CandidatePredictions) -> PredictedThings:
     return PredictedThings(tuple(names), limit_things(known.open.chance_ca[:, columns].astype(np.float64)))
 
 
-def has_listed_things(view: Candidates) -> bool:
-    """Whether the user has said what is in the picture: then nothing else is."""
-    return any(answer.question.text == LIST_QUESTION for answer in _open_answers(view))
-
-
-def _open_answers(view: Candidates) -> list[Answer]:
+def open_answers(view: Candidates) -> list[Answer]:
+    """What the user has said is in the picture, and what is the main thing."""
     asked = {LIST_QUESTION, MAIN_QUESTION}
     answers = (turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text in asked)
     return [answer for answer in answers if not is_dont_know(answer.text)]
@@ -244,7 +235,7 @@ def _open_answers(view: Candidates) -> list[Answer]:
 
 def believe_open_answers(view: Candidates, known: CandidatePredictions) -> CandidatePredictions:
     """The same with answers to open questions in mind: the things that were named, and those that were not."""
-    answers = _open_answers(view)
+    answers = open_answers(view)
     if not answers:
         return known
     things = predict_things(known)
