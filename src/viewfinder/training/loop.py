@@ -169,7 +169,13 @@ class _Run:
 
     def __init__(self, job: TrainingJob, out: Path) -> None:
         self.job, self.settings, self.out = job, job.settings, out
-        self.accelerator = _accelerator(job)
+        # The state is shared by all accelerators of a process and refuses another precision than that of the first.
+        AcceleratorState._reset_state()
+        parallel = DistributedDataParallelKwargs(find_unused_parameters=job.may_leave_unused)
+        self.accelerator = Accelerator(mixed_precision=job.settings.precision, kwargs_handlers=[parallel])
+        # accelerate would train in full precision and say nothing.
+        if job.settings.precision == "fp16" and self.accelerator.device.type == "cpu":
+            raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
         parameters = job.choose_trainable()
         bare = make_optimiser(job.settings, parameters)
         self.total_steps = _total_steps(job, self.accelerator.num_processes)
@@ -352,17 +358,6 @@ class _Run:
         return TrainingResult(
             ended=ended, step=at.step, epoch=epoch, best=best, best_step=at.best_step, figures=at.figures
         )
-
-
-def _accelerator(job: TrainingJob) -> Accelerator:
-    # The state is shared by all accelerators of a process and refuses another precision than that of the first.
-    AcceleratorState._reset_state()
-    parallel = DistributedDataParallelKwargs(find_unused_parameters=job.may_leave_unused)
-    accelerator = Accelerator(mixed_precision=job.settings.precision, kwargs_handlers=[parallel])
-    # accelerate would train in full precision and say nothing.
-    if job.settings.precision == "fp16" and accelerator.device.type == "cpu":
-        raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
-    return accelerator
 
 
 def _total_steps(job: TrainingJob, processes: int) -> int | None:

@@ -59,11 +59,9 @@ def make_schedule(
             floor = schedule.floor / settings.learning_rate  # the floor is a rate
             return TorchSchedule(LambdaLR(optimiser, lambda epoch: max(factor**epoch, floor)), by="epoch")
         case Noam(width=width, warmup=warmup):  # at step done + 1
-
-            def noam(done: int) -> float:
-                return width**-0.5 * min((done + 1) ** -0.5, (done + 1) * warmup**-1.5)
-
-            return TorchSchedule(LambdaLR(optimiser, noam))
+            scale = width**-0.5
+            noam = LambdaLR(optimiser, lambda done: scale * min((done + 1) ** -0.5, (done + 1) * warmup**-1.5))
+            return TorchSchedule(noam)
         case WarmupCosine(warmup=warmup):
             shares = partial(warmup_cosine_share, warmup=warmup, total=total)
             return TorchSchedule(LambdaLR(optimiser, lambda done: shares(done + 1)))

@@ -154,14 +154,15 @@ class _Table:
         if not isinstance(table, Mapping):
             raise self.wrong(key, table, "a table")
         known: dict[str, Field[Any]] = {item.name: item for item in fields(kind)}
+        dot = f"{key}." if key else ""
         for name in table:
             if name not in known:
-                raise BadInput(f"{self.where(_join(key, name))}: no such key; there are: {', '.join(known)}")
+                raise BadInput(f"{self.where(dot + name)}: no such key; there are: {', '.join(known)}")
         for name, item in known.items():
             if name not in table and item.default is MISSING and item.default_factory is MISSING:
                 raise BadInput(f"{self.where(key)}: {name} is missing")
         hints = get_type_hints(kind)
-        values = {name: self.value(hints[name], value, _join(key, name)) for name, value in table.items()}
+        values = {name: self.value(hints[name], value, dot + name) for name, value in table.items()}
         try:
             return kind(**values)
         except BadInput as error:
@@ -214,7 +215,3 @@ class _Table:
 
 
 _SIMPLE = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
-
-def _join(key: str, name: str) -> str:
-    return f"{key}.{name}" if key else name

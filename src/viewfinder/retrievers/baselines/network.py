@@ -67,7 +67,14 @@ class BaselineNetwork(nn.Module):
     def read_dialogues(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
         """The vector that pictures are compared with after every turn; for r-rankfusion each turn's own."""
         if self.system == "r-re":
-            return self._read_on(said_btl, lengths_bt)
+            # All sentences so far, joined: read on from the last joint instead of from the start at every turn.
+            joined_btl = said_btl.masked_fill(said_btl == END_NUMBER, self.joint)
+            so_far_bd, after = None, []
+            for parts in zip(*(part.unbind(dim=1) for part in (said_btl, joined_btl, lengths_bt)), strict=True):
+                said_bl, joined_bl, lengths_b = parts
+                after.append(self.read_words(said_bl, lengths_b, so_far_bd))
+                so_far_bd = self.read_words(joined_bl, lengths_b, so_far_bd)
+            return torch.stack(after, dim=1)
         b, t, words = said_btl.shape
         queries_nd: Tensor = self.read_words(said_btl.reshape(b * t, words), lengths_bt.reshape(b * t))
         queries_btd = queries_nd.view(b, t, -1)
@@ -77,17 +84,6 @@ class BaselineNetwork(nn.Module):
         for query_bd in queries_btd.unbind(dim=1):
             state_bd = self.update(query_bd, state_bd)
             after.append(state_bd)
-        return torch.stack(after, dim=1)
-
-    def _read_on(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
-        """All sentences so far, joined: read on from the last joint instead of from the start at every turn."""
-        joined_btl = said_btl.masked_fill(said_btl == END_NUMBER, self.joint)
-        so_far_bd, after = None, []
-        for said_bl, joined_bl, lengths_b in zip(
-            said_btl.unbind(dim=1), joined_btl.unbind(dim=1), lengths_bt.unbind(dim=1), strict=True
-        ):
-            after.append(self.read_words(said_bl, lengths_b, so_far_bd))
-            so_far_bd = self.read_words(joined_bl, lengths_b, so_far_bd)
         return torch.stack(after, dim=1)
 
 

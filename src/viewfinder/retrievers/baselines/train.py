@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 from viewfinder.errors import UnknownName
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
 from viewfinder.retrievers.baselines.retriever import joint_number
-from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, Preset
+from viewfinder.retrievers.baselines.settings import SYSTEMS, Preset
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     DialogueBatch,
@@ -21,9 +20,8 @@ from viewfinder.retrievers.shared.description_training import (
     run_stage,
     validate_dialogues,
 )
-from viewfinder.retrievers.shared.train_plan import TrainPlan, read_start_card
-from viewfinder.training import TrainingResult, load_network, load_preset, seed_all
-from viewfinder.training.presets import read_card_settings
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_preset
+from viewfinder.training import TrainingResult, load_network, seed_all
 
 PRESETS = Path(__file__).with_name("presets.toml")
 
@@ -37,10 +35,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     system = next((system for system in SYSTEMS if system == plan.system), None)
     if system is None:
         raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start_card(plan)
-    if start is not None:
-        preset = replace(preset, model=read_card_settings(ModelSettings, start))
+    preset, start = read_preset(plan, PRESETS, Preset)
     data = read_description_data(
         plan,
         reads="words",
@@ -58,16 +53,13 @@ def train(plan: TrainPlan) -> TrainingResult:
     elif preset.model.standardised:
         measure_scales(network, data.train.described)
 
-    def loss(module: nn.Module, batch: DialogueBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
-        return _taken(module, preset, batch)[2], {}
-
     return run_stage(
         plan,
         data,
         plan.out,
         network=network,
         settings={"model": asdict(preset.model), "loss": asdict(preset.loss)},
-        loss=loss,
+        loss=lambda module, batch: (_taken(module, preset, batch)[2], {}),
         validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=preset.training,
         batch=preset.batch,

@@ -95,7 +95,10 @@ class PlugirRetriever:
 
     def step(self, state: PlugirState, turn: ResolvedTurn) -> PlugirState:
         """The state with this turn in its caption."""
-        question, heard = _parse_turn(turn)
+        question, heard = "", verbalize_turn(turn)
+        if isinstance(turn.turn, Answer):  # as it was given, every other turn as sentences
+            question, answer = turn.turn.question.text.strip(), " ".join(turn.turn.text.split())
+            heard = VerbalizedTurn(() if is_dont_know(answer) else (answer,))
         for said in heard.sentences:
             caption, lines = f"{question} {said}".strip(), state.adapters
             pieces: tuple[tuple[int, str], ...] = ((turn.number, caption),)
@@ -134,14 +137,6 @@ class PlugirRetriever:
 
     def _complete(self, prompt: str) -> str:
         return self._model.complete(prompt, most_tokens=MOST_TOKENS, seconds=self._seconds / 2).strip(" \"'")
-
-
-def _parse_turn(turn: ResolvedTurn) -> tuple[str, VerbalizedTurn]:
-    """A question and what was said to it: an answer as it was given, every other turn as sentences."""
-    if isinstance(turn.turn, Answer):
-        said = " ".join(turn.turn.text.split())
-        return turn.turn.question.text.strip(), VerbalizedTurn() if is_dont_know(said) else VerbalizedTurn((said,))
-    return "", verbalize_turn(turn)
 
 
 def same_words(one: str, other: str) -> bool:

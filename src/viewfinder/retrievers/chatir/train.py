@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float32
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
@@ -196,22 +196,13 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     else:
         check_start_sentences(plan.start, start, version)
         load_network(plan.start, network, system=SYSTEM, encoder=encoder)
-    batches = [
-        ChatirBatches(one, said, _picture_inputs(network, known_px), preset.rounds, preset.mask, preset.unasked)
-        for one, said, known_px in zip(sets, tensors, seen, strict=True)
-    ]
+    batches = []
+    for one, said, known_px in zip(sets, tensors, seen, strict=True):
+        pictures_py = torch.from_numpy(known_px)
+        if model.image != "learned":  # what stays as it is, is computed once
+            parts = (some.to(network.log_scale.device) for some in pictures_py.split(PICTURES_AT_ONCE))
+            with torch.no_grad():
+                pictures_py = torch.cat([network.encode_pictures(part) for part in parts])
+        batches.append(ChatirBatches(one, said, pictures_py, preset.rounds, preset.mask, preset.unasked))
     card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
     return PreparedTraining(network, card, *batches)
-
-
-@torch.no_grad()
-def _picture_inputs(network: DialogueEncoder, known_px: Float32[np.ndarray, "p x"]) -> Float[Tensor, "p y"]:
-    """What batches know of every picture: its vector, unless that is learnt."""
-    if network.settings.image == "learned":
-        return torch.from_numpy(known_px)
-    device = network.log_scale.device
-    parts = [
-        network.encode_pictures(torch.from_numpy(np.ascontiguousarray(known_px[at : at + PICTURES_AT_ONCE])).to(device))
-        for at in range(0, len(known_px), PICTURES_AT_ONCE)
-    ]
-    return torch.cat(parts)

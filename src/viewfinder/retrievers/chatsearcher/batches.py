@@ -55,10 +55,7 @@ class SequenceBatch(NamedTuple):
 
 
 def make_batch(
-    codec: SequenceCodec,
-    sequences: Sequence[TokenSequence],
-    rows: Mapping[str, int],
-    sentences: SentenceLookup | None,
+    codec: SequenceCodec, sequences: Sequence[TokenSequence], rows: Mapping[str, int], sentences: SentenceLookup | None
 ) -> SequenceBatch:
     """Sequences as a batch; `rows`: of pictures, by their names; `sentences`: vectors of texts, if they are read."""
     length = max(map(len, sequences))
@@ -102,12 +99,9 @@ def fit_example(codec: SequenceCodec, example: TrainingExample, longest: int) ->
 
 def keep_texts(example: TrainingExample) -> TrainingExample | None:
     """What an example says, without its pictures; None where it says nothing."""
-    turns = []
-    for turn in example.turns:
-        items = tuple(item for item in turn.items if isinstance(item, TextItem))
-        if items:
-            turns.append(ExampleTurn(turn.role, items))
-    return TrainingExample(tuple(turns), example.kind) if turns else None
+    spoken = [(turn.role, tuple(item for item in turn.items if isinstance(item, TextItem))) for turn in example.turns]
+    turns = tuple(ExampleTurn(role, items) for role, items in spoken if items)
+    return TrainingExample(turns, example.kind) if turns else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,14 +167,11 @@ class StageExamples:
             raise BadInput(f"a batch of {stage.batch} cannot be shared by {processes} processes; choose a multiple")
         if len(numbers_n) < stage.batch:
             raise BadInput(f"{len(numbers_n)} lessons do not fill a batch of {stage.batch}; choose a smaller batch")
-        lengths_n = np.array([self._estimate_length(self.examples[number]) for number in numbers_n])
+        chosen = [self.examples[number] for number in numbers_n]
+        letters_n = np.array([sum(map(len, one.texts)) for one in chosen])
+        lengths_n = letters_n // CHARACTERS + [len(one.pictures) * (3 + self.codec.tokens) for one in chosen]
         ordered_n = bucket_by_length(numbers_n, lengths_n, stage.batch, draw)
         return Batches(ordered_n, stage.batch // processes, self.batch)
-
-    def _estimate_length(self, example: TrainingExample) -> int:
-        """Of an example in places, about."""
-        pieces = sum(len(text) for text in example.texts) // CHARACTERS
-        return pieces + len(example.pictures) * (3 + self.codec.tokens)
 
 
 def mix_examples(
@@ -188,11 +179,8 @@ def mix_examples(
 ) -> Int[np.ndarray, " n"]:
     """The numbers of an epoch's examples, shuffled; of a kind, none comes twice before all have come once.
 
-    Args:
-        counts: of the examples of each kind; their numbers follow each other in this order.
-        shares: how often each example of a kind comes in an epoch.
-        most: how many there are in all, in the same proportions; 0: as many as the shares say.
-        draw: where it is random.
+    The numbers of the kinds follow each other as `counts` does; `shares` says how often each example of a kind comes.
+    `most` is how many there are in all, in the same proportions; 0: as many as the shares say.
     """
     wanted = {kind: shares[kind] * count for kind, count in counts.items()}
     scale = most / sum(wanted.values()) if most else 1.0

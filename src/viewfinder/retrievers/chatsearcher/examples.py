@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 from viewfinder.data.dialogues import Dialogue
-from viewfinder.data.fashionmt import Transaction, parse_back_reference, split_modification
+from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference, split_modification
 from viewfinder.data.web import WebPage
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
@@ -82,18 +82,14 @@ def request_example(picture: str, captions: Sequence[str], rng: random.Random) -
     return TrainingExample((*said, _shows(picture)), "requests")
 
 
-def page_example(captioned: Sequence[tuple[str, str]], rng: random.Random) -> TrainingExample:
-    """Pictures, each before or after the sentence that goes with it."""
-    return _document([(*pair, rng.random() < 0.5) for pair in captioned], "documents")
-
-
 def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
     """Documents of two to four pictures with one caption each; every picture is in one of them, but for a last one."""
     order = rng.sample(captioned, len(captioned))
     while len(order) >= FEWEST:
         count = rng.randint(FEWEST, MOST)
         chosen, order = order[:count], order[count:]
-        yield page_example([(picture, rng.choice(said)) for picture, said in chosen], rng)
+        captioned = [(picture, rng.choice(said)) for picture, said in chosen]
+        yield _document([(*pair, rng.random() < 0.5) for pair in captioned], "documents")
 
 
 def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
@@ -123,27 +119,19 @@ def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
 
 def dialogue_examples(dialogue: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
     """Its questions and answers, one to five rounds an example; the first question comes with the picture."""
-    rounds = [said for said in dialogue.rounds if said.question and said.answer]
-    turns = [
-        turn
-        for said in rounds
-        for turn in (
-            ChatTurn("user", (TextItem(said.question),)),
-            ChatTurn("assistant", (TextItem(said.answer),)),
-        )
-    ]
+    turns: list[ChatTurn] = []
+    for said in dialogue.rounds:
+        if said.question and said.answer:
+            turns += [ChatTurn("user", (TextItem(said.question),)), ChatTurn("assistant", (TextItem(said.answer),))]
     yield from split_into_examples(turns, (ImageItem(dialogue.image),), rng)
 
 
 def split_into_examples(
     turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Random
 ) -> Iterator[TrainingExample]:
-    """A dialogue about a picture, the user's turns and answers by turns, in examples of one to five rounds.
+    """A dialogue about a picture, from a question on to an answer, in examples of one to five rounds, drawn by `rng`.
 
-    Args:
-        turns: the dialogue, from a question on to an answer.
-        shown: what the first question of every example comes with; nothing, if it is not about a picture.
-        rng: draws the lengths.
+    `shown` is what the first question of every example comes with; nothing, if it is not about a picture.
     """
     left = turns[: len(turns) // 2 * 2]  # a question that nobody answers teaches nothing
     while left:
@@ -166,7 +154,7 @@ def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[Train
     What a turn goes back to is the picture it is an edit of; one that keeps parts of earlier ones is left out.
     """
     for turn, (modification, (before, after)) in enumerate(zip(one.modifications, pairwise(one.pictures), strict=True)):
-        back, said = parse_back_reference(modification), split_modification(modification).clauses
+        back, said = parse_ordinal_reference(modification), split_modification(modification).clauses
         places = (turn,) if back is None else back.places
         if said and len(places) == 1 and (back is None or back.setting == "rollback") and places[0] <= turn:
             start = before if back is None else one.pictures[places[0]]

@@ -131,7 +131,14 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     Raises:
         BadInput: nothing there, weights or tokeniser that are missing, or something that is not built like Llama.
     """
-    source = _find_language(settings.language)
+    path = Path(settings.language).expanduser()
+    if path.suffix.lower() != ".gguf":
+        found = find_checkpoint(settings.language)
+        source = LanguageSource(found.name, found.folder)
+    elif path.is_file():
+        source = LanguageSource(path.stem, path.resolve().parent, gguf=path.name)
+    else:
+        raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
     with explain_failures(source, f"the configuration of {source.called}"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
     if differs := _difference(config):
@@ -163,21 +170,6 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     begin = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id  # of Qwen2, what ends the text before
     record = TokenizerRecord(tokenizer.backend_tokenizer.to_str(), begin, end, len(table.weight))
     return CausalLanguageModel(causal.model, None if head.weight is table.weight else head, record)
-
-
-def _find_language(name_or_path: str) -> LanguageSource:
-    """Where the named language model is.
-
-    Raises:
-        BadInput: there is no such file or folder, and it cannot be a name.
-    """
-    path = Path(name_or_path).expanduser()
-    if path.suffix.lower() != ".gguf":
-        found = find_checkpoint(name_or_path)
-        return LanguageSource(found.name, found.folder)
-    if not path.is_file():
-        raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
-    return LanguageSource(path.stem, path.resolve().parent, gguf=path.name)
 
 
 def _difference(config: Any) -> str:

@@ -61,10 +61,7 @@ class FeatureQueue(nn.Module):
 def excluded_negatives(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: bool) -> Bool[Tensor, "q n"]:
     """What a picture must not be told from: empty places and, with `copies`, itself at other places.
 
-    Args:
-        right_q: the place of the right picture.
-        rows_n: which picture stands at each place.
-        copies: whether its copies are left out.
+    `right_q` is the place of the right picture, `rows_n` says which picture stands at each place.
     """
     out_qn = (rows_n == NOBODY).expand(len(right_q), -1).clone()
     if copies:
@@ -92,7 +89,7 @@ def symmetric_picture_loss(
     out_qn: Bool[Tensor, "q n"],
     temperature: Float[Tensor, ""],
 ) -> Float[Tensor, ""]:
-    """The mean of `matching` and of its converse, in which pictures look for their queries (InfoNCE, FROMAGe)."""
+    """The mean of `picture_loss` and of its converse, in which pictures look for their queries (InfoNCE, FROMAGe)."""
     back_qq = similarities_qn[:, right_q].T
     own_q = torch.arange(len(right_q), device=right_q.device)
     back = picture_loss(back_qq, own_q, out_qn[:, right_q].T, temperature)
@@ -107,13 +104,7 @@ def word_loss(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> 
 def combine_losses(
     settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
 ) -> Float[Tensor, ""]:
-    """Both losses as one (Eq. 1).
-
-    Args:
-        settings: how they are weighed.
-        words, pictures: mean losses.
-        places, found: over how many places, and how many pictures.
-    """
+    """The mean losses of words, over so many places, and of pictures, so many that are found, as one (Eq. 1)."""
     if settings.reduction == "means":
         return words + pictures
     return (places * words + found * pictures) / max(places + found, 1)

@@ -23,11 +23,7 @@ from transformers import Blip2QFormerConfig, Blip2QFormerModel
 
 from viewfinder.encoders.checkpoints import find_checkpoint
 from viewfinder.retrievers.chatsearcher.batches import SequenceBatch
-from viewfinder.retrievers.chatsearcher.language_model import (
-    SPECIAL,
-    CausalLanguageModel,
-    add_special_pieces,
-)
+from viewfinder.retrievers.chatsearcher.language_model import SPECIAL, CausalLanguageModel, add_special_pieces
 from viewfinder.retrievers.chatsearcher.loss import FeatureQueue
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.retrievers.shared.blip2 import (
@@ -36,13 +32,22 @@ from viewfinder.retrievers.shared.blip2 import (
     read_blip2_config,
     read_blip2_weights,
 )
-from viewfinder.training.picture_layers import PictureInput
+from viewfinder.training.picture_layers import PictureInput, PictureKind
 
 PICTURES_AT_ONCE = 512
 """Pictures whose raw regions are held in single precision at a time."""
 
 FIRST_TEMPERATURE = 0.07
 """Of the loss over pictures, at the beginning; the paper does not say."""
+
+SIZES = {
+    "perceiver_width": "hidden_size",
+    "perceiver_layers": "num_hidden_layers",
+    "perceiver_heads": "num_attention_heads",
+    "perceiver_hidden": "intermediate_size",
+    "cross_every": "cross_attention_frequency",
+}
+"""Settings, and what transformers calls them in the configuration of a Q-Former."""
 
 PICTURE = ("crossattention.attention.key", "crossattention.attention.value")
 """Ends of the names of the maps by which the Q-Former reads a picture's numbers."""
@@ -73,13 +78,9 @@ class Perceiver(nn.Module):
         self.positions = nn.Parameter(torch.zeros(regions, region_width))
         self.norm = nn.LayerNorm(region_width)
         config = Blip2QFormerConfig(
-            hidden_size=width,
-            num_hidden_layers=settings.perceiver_layers,
-            num_attention_heads=settings.perceiver_heads,
-            intermediate_size=settings.perceiver_hidden,
+            **{theirs: getattr(settings, own) for own, theirs in SIZES.items()},
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,
-            cross_attention_frequency=settings.cross_every,
             encoder_hidden_size=region_width,
             # BERT's 0.02 is for 768 numbers; of few, everything would look alike for long.
             initializer_range=width**-0.5 if width < 768 else 0.02,
@@ -92,11 +93,6 @@ class Perceiver(nn.Module):
         slots_ctw = self.queries.expand(len(regions_cry), *self.queries.shape)
         found: Tensor = self.qformer(slots_ctw, encoder_hidden_states=seen_cry).last_hidden_state
         return found
-
-
-def build_picture_input(raw_width: int, components: int) -> PictureInput:
-    """Principal components of a raw vector, or, of 0 components, all its numbers on one scale."""
-    return PictureInput("whitened" if components else "standardised", raw_width, components)
 
 
 @torch.no_grad()
@@ -132,30 +128,24 @@ def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
     source = find_checkpoint(name_or_path)
     config = read_blip2_config(source, "weights of BLIP-2, such as Salesforce/blip2-itm-vit-g")
     config.qformer_config.use_qformer_text_input = False  # no text is read here: what is for texts is left out
-    own_sizes = _sizes(perceiver.qformer.config, len(perceiver.queries))
-    check_weight_sizes(source, _sizes(config.qformer_config, config.num_query_tokens), own_sizes)
+    theirs, own = (
+        {name: getattr(qformer, size) for name, size in SIZES.items()} | {"tokens": tokens}
+        for qformer, tokens in (
+            (config.qformer_config, config.num_query_tokens),
+            (perceiver.qformer.config, len(perceiver.queries)),
+        )
+    )
+    check_weight_sizes(source, theirs, own)
     published = read_blip2_weights(QFormerWithTokens, source, config, "Blip2ForConditionalGeneration")
     same_pictures = config.vision_config.hidden_size == perceiver.qformer.config.encoder_hidden_size
     perceiver.queries.copy_(published.query_tokens[0])
-    theirs = published.qformer.state_dict()
+    weights = published.qformer.state_dict()
     if same_pictures:
         perceiver.norm.load_state_dict(published.vision_model["post_layernorm"].state_dict())
     else:
-        own = perceiver.qformer.state_dict()
-        theirs |= {name: own[name] for name in theirs if name.rpartition(".")[0].endswith(PICTURE)}
-    perceiver.qformer.load_state_dict(theirs)
-
-
-def _sizes(qformer: Any, tokens: int) -> dict[str, int]:
-    """The sizes of a Q-Former, by the names that settings have for them."""
-    return {
-        "perceiver_width": qformer.hidden_size,
-        "perceiver_layers": qformer.num_hidden_layers,
-        "perceiver_heads": qformer.num_attention_heads,
-        "perceiver_hidden": qformer.intermediate_size,
-        "cross_every": qformer.cross_attention_frequency,
-        "tokens": tokens,
-    }
+        drawn = perceiver.qformer.state_dict()
+        weights |= {name: drawn[name] for name in weights if name.rpartition(".")[0].endswith(PICTURE)}
+    perceiver.qformer.load_state_dict(weights)
 
 
 @dataclass(frozen=True)
@@ -184,11 +174,14 @@ class ChatSearcherNetwork(nn.Module):
         self.language, self.text_head = add_special_pieces(language)
         width = self.language.config.hidden_size
         self.register_buffer("frequencies", self.language.rotary_emb.inv_freq.detach().clone())
-        self.whole_input = build_picture_input(sizes.raw, settings.components)
+        # Principal components of a raw vector, or, of 0 components, all its numbers on one scale.
+        whole: PictureKind = "whitened" if settings.components else "standardised"
+        self.whole_input = PictureInput(whole, sizes.raw, settings.components)
         seen = self.whole_input.width
         self.cls = nn.Linear(seen, width)
         if settings.tokens:
-            self.region_input = build_picture_input(sizes.region, settings.region_components)
+            region: PictureKind = "whitened" if settings.region_components else "standardised"
+            self.region_input = PictureInput(region, sizes.region, settings.region_components)
             self.perceiver = Perceiver(settings, sizes.regions, self.region_input.width)
             self.slots = nn.Linear(settings.perceiver_width, width)
         if settings.says:

@@ -157,7 +157,12 @@ def read_places(
         key_ksv = np.concatenate([*(part.keys[at] for part in cache.segments), key_klv], axis=1)
         value_ksv = np.concatenate([*(part.values[at] for part in cache.segments), value_klv], axis=1)
         places_lh = places_lh + _gathered(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
-        places_lh = places_lh + _fed(layer, rms_norm(places_lh, layer.second_norm_h, language.shape.eps))
+        # `LlamaMLP`, down(silu(gate) * up), where 1 / (1 + e^-x) is by tanh, which cannot overflow.
+        gate_lf, up_lf = np.split(
+            rms_norm(places_lh, layer.second_norm_h, language.shape.eps) @ layer.opens_hf, 2, axis=1
+        )
+        inner_lf = gate_lf * (np.float32(0.5) + np.float32(0.5) * np.tanh(gate_lf * np.float32(0.5))) * up_lf
+        places_lh = places_lh + inner_lf @ layer.closes_fh
         keys.append(key_klv)
         values.append(value_klv)
     states_lh = rms_norm(places_lh, language.norm_h, language.shape.eps)
@@ -190,11 +195,7 @@ def rms_norm(
 
 def _asked(
     layer: Layer, shape: LanguageShape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
-) -> tuple[
-    Float32[np.ndarray, "k m v"],
-    Float32[np.ndarray, "k l v"],
-    Float32[np.ndarray, "k l v"],
-]:
+) -> tuple[Float32[np.ndarray, "k m v"], Float32[np.ndarray, "k l v"], Float32[np.ndarray, "k l v"]]:
     """What places ask (those that share a key one after the other), and what they answer to: keys and values."""
     count = len(normed_lh)
     asked_lq = normed_lh @ layer.asks_hq
@@ -225,14 +226,6 @@ def _gathered(
     found_kmv = softmax(scores_kms) @ value_ksv
     found_kelv = found_kmv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
     return np.asarray(found_kelv.transpose(2, 0, 1, 3).reshape(count, -1))
-
-
-def _fed(layer: Layer, rows_lh: Float32[np.ndarray, "l h"]) -> Float32[np.ndarray, "l h"]:
-    """`LlamaMLP`: down(silu(gate) * up)."""
-    gate_lf, up_lf = np.split(rows_lh @ layer.opens_hf, 2, axis=1)
-    # 1 / (1 + e^-x) by tanh, which cannot overflow.
-    inner_lf = gate_lf * (np.float32(0.5) + np.float32(0.5) * np.tanh(gate_lf * np.float32(0.5))) * up_lf
-    return np.asarray(inner_lf @ layer.closes_fh, np.float32)
 
 
 TABLE = "language.embed_tokens.weight"
@@ -279,12 +272,7 @@ def embed_places(
 ) -> Float32[np.ndarray, "l h"]:
     """What stands at every place (`SequenceCodec` says which number is what).
 
-    Args:
-        arrays: the network's.
-        settings: the network's.
-        numbers_l: what stands there.
-        pictures: `picture_places` of those that are shown, in order.
-        said_ks: the vectors of texts that stand at SAID, in order.
+    `pictures`: `embed_picture` of those that are shown, in order; `said_ks`: the vectors of texts at SAID, in order.
     """
     table_vh = arrays[TABLE]
     cls, said = len(table_vh), len(table_vh) + 1 + settings.tokens

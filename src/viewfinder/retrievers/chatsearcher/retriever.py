@@ -65,13 +65,8 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"
 class UserMessage:
     """What a turn says.
 
-    Attributes:
-        text: the user's words.
-        brought: a picture of the user's own, which stands before the words.
-        picked: the one among those that were shown: it becomes the answer.
-        asked: what the user was asked; it becomes the answer.
-        adapters: what was not taken as it was given, and what became of it; a line each.
-        ruled: the pictures that are ruled out and readmitted.
+    `brought` is a picture of the user's own, which stands before the words; `picked` the one among those that were
+    shown, and `asked` what the user was asked: these become the answer. `ruled`: the pictures ruled out and readmitted.
     """
 
     text: str = ""
@@ -85,32 +80,29 @@ class UserMessage:
 def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
     """A turn as it is read; one without words says nothing, and only rules pictures out.
 
-    Args:
-        turn: any.
-        shown: whether the answer before it was pictures, so that one may be picked.
+    `shown`: whether the answer before it was pictures, so that one may be picked.
     """
     match turn.turn:
         case Say(text):
             return UserMessage(_one_line(text))
         case Answer(question, text):
             return UserMessage(_one_line(text), asked=_one_line(question.text))
-        case Like() | Show():
-            return _read_picture(turn, turn.turn, picks=shown and isinstance(turn.turn, Like))
+        case Like(text=words) | Show(text=words):
+            # Words said of a picture rule it out; without any it may be the one, whatever ruled it out before.
+            picture, text, lines = turn.pictures[0], _one_line(words), []
+            own = frozenset() if picture.id is None else frozenset({picture.id})
+            ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
+            if not text:
+                lines.append(f'verbalise: the picture alone is said as "{LIKE_IT}"')
+            since = turn.turn.turn if isinstance(turn.turn, Like) else None
+            if since is not None:
+                lines.append(f"drop: what was said after turn {since} stays, words cannot be taken back")
+            picks = shown and isinstance(turn.turn, Like)
+            brought, picked = (None, picture) if picks else (picture, None)
+            return UserMessage(text or LIKE_IT, brought, picked, adapters=tuple(lines), ruled=ruled)
         case _:
             said = verbalize_turn(turn)
             return UserMessage(". ".join(said.sentences), adapters=said.adapters, ruled=said)
-
-
-def _read_picture(turn: ResolvedTurn, named: Like | Show, *, picks: bool) -> UserMessage:
-    """Words said of a picture rule it out; without any it may be the one, whatever ruled it out before."""
-    picture, text = turn.pictures[0], _one_line(named.text)
-    own = frozenset() if picture.id is None else frozenset({picture.id})
-    lines = [] if text else [f'verbalise: the picture alone is said as "{LIKE_IT}"']
-    if isinstance(named, Like) and named.turn is not None:
-        lines.append(f"drop: what was said after turn {named.turn} stays, words cannot be taken back")
-    ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
-    brought, picked = (None, picture) if picks else (picture, None)
-    return UserMessage(text or LIKE_IT, brought, picked, adapters=tuple(lines), ruled=ruled)
 
 
 def _one_line(text: str) -> str:

@@ -55,10 +55,9 @@ from viewfinder.retrievers.chatsearcher.settings import (
     Stage,
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
-from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
-from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, load_preset, save_network, seed_all
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
+from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, save_network, seed_all
 from viewfinder.training.picture_layers import sample_regions
-from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -87,12 +86,10 @@ def train(plan: TrainPlan) -> TrainingResult:
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start_card(plan)
+    preset, start = read_preset(plan, PRESETS, Preset)
     if start is not None:
         aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
-        alignment, model = None if aligned else preset.alignment, read_card_settings(ModelSettings, start)
-        preset = replace(preset, model=model, language=None, alignment=alignment)
+        preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
     if not preset.stages:
         raise BadInput(f"preset {plan.preset}: has no stage to train")
     prepared = prepare_training(plan, preset, start)
@@ -119,6 +116,11 @@ class PreparedTraining:
     features: dict[str, PictureFeatures]
     sentences: SentenceLookup | None
 
+    def card(self, plan: TrainPlan, stage: Stage) -> Card:
+        """Of the network after a stage."""
+        known = {**self.known, "stage": stage.name}
+        return Card(system=SYSTEM, preset=plan.preset, encoder=self.train.raw_version, settings=known)
+
 
 def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
     """The data of a plan, and the network over it: drawn, or as the plan's start has it.
@@ -141,7 +143,8 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     else:
         plan.notify("learning the pieces of texts")
         every_turn = ("USER:", "ASSISTANT:") * len(train.rows)  # few pieces for what every turn has
-        tokenizer = train_tokenizer(chain(every_turn, train.texts()), model.pieces)
+        texts = (text for some in train.examples.values() for one in some for text in one.texts)
+        tokenizer = train_tokenizer(chain(every_turn, texts), model.pieces)
     sentences, width, version = _sentence_lookup(plan, model, (train, val))
     if plan.start is not None and start is not None:
         check_start_sentences(plan.start, start, version)
@@ -238,22 +241,18 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         features = features_on(module.log_temperature.device, "val")
         return validate_stage(module, features, measured, partial(batch_loss, settings=preset.loss))
 
-    def rescale(module: nn.Module) -> None:
-        assert isinstance(module, ChatSearcherNetwork)
-        module.rescale_new_pieces()
-
     finds = stage.name != "language"
     return TrainingJob(
         network=network,
         batches=partial(examples.epoch, stage),
         loss=loss,
         settings=replace(stage.training, seed=plan.seed),
-        card=_card(plan, prepared, stage),
+        card=prepared.card(plan, stage),
         validate=validate,
         selects="recall" if finds else "loss",
         higher=finds,
         trainable=partial(is_trained, preset, stage),
-        before_step=rescale if stage.trains == "projectors" else None,
+        before_step=(lambda module: network.rescale_new_pieces()) if stage.trains == "projectors" else None,
         may_leave_unused=True,
     )
 
@@ -292,21 +291,15 @@ def batch_loss(
     return loss, {"words": words.detach(), "pictures": pictures.detach(), "temperature": temperature.detach()}
 
 
-def _card(plan: TrainPlan, prepared: PreparedTraining, stage: Stage) -> Card:
-    known = {**prepared.known, "stage": stage.name}
-    return Card(system=SYSTEM, preset=plan.preset, encoder=prepared.train.raw_version, settings=known)
-
-
 def _finish(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, fitted: TrainingResult) -> TrainingResult:
     """Writes the network once more, with the bias that tells dialogues about a picture from searches best."""
     network, stage = prepared.network.eval(), preset.stages[-1]
-    card = replace(_card(plan, prepared, stage), figures=dict(fitted.figures))
+    card = replace(prepared.card(plan, stage), figures=dict(fitted.figures))
     if stage.name == "instruction":
         measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
         features = _to(network.log_temperature.device, prepared.features["val"])
-        card = replace(
-            card, settings={**card.settings, "leaning": choose_picture_bias(network, features, measured, default=0.0)}
-        )
+        bias = choose_picture_bias(network, features, measured, default=0.0)
+        card = replace(card, settings={**card.settings, "leaning": bias})
     best = plan.out / "best.safetensors"
     save_network(best, network, card)
     return replace(fitted, best=best)
@@ -326,16 +319,11 @@ class ValidationExamples:
     def of(
         stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
     ) -> ValidationExamples:
-        """Of a stage.
-
-        Raises:
-            BadInput: there are no examples.
-        """
-        first = {kind: examples[:MOST] for kind, examples in val.examples.items()}
-        examples = StageExamples.of(stage, first, codec, val.rows, longest, sentences)
-        numbers, kinds = iter(range(len(examples.examples))), []
+        """Of a stage; raises BadInput where there are no examples."""
+        few = {kind: examples[:MOST] for kind, examples in val.examples.items()}
+        examples, kinds, first = StageExamples.of(stage, few, codec, val.rows, longest, sentences), [], 0
         for kind, count in examples.counts.items():
-            own = [next(numbers) for _ in range(count)]
+            own, first = range(first, first + count), first + count
             kinds += [(kind, tuple(own[at : at + AT_ONCE])) for at in range(0, count, AT_ONCE)]
         return ValidationExamples(examples, tuple(kinds))
 
@@ -351,7 +339,10 @@ def validate_stage(
         batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         loss, _ = loss_of(network, features, batch)
         losses.append(float(loss) * len(numbers))
-        last_q = _last_wanted(batch)
+        # Of each sequence the last picture that is looked for.
+        wanted_q = batch.wanted_c.nonzero().flatten()
+        sequence_q = batch.cls_c[wanted_q] // batch.numbers_bl.shape[1]
+        last_q = wanted_q[sequence_q != pad(sequence_q[1:], (0, 1), value=-1)] if len(wanted_q) else wanted_q
         if len(last_q):
             states_ph = network(batch, features.select(batch.rows_c)).flatten(0, 1)
             queries.setdefault(kind, []).append(network.encode_queries(states_ph[batch.cls_c[last_q] - 1]))
@@ -376,15 +367,6 @@ def recall_among(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = 
     # Not "more than": a network whose numbers are none must not seem to find everything.
     better_q = (~(scores_qn <= own_q1)).sum(dim=1)
     return float((better_q < depth).double().mean())
-
-
-def _last_wanted(batch: SequenceBatch) -> Tensor:
-    """Of each sequence the last picture that is looked for."""
-    wanted_q = batch.wanted_c.nonzero().flatten()
-    sequence_q = batch.cls_c[wanted_q] // batch.numbers_bl.shape[1]
-    is_last_q = torch.ones_like(sequence_q, dtype=torch.bool)
-    is_last_q[:-1] = sequence_q[:-1] != sequence_q[1:]
-    return wanted_q[is_last_q]
 
 
 @torch.no_grad()

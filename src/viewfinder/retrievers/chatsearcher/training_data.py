@@ -37,7 +37,7 @@ from viewfinder.data.web import PICTURES, WebPicture, read_cc3m, read_mmc4
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
@@ -63,12 +63,6 @@ class TrainingData:
     regions_nre: Float16[np.ndarray, "n r e"] | None
     raw_version: str
 
-    def texts(self) -> Iterator[str]:
-        """Everything that is said, example by example."""
-        for of_kind in self.examples.values():
-            for example in of_kind:
-                yield from example.texts
-
 
 @dataclass(frozen=True)
 class _Folder:
@@ -91,15 +85,10 @@ class _Folder:
 def read_training_data(
     plan: TrainPlan, split: Split, kinds: Sequence[ExampleKind], *, regions: bool, image_first: bool, seed: int
 ) -> TrainingData:
-    """The examples of some kinds in all data sets of a plan, with vectors; what is left out is told.
+    """The examples of some kinds in all data sets of a plan, with vectors; what is left out is reported.
 
-    Args:
-        plan: names the data sets, and where their vectors are.
-        split: "train" or "val".
-        kinds: which are wanted; those that no data set has are left out.
-        regions: whether raw regions are needed.
-        image_first: whether an answer that shows a picture begins with it.
-        seed: of what is drawn: orders, lengths, templates.
+    `regions`: whether raw regions are needed; `image_first`: whether an answer that shows a picture begins with it;
+    `seed`: of what is drawn (orders, lengths, templates).
 
     Raises:
         BadInput: two data sets of one name, damaged data, or no example of any of the kinds.
@@ -139,23 +128,20 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], region
         with suppress(UnknownName):
             rows[name] = found.row_of(name)
     called = {name: f"{folder.name}/{found.keys[row]}" for name, row in rows.items()}
+
+    def renamed(turn: ExampleTurn) -> ExampleTurn:
+        items = (ImageItem(called[item.image]) if isinstance(item, ImageItem) else item for item in turn.items)
+        return ExampleTurn(turn.role, tuple(items))
+
     kept = {
-        kind: tuple(_rename_pictures(one, called) for one in some if called.keys() >= set(one.pictures))
+        kind: tuple(
+            replace(one, turns=tuple(map(renamed, one.turns))) for one in some if called.keys() >= set(one.pictures)
+        )
         for kind, some in drafts.items()
     }
     for kind in (kind for kind in kinds if drafts[kind]):
         plan.notify(f"{folder.path}, {folder.split}: {len(kept[kind]):,} {kind} of {len(drafts[kind]):,} have vectors")
     return _Part(kept, {called[name]: row for name, row in rows.items()}, found)
-
-
-def _rename_pictures(example: TrainingExample, called: Mapping[str, str]) -> TrainingExample:
-    """An example with its pictures' names in the training data."""
-
-    def renamed(item: Item) -> Item:
-        return ImageItem(called[item.image]) if isinstance(item, ImageItem) else item
-
-    turns = (ExampleTurn(turn.role, tuple(map(renamed, turn.items))) for turn in example.turns)
-    return replace(example, turns=tuple(turns))
 
 
 def _join_parts(found: Mapping[ExampleKind, tuple[TrainingExample, ...]], parts: Sequence[_Part]) -> TrainingData:
@@ -253,14 +239,14 @@ def _conceptual(folder: _Folder) -> Iterator[WebPicture]:
 def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
     file = folder.path / "chatsearch" / f"{subtask}_train.jsonl"
     samples = read_chatsearch(file)[0] if file.is_file() else []
-    for sample in _held_out(folder, samples):
+    for sample in _by_place(folder, samples, held_out=True):
         yield examples.chat_example(sample, image_first=folder.image_first)
 
 
 def _visual(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("visual")
     for file in sorted(folder.path.glob("llava*.json")):
-        for sample in _held_out(folder, read_llava(file, need_images=False)[0]):
+        for sample in _by_place(folder, read_llava(file, need_images=False)[0], held_out=True):
             yield from examples.split_into_examples(
                 sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
             )
@@ -296,14 +282,12 @@ def _transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction
                 yield from read_transactions(folder, source, split)[0].transactions
 
 
-def _by_place(folder: _Folder, records: Iterable[Record]) -> Iterator[Record]:
-    """The records of a split, by their places."""
-    return (record for place, record in enumerate(records) if split_of(place) == folder.split)
-
-
-def _held_out(folder: _Folder, records: Iterable[Record]) -> Iterator[Record]:
-    """Of records for training, those held out for validation, by their places, or the others."""
-    return (record for place, record in enumerate(records) if (split_of(place) == "val") == (folder.split == "val"))
+def _by_place(folder: _Folder, records: Iterable[Record], *, held_out: bool = False) -> Iterator[Record]:
+    """The records of a split, by their places; `held_out`: all are for training, but for those of validation."""
+    for place, record in enumerate(records):
+        split = split_of(place)
+        if split == folder.split or (held_out and split == "test" and folder.split == "train"):
+            yield record
 
 
 def _local(folder: _Folder, path: Path) -> str:
