@@ -30,17 +30,9 @@ from machine import described
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.index import (
-    RegionBlock,
-    RegionCodes,
-    late_interaction,
-    late_interaction_coarse,
-    late_interaction_near,
-    query_vector_scores,
-    tile_batches,
-    top_k,
-)
-from viewfinder.index.region_scores import CODED
+from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, top_k
+from viewfinder.index.region_scores import CODED, RegionCodes, late_interaction_coarse, tile_batches
+from viewfinder.index.scores import late_interaction_near
 from viewfinder.retrievers import ResolvedTurn, SentenceEncoder, load_retriever
 
 K = 10

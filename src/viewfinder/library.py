@@ -219,13 +219,9 @@ class Library:
     ) -> Session:
         """A conversation over this library.
 
-        Args:
+        Args (the others are those of `Session`):
             retriever: by name (with weights of your own from `checkpoint`), or one that is loaded already.
-            questioner: who asks back; None: nobody.
-            checkpoint: trained weights, where the retriever has any; by default those in the box.
-            n: how many results a turn has.
-            where: catalogue columns to filter by.
-            conversation: an earlier one to go on with.
+            checkpoint: trained weights, where the retriever has any; by default the shipped ones.
             picture_bias: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather
                 than words when it decides what to answer with; None: as its weights say.
             progress: told how far `prepare` is, which may take minutes the first time.
@@ -245,11 +241,8 @@ class Library:
     def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> FillReport:
         """Makes what a retriever reads of the pictures and nobody needed before: their regions.
 
-        That takes as long as adding the pictures did. What is made is kept, and the next call goes on from there;
-        it also looks again for pictures whose files cannot be read now, and are left out.
-
-        Raises:
-            EncoderMismatch: the retriever was trained on the vectors of another encoder.
+        That takes as long as adding the pictures did. What is made is kept, and the next call goes on from there; it
+        looks again for pictures that were left out, as their files could not be read. Raises EncoderMismatch.
         """
         filled = FillReport()
         if (space := retriever.reads.space) is not None:
@@ -285,13 +278,10 @@ class Library:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
         file = Path("heads") / f"{head.fingerprint()}.safetensors"
         head.save(self.folder / file)
-        encoder = load_encoder(self.settings.encoder, head_file=self.folder / file)
+        encoder = self._load_encoder(str(file))
         ids, raw_nr = self.store.read_vectors(encoder.raw_version)
-        step = 4096
-        self.store.write_space(
-            encoder.version,
-            ((ids[at : at + step], encoder.project(raw_nr[at : at + step])) for at in range(0, len(ids), step)),
-        )
+        chunks = (slice(at, at + 4096) for at in range(0, len(ids), 4096))
+        self.store.write_space(encoder.version, ((ids[chunk], encoder.project(raw_nr[chunk])) for chunk in chunks))
         self.switch(encoder.version, str(file))
         self.gallery()
 
@@ -306,7 +296,11 @@ class Library:
         """Makes a space the active one, in one atomic step; pictures added since it was built join it first."""
         with self.store.writing():
             self._refresh_settings()
-            self._complete(space, head)
+            rows = {row.id: row for row in self.store.rows()}
+            if missing := sorted(rows.keys() - set(self.store.read_vectors(space)[0])):
+                encoder = self._load_encoder(head)
+                raw_nr = self.store.read_vectors_of(encoder.raw_version, missing)
+                self.store.add([rows[picture] for picture in missing], {space: encoder.project(raw_nr)})
             current = self.settings
             previous = None if current.space is None else (current.space, current.head)
             self._save(replace(current, space=space, head=head, previous=previous))
@@ -317,15 +311,6 @@ class Library:
     def _raw(self) -> StoredVectors:
         """Raw vectors, which no head changes."""
         return StoredVectors(self.store, self.encoder)
-
-    def _complete(self, space: str, head: str | None) -> None:
-        """Vectors in `space` for pictures that have none there, from their raw vectors."""
-        rows = {row.id: row for row in self.store.rows()}
-        missing = sorted(rows.keys() - set(self.store.read_vectors(space)[0]))
-        if missing:
-            encoder = self._load_encoder(head)
-            raw_nr = self.store.read_vectors_of(encoder.raw_version, missing)
-            self.store.add([rows[picture] for picture in missing], {space: encoder.project(raw_nr)})
 
     def _load_encoder(self, head: str | None) -> Encoder:
         return load_encoder(self.settings.encoder, head_file=None if head is None else self.folder / head)

@@ -194,21 +194,14 @@ class Session:
         self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
     def ranking(self, number: int | None = None) -> Ranking:
-        """The collection as it is now, as a node of the conversation orders it (default: where that stands).
-
-        Raises:
-            ValueError: there is no such node.
-        """
+        """The collection as a node orders it now (default: where one stands). Raises ValueError: no such node."""
         node = self.conversation.here if number is None else self.conversation.node(number)
         return self._ranking(self.conversation, node)
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
-        """What turns do with earlier ones, by their number, as far as the retriever understands that.
+        """What turns up to a node (default: the present one) do with earlier ones, by their number.
 
-        They are those on the way to a node (default: where the conversation stands) that do anything.
-
-        Raises:
-            ValueError: there is no such node.
+        Raises ValueError: there is no such node.
         """
         gallery, lost = self._look(), dict[int, str]()
         found: dict[int, tuple[Operation, ...]] = {}
@@ -231,24 +224,16 @@ class Session:
         return self.answered_at(self.conversation.here.number)
 
     def answered_at(self, number: int) -> Answered | None:
-        """`answered_with`, of any node of the conversation.
-
-        Raises:
-            ValueError: there is no such node.
-        """
+        """`answered_with`, of any node of the conversation. Raises ValueError: there is no such node."""
         state = self._answering(number)
         if state is None or self._speaker is None:
             return None
         return "pictures" if self._speaker.shows(state) else "words"
 
     def reply(self, number: int | None = None) -> Iterator[str]:
-        """The words that a turn (by default, the newest) is answered with, in pieces as they are written.
+        """The words that a turn (default: the newest) is answered with, in pieces as they are written.
 
-        To be joined without anything between; none where it is answered with pictures. The pieces may be taken while
-        the conversation goes on, by another thread too.
-
-        Raises:
-            ValueError: there is no such node.
+        To be joined without anything between, by another thread if need be. Raises ValueError: there is no such node.
         """
         state = self._answering(self.conversation.here.number if number is None else number)
         return iter(()) if state is None or self._speaker is None else self._speaker.reply(state)
@@ -279,11 +264,7 @@ class Session:
         return self.conversation.pending
 
     def attributes_of(self, picture: Hit | PictureId) -> tuple[str, ...]:
-        """What the retriever reads of this picture if it is picked, the likeliest first; none where it reads none.
-
-        Raises:
-            UnknownName: it is not in this library.
-        """
+        """What the retriever reads of this picture if it is picked, the likeliest first. Raises UnknownName."""
         return tuple(self.attribute_chances(picture))
 
     def attribute_chances(self, picture: Hit | PictureId) -> dict[str, float]:
@@ -320,10 +301,9 @@ class Session:
         return self.gallery
 
     def _open_question(self, verb: str) -> Question:
-        question = self.question
-        if question is None:
+        if self.question is None:
             raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
-        return question
+        return self.question
 
     def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
         if isinstance(turn, Say) and not turn.text.strip():

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float16
@@ -20,6 +21,7 @@ from PIL import Image
 
 from viewfinder.data import ReadReport
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
+from viewfinder.encoders.starter.encoder import unit_rows
 from viewfinder.index import FileRecord, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.questioners.base import Candidates, Questioner
@@ -66,7 +68,7 @@ class ColourEncoder:
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """Unit vectors, each channel weighed."""
-        return _unit(np.asarray(raw_nd, np.float32) * np.tile(np.array(self.channels, np.float32), GRID * GRID))
+        return unit_rows(np.asarray(raw_nd, np.float32) * np.tile(np.array(self.channels, np.float32), GRID * GRID))
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """What a picture of the named colours would have; a text that names none points in a direction of its own."""
@@ -74,7 +76,7 @@ class ColourEncoder:
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         """`words` with all channels weighed alike."""
-        return _unit(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
+        return unit_rows(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
         """A grid of 6 x 6."""
@@ -179,10 +181,8 @@ class TinyRaw:
             seen = ColourEncoder().pictures([draw_halves(*self.looks[int(name[1:])]) for name in some], regions=regions)
             known_b = np.array([name not in self.without for name in some], np.float32)
             global_bg = seen.global_bd * known_b[:, None]
-            if seen.regions_brd is None:
-                yield global_bg, None
-            else:
-                yield global_bg, (seen.regions_brd * known_b[:, None, None]).astype(np.float16)
+            regions_brd = None if seen.regions_brd is None else seen.regions_brd * known_b[:, None, None]
+            yield global_bg, None if regions_brd is None else regions_brd.astype(np.float16)
 
 
 def _mean_colours(pixels: Pixels, side: int) -> Float[np.ndarray, "cells 3"]:
@@ -203,11 +203,6 @@ def _said(text: str) -> Float[np.ndarray, " raw"]:
     return np.tile(mean_3, GRID * GRID).astype(np.float32)
 
 
-def _unit(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(np.linalg.norm(rows_nd, axis=1, keepdims=True), 1e-12)
-    return units_nd
-
-
 @dataclass
 class ScriptedModel:
     """A language model whose replies are a function of the prompt and the seed; it keeps the prompts."""
@@ -216,16 +211,7 @@ class ScriptedModel:
     name: str = "scripted"
     prompts: list[str] = field(default_factory=list)
 
-    def complete(
-        self,
-        prompt: str,
-        *,
-        stop: Sequence[str] = ("\n",),
-        most_tokens: int = 32,
-        temperature: float = 0.0,
-        seed: int = 0,
-        seconds: float = 10.0,
-    ) -> str:
+    def complete(self, prompt: str, *, seed: int = 0, **options: Any) -> str:
         """What the script says, whatever the options are."""
         self.prompts.append(prompt)
         return self.reply(prompt, seed)
@@ -249,9 +235,7 @@ def check_encoder(encoder: Encoder) -> None:
         assert np.isfinite(units).all(), "finite numbers"
         np.testing.assert_allclose(np.linalg.norm(units, axis=1), 1.0, atol=1e-3, err_msg="unit vectors")
     np.testing.assert_allclose(encoder.words(["a blue thing"])[0], words_nd[1], atol=1e-4, err_msg="company matters")
-    assert len(encoder.words([])) == len(encoder.pictures([]).global_bd) == 0, (
-        "no texts and no pictures are empty blocks"
-    )
+    assert len(encoder.words([])) == len(encoder.pictures([]).global_bd) == 0, "no texts, no pictures: empty blocks"
     boxes_r4 = encoder.region_boxes(64, 48)
     assert boxes_r4.shape == (REGIONS, 4), "a box a region"
     assert (boxes_r4[:, :2] < boxes_r4[:, 2:]).all() and (boxes_r4 >= 0).all(), "boxes have an inside"
@@ -276,6 +260,4 @@ def check_report(kept: int, report: ReadReport) -> None:
     """Raises an AssertionError where what a reader of a format tells is not what it read."""
     assert report.found == kept, f"{kept} items were read, {report.found} are reported"
     assert report.expected is None or report.expected >= report.found, "more were found than expected"
-    assert all(dropped.record and dropped.reason for dropped in report.dropped), (
-        "what is left out has a name and a reason"
-    )
+    assert all(dropped.record and dropped.reason for dropped in report.dropped), "left out with no name or reason"

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from jaxtyping import Float, Float16, Float32
 
 from viewfinder.errors import EncoderMismatch, LibraryError
-from viewfinder.index import Boxed, Gallery, RawVectors, RegionBlock, Snapshot
+from viewfinder.index import Gallery, RawVectors, RegionBlock, Snapshot
 from viewfinder.index import scores as score_module
+from viewfinder.index.raw_vectors import Boxed
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from viewfinder.encoders.base import Calibration
-from viewfinder.index import LIKELY, MAYBE, ChanceOf, judge_matches, judge_result
-from viewfinder.index.scores import calibrate
+from viewfinder.index.scores import LIKELY, MAYBE, ChanceOf, calibrate, judge_matches, judge_result
 from viewfinder.retrievers import Part, Query
 
 

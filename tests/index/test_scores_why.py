@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.index import explain_turns
-from viewfinder.index.scores import explain_regions, round_to_thousandths
+from viewfinder.index.scores import explain_regions, explain_turns, round_to_thousandths
 from viewfinder.retrievers import Part, Query
 
 

@@ -136,9 +136,15 @@ def test_thousands_of_pictures_are_deleted_at_once(store: Store) -> None:
 
 
 def test_vectors_that_a_killed_writer_left_are_not_read_and_compacted_away(store: Store) -> None:
+    def killed() -> Iterator[tuple[list[str], np.ndarray]]:
+        yield ["a"], vectors(9)
+        raise KeyboardInterrupt
+
     store.add([picture("a")], {"s": vectors(1)})
     store._add_vectors("s", ["orphan"], vectors(9))  # as far as `add` came
-    store._fill("vectors.unfinished", 4, [(["a"], vectors(9))])  # as far as `write_space` came
+    with pytest.raises(KeyboardInterrupt):
+        store.write_space("unfinished", killed())
+    assert (store.folder / "tables" / "vectors.unfinished.lance").exists()
     assert store.read_vectors("s")[0] == ["a"]
     assert list(store.spaces()) == ["s"]
     store.compact()

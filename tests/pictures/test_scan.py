@@ -261,7 +261,8 @@ def test_a_path_longer_than_the_system_takes_is_reported(tmp_path: Path) -> None
     put(tmp_path / "a.jpg")
     found = scan([tmp_path])
     assert names(found, tmp_path) == ["a.jpg"]
-    assert [item.reason for item in found.unreadable] == ["file name too long"]
+    # Of the last folder that can be entered, the path of an ignore file may be too long already.
+    assert found.unreadable[-1].reason == "file name too long"
 
 
 def test_names_that_are_not_utf8_are_reported_in_a_printable_form(tmp_path: Path) -> None:

@@ -10,69 +10,33 @@ ranking       `Ranking`: the order of a gallery for one query; `Hits`; candidate
 turns         what a turn refers to, looked up; the cache of retrievers' states
 """
 
-from viewfinder.index.gallery import Gallery, Scores
-from viewfinder.index.raw_vectors import Boxed, RawVectors, check_fits
+from viewfinder.index.gallery import Gallery
+from viewfinder.index.raw_vectors import RawVectors, check_fits
 from viewfinder.index.region_scores import (
     RegionBlock,
-    RegionCodes,
-    attention_weights,
     late_interaction,
-    late_interaction_coarse,
     query_vector_scores,
     rank_fusion,
     single_vector_scores,
-    tile_batches,
 )
-from viewfinder.index.rows import AttributeColumn, Failure, FileRecord, PictureRow
-from viewfinder.index.scores import (
-    LIKELY,
-    MAYBE,
-    ChanceOf,
-    Match,
-    PlainSum,
-    Verdict,
-    contrast_scores,
-    dot_scores,
-    explain_turns,
-    judge_matches,
-    judge_result,
-    late_interaction_near,
-    sum_plain_parts,
-    top_k,
-    vocabulary_vectors,
-)
+from viewfinder.index.rows import Failure, FileRecord, PictureRow
+from viewfinder.index.scores import Verdict, dot_scores, sum_plain_parts, top_k
 from viewfinder.index.snapshot import Snapshot, load_built_snapshot, load_snapshot, read_generation
 from viewfinder.index.store import Store
 
 __all__ = [
-    "LIKELY",
-    "MAYBE",
-    "AttributeColumn",
-    "Boxed",
-    "ChanceOf",
     "Failure",
     "FileRecord",
     "Gallery",
-    "Match",
     "PictureRow",
-    "PlainSum",
     "RawVectors",
     "RegionBlock",
-    "RegionCodes",
-    "Scores",
     "Snapshot",
     "Store",
     "Verdict",
-    "attention_weights",
     "check_fits",
-    "contrast_scores",
     "dot_scores",
-    "explain_turns",
-    "judge_matches",
-    "judge_result",
     "late_interaction",
-    "late_interaction_coarse",
-    "late_interaction_near",
     "load_built_snapshot",
     "load_snapshot",
     "query_vector_scores",
@@ -80,7 +44,5 @@ __all__ = [
     "read_generation",
     "single_vector_scores",
     "sum_plain_parts",
-    "tile_batches",
     "top_k",
-    "vocabulary_vectors",
 ]

@@ -125,11 +125,7 @@ class Gallery:
         return self.rows([picture_id])[0]
 
     def rows(self, ids: Sequence[str]) -> list[int]:
-        """The rows of pictures.
-
-        Raises:
-            UnknownName: one is not in this library.
-        """
+        """The rows of pictures. Raises UnknownName: one is not in this library."""
         rows = self.snapshot.rows_of(ids)
         for picture_id, row in zip(ids, rows, strict=True):
             if row is None:
@@ -137,13 +133,7 @@ class Gallery:
         return [row for row in rows if row is not None]
 
     def picture(self, picture_id: str, reads: Reads = NOTHING_MORE) -> Picture:
-        """What a retriever may know of a picture, `reads` included.
-
-        Raises:
-            UnknownName: it is not in this library.
-            LibraryError: the retriever reads raw vectors, and there are none of these pictures.
-            EncoderMismatch: the retriever was trained on other raw vectors.
-        """
+        """What a retriever may know of a picture, `reads` included. Raises UnknownName, and as `check_fits`."""
         row, space = self.row(picture_id), reads.space
         raw_1g = regions_1re = None
         if space is not None and reads.named == "raw":
@@ -156,11 +146,7 @@ class Gallery:
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
     def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
-        """The same of an image that is in no library.
-
-        Raises:
-            EncoderMismatch: the retriever was trained on raw vectors of another encoder.
-        """
+        """The same of an image that is in no library; raises EncoderMismatch as `picture`."""
         space = None if reads.named == "global" else reads.space
         if space is not None:
             check_fits(space, self.encoder)
@@ -181,11 +167,7 @@ class Gallery:
         return Picture(None, vectors, predicted=tuple(name_labels(best_c2, reads.predictor.labels)))
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
-        """The likeliest attributes of pictures and their chances, best first: of all on the first call, then mapped.
-
-        Raises:
-            LibraryError: there are no raw vectors of these pictures.
-        """
+        """The likeliest attributes of pictures and their chances, best first. Raises LibraryError: no raw vectors."""
 
         def predict(snapshot: Snapshot) -> Float32[np.ndarray, "n c 2"]:
             if self.raw is None:
@@ -217,13 +199,10 @@ class Gallery:
     # -- scores
 
     def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
-        """The score of every picture for a query, in one pass over the vectors.
+        """The score of every picture for a query, in one pass over the vectors. Raises as `check_fits`.
 
         Late interaction over many pictures (`scores.MANY`) is approximate for all but the best of those allowed and
         not excluded, unless `exact`; their order is as if it were not, but for what 8 bits misjudge.
-
-        Raises:
-            EncoderMismatch: the query is for vectors of another encoder.
         """
         excluded_n = np.zeros(len(self), dtype=bool)
         excluded_n[[row for row in self.snapshot.rows_of(query.excluded) if row is not None]] = True
@@ -272,11 +251,7 @@ class Gallery:
     # -- regions
 
     def block(self, space: RegionSpace) -> RegionBlock:
-        """All pictures as a trained system sees them: made on the first call, then mapped from beside the snapshot.
-
-        Raises:
-            EncoderMismatch: it was trained on other raw vectors than these pictures have.
-        """
+        """All pictures as a trained system sees them, made at the first call, then mapped. Raises as `check_fits`."""
         raw = check_fits(space, self.raw)
 
         def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:

@@ -49,12 +49,7 @@ class Grounder:
         self._crops = ByteCache(max_bytes)
 
     def ground(self, gallery: Gallery, picture: PictureId, texts: Sequence[str]) -> Grounding:
-        """How much each region of a picture answers each of some texts.
-
-        Raises:
-            UnknownName: there is no such picture.
-            PictureError: none of its files is there any more, or none is this picture still.
-        """
+        """How much each region of a picture answers each text. Raises UnknownName; PictureError: its files are gone."""
         encoder, key = gallery.encoder, (gallery.encoder.version, picture)
         crops_cd: Float[np.ndarray, "c d"] | None = self._crops.get(key)
         if crops_cd is None:

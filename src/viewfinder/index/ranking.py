@@ -130,11 +130,7 @@ class Ranking:
         )
 
     def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
-        """Why these pictures stand where they stand (see `Hit`).
-
-        Raises:
-            UnknownName: one of them is not in this collection.
-        """
+        """Why these pictures stand where they stand (see `Hit`). Raises UnknownName: one is not in this collection."""
         rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
         return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
 
@@ -195,18 +191,9 @@ class GalleryLookup:
         return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]
 
     def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        """The candidates as a trained questioner sees them: made for the whole collection at the first call, and kept.
-
-        Raises:
-            EncoderMismatch: it was trained on the vectors of another encoder.
-        """
-
+        """The candidates as a trained questioner sees them; raises EncoderMismatch as `check_fits`."""
+        name, version, width = projection.name, projection.raw_version, projection.width
         space = RegionSpace(
-            projection.name,
-            projection.raw_version,
-            lambda raw: projection.project(raw.whole_ng)[:, None],
-            regions=1,
-            width=projection.width,
-            reads_regions=False,
+            name, version, lambda raw: projection.project(raw.whole_ng)[:, None], 1, width, reads_regions=False
         )
         return self._gallery.block(space).vectors(self._rows_c)[:, 0]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -83,12 +83,7 @@ Source = TypeVar("Source", RawVectors, Encoder)
 
 
 def check_fits(space: RegionSpace, raw: Source | None) -> Source:
-    """The raw vectors, or what makes them, if this is the kind that the space is made from.
-
-    Raises:
-        LibraryError: there are none.
-        EncoderMismatch: they are others.
-    """
+    """The raw vectors, or what makes them, if the space is made from these. Raises LibraryError, EncoderMismatch."""
     if raw is None:
         raise LibraryError(f"{space.name} reads raw vectors ({space.raw_version}) of these pictures: there are none")
     if raw.raw_version != space.raw_version:
@@ -138,32 +133,20 @@ class RegionTable:
             return regions, schema.field("vector").type.list_size // regions
 
     def read(self, ids: Sequence[str]) -> Float16[np.ndarray, "n r e"]:
-        """Regions of these pictures in their order, zeros where one has none: 92 kB a picture of the starter.
-
-        Raises:
-            ValueError: there is nothing here yet (`shape` is None).
-        """
+        """Regions in the order asked for, zeros where there are none. Raises ValueError: nothing is here yet."""
         shape = self.shape()
         if shape is None:
             raise ValueError(f"{self._name} holds nothing yet")
         return self._reader.read(ids).reshape(len(ids), *shape)
 
-    @contextmanager
-    def filling(self, timeout: float) -> Iterator[None]:
-        """Holds the right to add; may be nested.
-
-        Raises:
-            LibraryBusy: another process fills, and still does after `timeout` seconds.
-        """
-        with hold_lock(self._lock, self.folder, timeout, f"reading regions of pictures for {self.folder}"):
-            yield
+    def filling(self, timeout: float) -> AbstractContextManager[None]:
+        """Holds the right to add; may be nested. Raises LibraryBusy: another process fills, after `timeout` s still."""
+        return hold_lock(self._lock, self.folder, timeout, f"reading regions of pictures for {self.folder}")
 
     def add(self, ids: Sequence[str], regions_nre: Float[np.ndarray, "n r e"]) -> None:
-        """Regions of pictures that have none yet, acknowledged when this returns. For those who hold `filling`.
+        """Regions of pictures that have none yet, acknowledged when this returns; for those who hold `filling`.
 
-        Raises:
-            ValueError: an id twice, or another shape than before.
-            DiskFull, LibraryError: nothing of this batch is acknowledged.
+        Raises ValueError: an id twice, or another shape than before; else DiskFull, LibraryError.
         """
         check_ids(ids)
         pictures, regions, width = regions_nre.shape
@@ -219,9 +202,6 @@ def fill_regions(
     """Makes the regions of those of these pictures that have none, from the first of their files that serves.
 
     A picture is left out if all its files are gone, unreadable or another picture by now.
-
-    Raises:
-        DiskFull, LibraryError: what was acknowledged is kept.
     """
     there = {picture: [Path(path) for path in paths if os.path.lexists(path)] for picture, paths in files.items()}
     gone = [BadFile(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]

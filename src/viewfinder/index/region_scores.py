@@ -34,11 +34,7 @@ Tiles = Float32[np.ndarray, "_t r d _b"]
 def tile_batches(
     batches: Iterable[Float[np.ndarray, "_ r d"]], pictures: int, regions: int, width: int
 ) -> Float32[np.ndarray, "f d"]:
-    """The flat layout of a block, of pictures that pass by in batches of any size: tile after tile, each (r d b).
-
-    Raises:
-        ValueError: there were more pictures, or fewer, than `pictures`.
-    """
+    """The flat layout of a block: tile after tile, each (r d b). Raises ValueError: other than `pictures` came."""
     flat_fd = np.empty((pictures * regions, width), dtype=np.float32)
     full, rest = _tiles(flat_fd, regions)
     at = 0
@@ -86,11 +82,7 @@ class RegionBlock:
 
     @staticmethod
     def mapped(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> RegionBlock:
-        """The block over what `tile_batches` made, say a memory-mapped file of it (views, but for the last tile).
-
-        Raises:
-            ValueError: the rows are not whole pictures.
-        """
+        """The block over what `tile_batches` made: views, but for the last tile. Raises ValueError: no pictures."""
         full, rest = _tiles(flat_fd, regions)
         left = rest.shape[3]
         filled_up = np.zeros((1 if left else 0, *rest.shape[1:3], TILE), np.float32)
@@ -157,11 +149,7 @@ Task = TypeVar("Task")
 
 
 def single_vector_scores(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
-    """The dot product of every picture's only vector with a query: `late_interaction`, where nothing is to choose.
-
-    Raises:
-        ValueError: pictures have several vectors.
-    """
+    """`late_interaction` with pictures of one vector: a dot product. Raises ValueError: pictures have several."""
     if block.parts[0].shape[1] != 1:
         raise ValueError(f"pictures have {block.parts[0].shape[1]} vectors each, and a bare product is of one")
     query_1d = np.asarray(query_d, np.float32)[None]
@@ -175,12 +163,9 @@ def late_interaction(
     temperature: float = 9.0,
     weights_m: Float[np.ndarray, " m"] | None = None,
 ) -> Float32[np.ndarray, " n"]:
-    """Drill-down's score of every picture: the mean of s_i over the query vectors.
+    """Drill-down's score of every picture: the mean of s_i over the query vectors, weighed by `weights_m`.
 
-    `weights_m` weighs the mean (Drill-down: 1 for slots written, 0 for others).
-
-    Raises:
-        ValueError: no query vector, or weights that do not add up to more than 0.
+    Raises ValueError: no query vector, or weights that do not add up to more than 0.
     """
     shares_m = _shares(len(queries_md), weights_m)
     return _weighed(shares_m, query_vector_scores(block, queries_md, temperature=temperature))
@@ -337,19 +322,13 @@ def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
 @cache
 def _integer_product() -> Any:
     """ONNX Runtime for (uint8 (rows d) - 128) times int8 (d m): numpy has no fast 8-bit product."""
-    from onnx import TensorProto, helper
+    from onnx import parser
 
-    graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", ["regions", "queries", "zero"], ["dots"])],
-        "integer_product",
-        [
-            helper.make_tensor_value_info("regions", TensorProto.UINT8, ["rows", "d"]),
-            helper.make_tensor_value_info("queries", TensorProto.INT8, ["d", "m"]),
-        ],
-        [helper.make_tensor_value_info("dots", TensorProto.INT32, ["rows", "m"])],
-        [helper.make_tensor("zero", TensorProto.UINT8, [], [128])],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        integer_product (uint8[rows, d] regions, int8[d, m] queries) => (int32[rows, m] dots)
+        <uint8 zero = {128}> { dots = MatMulInteger (regions, queries, zero) }
+    """)
     return inference_session(model.SerializeToString(), threads=1)
 
 

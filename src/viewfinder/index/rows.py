@@ -179,11 +179,7 @@ class AttributeColumn:
         return tuple(self.values[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
 
     def mask(self, value: str) -> Bool[np.ndarray, " n"]:
-        """Which pictures have this value among theirs; capitals do not matter.
-
-        Raises:
-            UnknownName: no picture has it; the message lists the most frequent values.
-        """
+        """Which pictures have this value; capitals do not matter. Raises UnknownName, which lists values."""
         wanted = [code for code, known in enumerate(self.values) if known.casefold() == value.strip().casefold()]
         if not wanted:
             listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
@@ -247,11 +243,7 @@ def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
 
 
 def find_column(names: Iterable[str], wanted: str) -> str:
-    """The column a user means: the name itself, or the first that differs in capitals only.
-
-    Raises:
-        UnknownName: there is none; the message lists the columns.
-    """
+    """The column a user means: the name, or the first that differs in capitals only. Raises UnknownName."""
     listed = list(names)
     if wanted in listed:
         return wanted

@@ -22,7 +22,6 @@ import uuid
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -105,18 +104,11 @@ class Snapshot:
 
     def facts(self, row: int) -> dict[str, Any]:
         """Width, height, format, bytes, captured, year, month, camera, folder; None where unknown."""
-        facts = {name: self._table[name][row].as_py() for name in ("width", "height", "format", "bytes")}
-        captured, camera = (self._table[name][row].as_py() for name in ("captured", "camera"))
-        year, month = split_date(captured)
-        folder = Path(self.paths(row)[0]).parent.name
-        return {
-            **facts,
-            "captured": None if captured is None else unpack_text(captured),
-            "year": year,
-            "month": month,
-            "camera": None if camera is None else unpack_text(camera),
-            "folder": folder,
-        }
+        names = ("width", "height", "format", "bytes", "captured", "camera")
+        facts = {name: self._table[name][row].as_py() for name in names}
+        texts = {name: facts[name] and unpack_text(facts[name]) for name in ("captured", "camera")}
+        year, month = split_date(texts["captured"])
+        return facts | texts | {"year": year, "month": month, "folder": Path(self.paths(row)[0]).parent.name}
 
     def captions(self, row: int) -> tuple[str, ...]:
         """What people wrote about the picture."""
@@ -137,11 +129,7 @@ class Snapshot:
         return tuple(self._columns)
 
     def column(self, name: str) -> AttributeColumn:
-        """A column by name; capitals do not matter.
-
-        Raises:
-            UnknownName: there is no such column; the message lists them.
-        """
+        """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them."""
         found = find_column(self._columns, name)
         try:
             return self._columns[found]
@@ -167,11 +155,7 @@ class Snapshot:
         return self._table["width"].to_numpy(), self._table["height"].to_numpy()
 
     def where(self, conditions: Mapping[str, str]) -> Bool[np.ndarray, " n"]:
-        """The pictures that meet all conditions (column = value, capitals do not matter).
-
-        Raises:
-            UnknownName: no such column, or a value that no picture has.
-        """
+        """The pictures that meet all conditions (column = value). Raises UnknownName: no such column, or value."""
         allowed_n = np.ones(len(self), dtype=bool)
         for name, value in conditions.items():
             allowed_n &= self.column(name).mask(value)
@@ -202,13 +186,10 @@ class Snapshot:
 
 
 def read_generation(folder: Path, space: str) -> str:
-    """Which state of the tables on disk a snapshot of this space must show; changes with every write. 0.1 ms.
+    """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
 
-    The vectors' own table is left out on purpose: each write to it is followed by one to `pictures` or
-    `spaces`. Regions count once a filling is done: what is derived from them lies with the snapshot.
-
-    Raises:
-        NotALibrary: there are no tables.
+    The vectors' own table is left out: each write to it is followed by one to `pictures` or `spaces`. Regions count
+    once a filling is done: what is derived from them lies with the snapshot. Raises NotALibrary.
     """
     marks = [_newest_version(folder / TABLES / VERSIONS.format(table)) for table in (PICTURES, SPACES)]
     if None in marks:
@@ -233,11 +214,7 @@ def _folder_name(mark: str) -> str:
 
 
 def load_snapshot(folder: Path, space: str) -> Snapshot:
-    """The present snapshot of a space: mapped if there is one, else built (which takes Lance, and seconds).
-
-    Raises:
-        NotALibrary, UnknownName, LibraryError: no library, no such space, or tables that cannot be read.
-    """
+    """The present snapshot of a space, mapped or built. Raises NotALibrary, UnknownName, LibraryError."""
     mark = read_generation(folder, space)
     home = folder / "snapshots" / _folder_name(mark)
     try:
@@ -245,18 +222,17 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
     except (OSError, ValueError, KeyError):
         pass  # absent, or cut short by a crash of the machine
     try:
-        contents = _read_store(folder, space)
+        table, rows, matrix_nd = _read_store(folder, space)
     except LibraryError:
         if read_generation(folder, space) == mark:
             raise
         return load_snapshot(folder, space)  # a writer replaced the tables under our eyes
     try:
-        _write(home, contents)
+        _write(home, table, rows, matrix_nd)
         _remove_old(home)
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
-        columns = build_columns(contents.rows)
-        return Snapshot(contents.matrix_nd, contents.table, columns, space=space, generation=mark, folder=None)
+        return Snapshot(matrix_nd, table, build_columns(rows), space=space, generation=mark, folder=None)
 
 
 def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
@@ -282,17 +258,8 @@ def _newest_version(versions: Path) -> str | None:
     return hashlib.blake2b("\n".join(sorted(stems)).encode(), digest_size=8).hexdigest()
 
 
-@dataclass(frozen=True)
-class _Contents:
-    """What becomes a snapshot: an Arrow table, the same as rows, and the vectors, all in id order."""
-
-    table: Any
-    rows: Sequence[PictureRow]
-    matrix_nd: Float32[np.ndarray, "n d"]
-
-
-def _read_store(folder: Path, space: str) -> _Contents:
-    """Pictures that have files, and a vector in this space."""
+def _read_store(folder: Path, space: str) -> tuple[Any, list[PictureRow], Float32[np.ndarray, "n d"]]:
+    """Pictures that have files, and a vector in this space: an Arrow table, rows, and the vectors, by id."""
     store = Store.open(folder)
     ids, vectors_nd = store.read_vectors(space)
     table = store.arrow()
@@ -301,19 +268,18 @@ def _read_store(folder: Path, space: str) -> _Contents:
     kept = [position for position, name in enumerate(ids) if name in place]
     order = np.array([place[ids[position]] for position in kept], dtype=np.int64)
     matrix_nd = np.asarray(vectors_nd[kept], dtype=np.float32)
-    return _Contents(table.take(order).combine_chunks(), [rows[position] for position in order], matrix_nd)
+    return table.take(order).combine_chunks(), [rows[position] for position in order], matrix_nd
 
 
-def _write(home: Path, contents: _Contents) -> None:
+def _write(home: Path, table: Any, rows: Sequence[PictureRow], matrix_nd: Float32[np.ndarray, "n d"]) -> None:
     """Writes a snapshot's files into a folder of their own and renames it to `home`."""
     import pyarrow as pa
 
     building = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
     building.mkdir(parents=True)
     try:
-        np.save(building / "matrix.npy", contents.matrix_nd)
-        save_columns(building, build_columns(contents.rows))
-        table = contents.table
+        np.save(building / "matrix.npy", matrix_nd)
+        save_columns(building, build_columns(rows))
         with pa.OSFile(str(building / "pictures.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
         try:

@@ -16,7 +16,7 @@ what has vectors, so they see complete pictures only, while another process writ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
@@ -69,11 +69,7 @@ class Store:
 
     @staticmethod
     def create(folder: Path) -> Store:
-        """A new, empty store in `folder` (made if absent); completes one whose making was interrupted.
-
-        Raises:
-            DiskFull, LibraryError: it cannot be written there.
-        """
+        """A new, empty store in `folder`; completes one whose making was interrupted. Raises DiskFull, LibraryError."""
         store = Store(folder)
         with store._tables.guarded():
             folder.mkdir(parents=True, exist_ok=True)
@@ -84,33 +80,21 @@ class Store:
 
     @staticmethod
     def open(folder: Path) -> Store:
-        """The store in `folder`.
-
-        Raises:
-            NotALibrary: there is none.
-        """
+        """The store in `folder`. Raises NotALibrary: there is none."""
         if not Tables(folder).has(PICTURES):
             raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
         return Store(folder)
 
-    @contextmanager
-    def writing(self, timeout: float = PATIENCE_S) -> Iterator[None]:
-        """Holds the library for writing; every write takes this by itself, so it may be nested.
-
-        Raises:
-            LibraryBusy: another process still writes after `timeout` seconds.
-        """
-        with hold_lock(self._lock, self.folder, timeout, f"writing to {self.folder}"):
-            yield
+    def writing(self, timeout: float = PATIENCE_S) -> AbstractContextManager[None]:
+        """Holds the library for writing, as every write does; may be nested. Raises LibraryBusy after `timeout` s."""
+        return hold_lock(self._lock, self.folder, timeout, f"writing to {self.folder}")
 
     # -- pictures
 
     def add(self, rows: Sequence[PictureRow], vectors: Mapping[str, Float[np.ndarray, "n _"]]) -> None:
         """Pictures with their vectors in each space, acknowledged when this returns; known ids are replaced.
 
-        Raises:
-            ValueError: an id twice, as many vectors as rows are not there, or a width is not the space's.
-            DiskFull, LibraryBusy, LibraryError: nothing of these rows is acknowledged.
+        Raises ValueError: an id twice, other vectors than rows, another width; DiskFull, LibraryBusy, LibraryError.
         """
         ids = [row.id for row in rows]
         check_ids(ids)
@@ -142,7 +126,7 @@ class Store:
         return sorted(pictures_from_arrow(self.arrow()), key=lambda row: row.id)
 
     def arrow(self) -> Any:
-        """All pictures as an Arrow table (`rows.pictures_schema`), in no order."""
+        """All pictures as an Arrow table (`tables.table_schema`), in no order."""
         with self._tables.guarded():
             return self._tables.open(PICTURES).to_arrow()
 
@@ -179,11 +163,7 @@ class Store:
             return {space: width for space, (_, width) in sorted(self._spaces().items())}
 
     def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
-        """Sorted ids and vectors of all pictures that have one in this space.
-
-        Raises:
-            UnknownName: there is no such space.
-        """
+        """Sorted ids and vectors of all pictures that have one in this space. Raises UnknownName: no such space."""
         with self._tables.guarded():
             known = set(self._tables.column(PICTURES, "id"))  # before the vectors: these were written first
             table = self._tables.open(self._space(space)).to_arrow()
@@ -192,22 +172,14 @@ class Store:
             return [ids[row] for row in order], matrix_nd[order]
 
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
-        """Vectors of these pictures in the order asked for.
-
-        Raises:
-            UnknownName: no such space, or a picture without a vector in it.
-        """
+        """Vectors in the order asked for. Raises UnknownName: no such space, or a picture without a vector in it."""
         reader = self.reader(space)
         if missing := sorted(set(ids) - reader.ids()):
             raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
         return reader.read(ids)
 
     def reader(self, space: str) -> VectorReader:
-        """The vectors of a space, to be read a few at a time, as long as it is not replaced or dropped.
-
-        Raises:
-            UnknownName: there is no such space.
-        """
+        """The vectors of a space, to be read a few at a time while it is there. Raises UnknownName: no such space."""
         with self._tables.guarded():
             return VectorReader(self._tables, self._space(space))
 
@@ -218,24 +190,18 @@ class Store:
             return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
-        """A whole space, built beside the others: nobody sees it before it is complete.
+        """A whole space, built beside the others: nobody sees it, in place of one of that name, before it is complete.
 
-        A space of that name is replaced in one commit. `batches` is consumed while the library is held for
-        writing, and may read from it.
-
-        Raises:
-            ValueError: no batch at all, an id twice, or batches of different widths.
+        `batches` is consumed while the library is held for writing, and may read from it. Raises ValueError: no
+        batch at all, an id twice, or batches of different widths.
         """
         iterator = iter(batches)
         with self._write():
             first = next(iterator, None)
             if first is None:
                 raise ValueError(f"the space {space!r} needs at least one batch of vectors")
-            width = first[1].shape[1]
-            name = self._free_table_name(space)
-            self._fill(name, width, chain([first], iterator))
             replaced = self._spaces().get(space)
-            self._register(space, name, width)
+            self._make_space(space, first[1].shape[1], chain([first], iterator))
             if replaced is not None:
                 self._tables.connection.drop_table(replaced[0], ignore_missing=True)
 
@@ -277,15 +243,20 @@ class Store:
         return spaces[space][0]
 
     def _add_vectors(self, space: str, ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"]) -> None:
-        if (known := self._spaces().get(space)) is not None:
+        if (known := self._spaces().get(space)) is None:
+            self._make_space(space, matrix_nd.shape[1], [(ids, matrix_nd)])
+        else:
             self._merge(known[0], "id", vectors_to_arrow(ids, matrix_nd, known[1]))
-            return
-        name, width = self._free_table_name(space), matrix_nd.shape[1]
-        self._fill(name, width, [(ids, matrix_nd)])
-        self._register(space, name, width)
 
-    def _fill(self, name: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
-        """A table of vectors that is not registered yet; what an interrupted attempt left is dropped."""
+    def _make_space(
+        self, space: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]
+    ) -> None:
+        """A table of vectors, registered when it is whole; what an interrupted attempt left is dropped."""
+        import pyarrow as pa
+
+        name = f"vectors.{to_file_name(space)}"
+        if self._spaces().get(space, ("", 0))[0] == name:
+            name += "_v2"  # while that is in use; `_v` encodes no character
         self._tables.connection.drop_table(name, ignore_missing=True)
         table = self._tables.connection.create_table(name, schema=vectors_schema(width))
         seen: set[str] = set()
@@ -295,17 +266,8 @@ class Store:
                 raise ValueError(f"picture {sorted(seen.intersection(ids))[0]!r} comes in two batches")
             seen.update(ids)
             table.add(vectors_to_arrow(ids, matrix_bd, width))
-
-    def _register(self, space: str, table: str, width: int) -> None:
-        import pyarrow as pa
-
-        item = {"space": space, "table": table, "width": width}
+        item = {"space": space, "table": name, "width": width}
         self._merge(SPACES, "space", pa.Table.from_pylist([item], schema=table_schema(SPACES)))
-
-    def _free_table_name(self, space: str) -> str:
-        """`vectors.<space>`, or with `_v2` behind it while that is in use (`_v` encodes no character)."""
-        name = f"vectors.{to_file_name(space)}"
-        return f"{name}_v2" if self._spaces().get(space, ("", 0))[0] == name else name
 
     @contextmanager
     def _write(self) -> Iterator[None]:

@@ -93,11 +93,7 @@ class Tables:
 
 @contextmanager
 def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[None]:
-    """Holds a lock of a library, as often as one likes; `busy` says what another process does that has it.
-
-    Raises:
-        LibraryBusy: it still has it after `timeout` seconds.
-    """
+    """Holds a lock of a library, as often as one likes. Raises LibraryBusy after `timeout` s: `busy` says with what."""
     try:
         lock.acquire(timeout=timeout)
     except Timeout:
@@ -165,11 +161,7 @@ def vectors_schema(width: int) -> Any:
 
 
 def vectors_to_arrow(ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"], width: int) -> Any:
-    """Ids and vectors (n d) as an Arrow table, in half precision.
-
-    Raises:
-        ValueError: another number of vectors than of ids, or another width.
-    """
+    """Ids and vectors as an Arrow table, in half precision. Raises ValueError: another number, or another width."""
     import pyarrow as pa
 
     if matrix_nd.shape != (len(ids), width):

@@ -31,13 +31,11 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.index.gallery import Gallery
+from viewfinder.index.rows import FACTS
 from viewfinder.pictures import decode_one
 from viewfinder.questioners import find_values_meant, write_statement
 from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.retrievers.shared.wording import ValueFamily, find_named_changes
-
-FACTS = frozenset({"format", "year", "month", "camera", "folder"})
-"""Columns that the files themselves fill; nobody means them by a "but ..."."""
 
 MOST_VALUES = 64
 """Values of a catalogue column above which they are names rather than kinds."""
@@ -136,11 +134,7 @@ class _Screens:
         return self.gallery.picture_of(decode_one(path, self.gallery.encoder.fit).pixels, self.reads)
 
     def after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
-        """The picture picked or shown by that turn, else the top of its results, as far as they are still there.
-
-        Raises:
-            UnknownName: one is not, and `all_there` is asked for.
-        """
+        """The picture of that turn, else the top of its results, as far as they are there (or all, or UnknownName)."""
         node = self.conversation.nodes[number]
         while isinstance(node.turn, BackTo):  # it only moves
             node = self.conversation.nodes[node.parent]
@@ -198,6 +192,7 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
 
 def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude one another: those of catalogue columns, then colours and the like among the tags."""
+    # Nobody means by a "but ..." what the files themselves say.
     columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
     known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
     tagged = [

@@ -94,11 +94,7 @@ class Decoded:
 
 
 def decode(data: bytes, *, limits: Limits, fit: Fit) -> Decoded:
-    """The picture in a file's bytes.
-
-    Raises:
-        PictureError: there is none, or it is damaged or over a limit; the message is the reason alone.
-    """
+    """The picture in a file's bytes. Raises PictureError, with the reason alone: none, damaged, over a limit."""
     if not data:
         raise PictureError("empty file")
     if len(data) > limits.max_bytes:

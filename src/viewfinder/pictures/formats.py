@@ -127,11 +127,7 @@ _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tag
 
 
 def register_heif() -> None:
-    """Lets Pillow read HEIC from now on.
-
-    Raises:
-        PictureError: pillow-heif is not installed.
-    """
+    """Lets Pillow read HEIC from now on. Raises PictureError: pillow-heif is not installed."""
     try:
         import pillow_heif
     except ImportError:
@@ -163,11 +159,7 @@ class RawFile:
 
 @contextmanager
 def open_raw(data: bytes) -> Iterator[RawFile]:
-    """Opens a raw file.
-
-    Raises:
-        PictureError: rawpy is not installed, or LibRaw does not know the file.
-    """
+    """Opens a raw file. Raises PictureError: rawpy is not installed, or LibRaw does not know the file."""
     try:
         import rawpy
     except ImportError:

@@ -17,13 +17,13 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import LifoQueue
-from types import TracebackType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,9 +89,7 @@ class Decoders:
         self._fill_up()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -204,11 +202,7 @@ class Decoders:
 
 
 def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> DecodedFile:  # noqa: B008 (frozen)
-    """One picture, through a worker that is kept for later calls; for several threads at the same time.
-
-    Raises:
-        PictureError: the file is not a picture within the limits, or cannot be read.
-    """
+    """One picture, through a worker that is kept; for several threads. Raises PictureError: it cannot be read."""
     idle = _kept(os.getpid())
     decoders = idle.get()
     try:
@@ -304,11 +298,7 @@ class _Worker:
         return self._since + limits.seconds if self.jobs else float("inf")
 
     def hear(self) -> None:
-        """Takes one message: that it is ready, or the outcome of its first job.
-
-        Raises:
-            EOFError, OSError, ValueError, LookupError, TypeError: it is dead, or what it says is nonsense.
-        """
+        """Takes one message: that it is ready, or the outcome of its first job. Raises much if it is nonsense."""
         message = self.pipe.recv_bytes(_LONGEST_HEADER)
         if message == READY:
             self.ready = True
@@ -328,10 +318,8 @@ class _Worker:
         """Kills the process and waits for it, unless a dead disk holds it in the kernel."""
         self.pipe.close()
         self.process.kill()  # does not change how a process that is ending will have ended
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            return
 
     def epitaph(self, limits: Limits) -> str:
         """Why a worker that `end` has buried died of its own accord."""

@@ -200,12 +200,7 @@ class IgnoreRules:
     files: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def entering(self, folder: str) -> IgnoreRules:
-        """The rules inside `folder`: these, and those of its own ignore file if it has one.
-
-        Raises:
-            OSError: the ignore file cannot be read.
-            ValueError: a line of it is no pattern.
-        """
+        """The rules inside `folder`: these, and those of its ignore file. Raises OSError, ValueError."""
         try:
             text = Path(folder, IGNORE_FILE).read_text(encoding="utf-8-sig", errors="surrogateescape")
         except (FileNotFoundError, NotADirectoryError):

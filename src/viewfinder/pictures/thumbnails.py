@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import uuid
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -82,12 +82,9 @@ def choose_size(asked: int, longest: int) -> int:
 def _write_whole(place: Path, content: bytes) -> None:
     """A reader sees the whole file or none, also when several processes make the same one."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=place.parent, prefix=".", suffix=".part", delete=False) as part:
-        unfinished = Path(part.name)
-        try:
-            part.write(content)
-            part.flush()
-            unfinished.replace(place)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
+    unfinished = place.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        unfinished.write_bytes(content)
+        unfinished.replace(place)
+    finally:
+        unfinished.unlink(missing_ok=True)
