@@ -204,21 +204,13 @@ class Conversation:
         return len(self.nodes) - 1
 
     def node(self, number: int) -> Node:
-        """Node `number`.
-
-        Raises:
-            ValueError: there is no such node (yet).
-        """
+        """Node `number`. Raises ValueError: there is no such node (yet)."""
         if not 0 <= number < len(self.nodes):
             raise ValueError(f"turn {number} does not exist: this conversation has turns 0 to {len(self)}")
         return self.nodes[number]
 
     def then(self, turn: Turn) -> Conversation:
-        """The conversation with one more turn.
-
-        Raises:
-            ValueError: the turn refers to a node that does not exist.
-        """
+        """The conversation with one more turn. Raises ValueError: the turn refers to a node that does not exist."""
         at = turn.turn if isinstance(turn, BackTo | Keep | Like) else None
         referred = () if at is None else (self.node(at),)
         number = len(self.nodes)
@@ -271,11 +263,7 @@ class Conversation:
 
     @staticmethod
     def from_json(data: Any) -> Conversation:
-        """The conversation that `to_json` wrote.
-
-        Raises:
-            ValueError: another schema, a later version, or a malformed turn (which is named by its number).
-        """
+        """The conversation that `to_json` wrote. Raises ValueError: another schema or version, a malformed turn."""
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SCHEMA:
             raise ValueError(f"this is not a conversation: its schema is {schema!r}, not {SCHEMA!r}")
