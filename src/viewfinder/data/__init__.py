@@ -8,6 +8,9 @@ dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's rewritte
 fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
 chatsearch, instructions, web    what ChatSearcher is trained and judged with
 truth           what a world knows of its pictures
+
+Every reader answers a missing or damaged file, and a record of another form, with BadInput, which names file, record
+and field, and a kind or split that is not there with UnknownName, which names those that are.
 """
 
 from viewfinder.data.captions import CaptionedPicture, read_captions_csv, read_coco, read_flickr8k

@@ -67,12 +67,7 @@ def read_captions_csv(path: Path) -> tuple[list[CaptionedPicture], ReadReport]:
 
 
 def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """COCO captions: every `annotations/captions_<split>.json`, pictures in `<split>/` or else in `images/`.
-
-    Raises:
-        BadInput: no such folder, no captions file, damaged JSON, or a record of the wrong form (which is
-            named by its position or id).
-    """
+    """COCO captions: every `annotations/captions_<split>.json`, pictures in `<split>/` or else in `images/`."""
     captions: dict[Path, list[str]] = {}
     dropped: list[Dropped] = []
     for file, pictures in _coco_files(folder, "captions", "so this is not a COCO folder"):
@@ -170,11 +165,7 @@ class InstancePicture:
 
 
 def read_instances(folder: Path) -> tuple[list[InstancePicture], ReadReport]:
-    """The pictures of all `annotations/instances_*.json` of a folder. The report counts pictures.
-
-    Raises:
-        BadInput: no such folder or files, or a damaged record (file, record and field are named).
-    """
+    """The pictures of all `annotations/instances_*.json` of a folder. The report counts pictures."""
     found: dict[Path, tuple[Instance, ...]] = {}
     for file, home in _coco_files(folder, "instances", "so nothing is marked in its pictures"):
         found |= {home / name: things for name, things in _coco_instances(file).items()}

@@ -80,11 +80,7 @@ def read_catalogue(path: Path) -> Catalogue:
 
 
 def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """Product photos (Fashion Product Images): `products.csv` beside `images/<id>.jpg`, captioned by name.
-
-    Raises:
-        BadInput: no such folder, no column productDisplayName, or a damaged products.csv (the line is named).
-    """
+    """Product photos (Fashion Product Images): `products.csv` beside `images/<id>.jpg`, captioned by name."""
     catalogue = read_catalogue(need_folder(folder) / "products.csv")
     if "productDisplayName" not in catalogue.attributes:
         raise BadInput(f"{catalogue.path}, line 1: a column named productDisplayName is needed")

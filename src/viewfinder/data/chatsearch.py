@@ -91,10 +91,7 @@ class ChatSample:
 
 
 def read_chatsearch(
-    file: Path,
-    *,
-    galleries: Mapping[Subtask, Sequence[str]] | None = None,
-    images: Path | None = None,
+    file: Path, *, galleries: Mapping[Subtask, Sequence[str]] | None = None, images: Path | None = None
 ) -> tuple[list[ChatSample], ReadReport]:
     """The samples of a file. With `images`, those of which a picture is missing there are left out and reported.
 
@@ -133,11 +130,7 @@ def read_chatsearch(
 
 
 def read_gallery(file: Path) -> tuple[str, ...]:
-    """The pictures of a gallery file, in its order.
-
-    Raises:
-        BadInput: no such file, nothing in it, or a picture twice (the line is named).
-    """
+    """The pictures of a gallery file, in its order; BadInput where it is empty or has a picture twice."""
     lines: dict[str, int] = {}
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         name = line.strip()

@@ -72,10 +72,6 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
 
     Pictures are looked for in `img_raw/`, else in the folder itself. Those without a file stay in the gallery;
     the report names them, unless there are no pictures at all.
-
-    Raises:
-        UnknownName: no such split.
-        BadInput: a file is missing or damaged, a record lacks a field, or names a picture outside the gallery.
     """
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{VERSION}.{split}.json", "cap.*.json")
     gallery_file = need_split_file(folder / "image_splits" / f"split.{VERSION}.{split}.json", "split.*.json")

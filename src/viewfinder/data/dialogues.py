@@ -104,11 +104,7 @@ def _seam(text: str) -> int:
 
 
 def read_dialogues(
-    file: Path,
-    pool: Collection[str] | None = None,
-    *,
-    rewritten: bool | None = None,
-    pictures: Path | None = None,
+    file: Path, pool: Collection[str] | None = None, *, rewritten: bool | None = None, pictures: Path | None = None
 ) -> tuple[list[Dialogue], ReadReport]:
     """Dialogues as ChatIR and PlugIR release them: `[{"img": path, "dialog": [caption, "question? answer", ...]}]`.
 
@@ -120,10 +116,6 @@ def read_dialogues(
         pool: the pictures that are searched; every target must be among them.
         rewritten: string k is the whole query of round k. None: where the file is called `..._reconed`, as PlugIR's.
         pictures: the folder below which the pictures lie; dialogues without one are left out.
-
-    Raises:
-        BadInput: damaged JSON, a record of another form, or a target that is not in the pool (file, record and
-            field are named).
     """
     whole = file.stem.endswith("_reconed") if rewritten is None else rewritten
     dialogues = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_json(file, list))]
@@ -176,10 +168,6 @@ def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> t
     from `folder`: `val/images/VisualDialog_val2018_<12 digits>.jpg`; of train, where the file is not there under
     `COCO_train2014` but under `COCO_val2014`, by that. The newest question of the test split has no answer.
     `pictures`: as for `read_dialogues`; most often `folder` itself.
-
-    Raises:
-        UnknownName: there is no such split.
-        BadInput: damaged JSON, a record of another form, or an index beyond its list (the record is named).
     """
     nested = need_folder(folder) / split / f"visdial_1.0_{split}.json"
     file = nested if nested.is_file() else need_split_file(folder / nested.name, "**/visdial_1.0_*.json")

@@ -96,11 +96,6 @@ def read_fashion_iq(
     """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption costs only itself.
 
     With `pictures`, a folder of `<key>.jpg` or `<key>.png`, pairs and gallery entries without a picture are left out.
-
-    Raises:
-        UnknownName: there is no such kind or split.
-        BadInput: damaged JSON, a record of another form, or a candidate or target that is not in the gallery
-            (file, record and field are named).
     """
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
     pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", pictures, _pair)
@@ -167,9 +162,6 @@ def read_attributes(folder: Path, kind: str, split: str) -> Attributes:
     """Attribute words of every product, by type; none where the folder has no such file.
 
     A few published records have twelve lists, two records of six in a row: they are merged type by type.
-
-    Raises:
-        BadInput: damaged JSON, or a record that is no multiple of six lists of words (it is named).
     """
     names = [f"asin2attr.{kind}.{split}{variant}.json" for variant in ("", ".new")]
     places = [folder / inside / name for inside in ("", "attributes", "attr") for name in names]
@@ -331,11 +323,6 @@ def read_sessions(
 
     Most sessions have two to four turns of two captions. The few with other numbers are kept as they are; an empty
     caption, and a product that the gallery lists again, cost only themselves. `pictures`: as for `read_fashion_iq`.
-
-    Raises:
-        UnknownName: there is no such kind or split.
-        BadInput: damaged JSON, a record of another form, or a product that is not in the gallery (file, record and
-            field are named).
     """
     file = need_split_file(need_folder(folder) / "data" / f"{kind}.{split}.json", "*.*.json")
     sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", pictures, _session)

@@ -119,10 +119,9 @@ def _marks(modification: str) -> Iterator[tuple[int, int]]:
 def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
     """What the published templates say of earlier pictures; None if a modification does not look back.
 
-    Any other wording is read by `retrievers.shared.back_references.find_back_reference`.
-
     "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. Where nothing was shared the
     published text says "keep the SECOND's None": that is no place to look back to.
+    Any other wording is read by `retrievers.shared.back_references.find_back_reference`.
 
     >>> parse_ordinal_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
     OrdinalReference(setting='combination', places=(0,))
@@ -147,11 +146,6 @@ def read_transactions(
     Where the gallery lists products instead of pictures (Fiq), the pictures of transactions are named by product too:
     `/img/B00A.png` is `B00A`. With `pictures`, the folder below which they lie, transactions and gallery entries
     without one are left out. The split beside train is test (Fiq: val).
-
-    Raises:
-        UnknownName: there is no such source or split.
-        BadInput: damaged JSON, a record of another form, or, in another split than train, a wanted picture that is not
-            in the gallery (file, record and field are named).
     """
     modifiers = need_folder(folder) / "modifiers"
     file = need_split_file(modifiers / f"{source}_{split}_cap.json", "*_*_cap.json")

@@ -56,9 +56,6 @@ def read_llava(
     Left out and reported: samples whose picture is not in `images` (by default `images/` beside the file; not checked
     without `need_images`), that show no picture although they name one or the other way round, or in which the two
     sides do not alternate from the user on.
-
-    Raises:
-        BadInput: no such file or folder, damaged JSON, or a record of the wrong form (record and field are named).
     """
     records = read_json(file, list)
     folder = need_folder(images or file.parent / "images") if need_images else None
@@ -143,9 +140,6 @@ def read_instruct_pix2pix(folder: Path, *, need_images: bool = True) -> tuple[li
     """All pairs of a data set, by prompt and seed; without a seeds.json, as its folders have them.
 
     Pairs of which a picture is missing are left out and reported, unless `need_images` is False.
-
-    Raises:
-        BadInput: no such folder, nothing of the kind in it, or a damaged file (file, line and field are named).
     """
     pairs: list[EditPair] = []
     dropped: list[Dropped] = []

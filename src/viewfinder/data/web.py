@@ -68,9 +68,6 @@ def read_cc3m(
 
     Left out and reported: empty captions, and pictures that have no file (without `need_images` these are kept, with
     `path` None). Paths in a TSV are relative to `images`, by default the folder of the TSV.
-
-    Raises:
-        BadInput: no such file or folder, nothing of the kind in it, or a damaged line or file (which is named).
     """
     rows = _folder(place) if place.is_dir() else _tsv(place, images or place.parent)
     found: list[WebPicture] = []
@@ -180,9 +177,6 @@ def read_mmc4(shard: Path, images: Path | None = None, *, need_images: bool = Tr
 
     A picture that is not in `images` (by default `images/` beside the shard) is left out, and so is a page that has
     none; both are reported. Without `need_images` all are kept, with path None.
-
-    Raises:
-        BadInput: no such file or folder, or a damaged page (line and field are named).
     """
     folder = need_folder(images or shard.parent / "images") if need_images else None
     pages: list[WebPage] = []

@@ -38,12 +38,7 @@ class RegionFeatures:
 
 
 def read_region_features(path: Path) -> RegionFeatures:
-    """A file of `region_36_final/` (`Layout.region_features` says which).
-
-    Raises:
-        BadInput: the file is missing or damaged; a field is missing, has another shape (it is named, with what was
-            expected and found), or holds something that is not a finite number.
-    """
+    """A file of `region_36_final/` (`Layout.region_features` says which)."""
     stored = read_pickle(path)
     if not isinstance(stored, dict):
         raise BadInput(f"{path}: an object with region_boxes is needed, this is a {type(stored).__name__}")
@@ -58,11 +53,7 @@ def read_region_features(path: Path) -> RegionFeatures:
 
 
 def read_global_feature(path: Path) -> Float32[np.ndarray, " d"]:
-    """A file of `global_features/` (`Layout.global_feature` says which); axes of length one are left out.
-
-    Raises:
-        BadInput: the file is missing or damaged, or holds no vector of 2,048 finite numbers.
-    """
+    """A file of `global_features/` (`Layout.global_feature` says which); axes of length one are left out."""
     stored = read_pickle(path)
     flat = stored.squeeze() if isinstance(stored, np.ndarray) else stored
     return _field(path, {"the vector": flat}, "the vector", (WIDTH,), "f").astype(np.float32, copy=False)

@@ -130,10 +130,6 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
 
     The second rule needs `vg_objects_vocab_1600.txt` and the scene graphs; where they are not there, the report
     says that it was not applied.
-
-    Raises:
-        BadInput: a list or a folder is missing, or a file is damaged (file, record and field are named).
-        UnknownName: no such split.
     """
     layout = find_layout(folder)
     ids = read_picture_ids(layout.split(split))
@@ -208,11 +204,7 @@ def choose_captions(
 
 
 def read_regions(file: Path) -> list[Region]:
-    """The regions in a file `rg_jsons/<id>.json`, as they stand there; captions lower-case.
-
-    Raises:
-        BadInput: the file is missing or damaged, or a region lacks a field (which is named).
-    """
+    """The regions in a file `rg_jsons/<id>.json`, as they stand there; captions lower-case."""
     records = need_field(str(file), read_json(file, dict), "regions", list)
     return [_region(f"{file}: regions[{i}]", record) for i, record in enumerate(records)]
 

@@ -86,9 +86,6 @@ def read_scene_graph(path: Path) -> SceneGraph:
     """The graph in an XML file, everything in it; `keep_known` leaves out what Drill-down does.
 
     Image id, width and height may stand at any depth. A relation without a predicate is left out.
-
-    Raises:
-        BadInput: the file is missing, no XML, has entities, or a field is missing or no number (it is named).
     """
     root = _parse(path)
     fields = {tag: _number(path, root, ".//" + tag, int) for tag in ("image_id", "width", "height")}

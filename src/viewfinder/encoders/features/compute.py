@@ -264,7 +264,8 @@ def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> Non
                     folder = work.parent
                     raise BadInput(f"{folder}: vectors of shapes {shape} and {row.shape}; {repair_advice(folder)}")
                 most = float(np.finfo(dtype).max)  # what is too large for this precision becomes the largest there is
-                stream.write(np.clip(row, -most, most).astype(dtype).tobytes())
+                fits = row if row.dtype == dtype else np.clip(row, -most, most).astype(dtype)
+                stream.write(fits.tobytes())
             stream.flush()
             os.fsync(stream.fileno())
 

@@ -115,11 +115,7 @@ class Features:
     def batches(
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float32[np.ndarray, "b d"], Float16[np.ndarray, "b r e"] | None]]:
-        """Raw vectors of pictures by their keys and, where asked for, their regions; only these are read.
-
-        Raises:
-            BadInput: regions are asked for, and there are none.
-        """
+        """Raw vectors of pictures by their keys and, where asked for, their regions; BadInput where there are none."""
         if regions and self.regions_nre is None:
             raise BadInput(f"regions of {self.raw_version} are needed, and these pictures have one vector each")
         for start in range(0, len(ids), BATCH):

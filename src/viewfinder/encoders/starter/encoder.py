@@ -112,7 +112,7 @@ class Head:
         return unit_rows(shared_nd)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """How well each picture answers anything at all: see `background`, over the bank of captions."""
+        """How well each picture answers anything at all: `background_scores` over the bank of captions."""
         return background_scores(pictures_nd, self.sentences(self.bank_ms))
 
     def fingerprint(self) -> str:

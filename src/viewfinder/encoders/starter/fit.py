@@ -153,9 +153,7 @@ def _ridge(
     return solution_xd.astype(np.float32), (-mean_x @ solution_xd).astype(np.float32)
 
 
-def calibrate_head(
-    held_out: Sequence[tuple[Head, CaptionedVectors, Float[np.ndarray, "a s"]]],
-) -> Calibration:
+def calibrate_head(held_out: Sequence[tuple[Head, CaptionedVectors, Float[np.ndarray, "a s"]]]) -> Calibration:
     """The logistic curve of (score, outlierness) on pictures that each head has not seen.
 
     Every caption is asked of the pictures of its fold, where one is meant; the third item are sentence vectors of

@@ -75,11 +75,7 @@ def refine_head(
 
     _train(fit_head([rest], closed_form), rest, settings, settings.epochs, judge)
     best = int(np.argmax(by_epoch))
-    held_out = {
-        "shipped": _held_out(shipped, examined),
-        "closed form": by_epoch[0],
-        "refined": by_epoch[best],
-    }
+    held_out = {"shipped": _held_out(shipped, examined), "closed form": by_epoch[0], "refined": by_epoch[best]}
     if held_out["shipped"] >= by_epoch[best]:
         return RefinedHead(shipped, "shipped", held_out)
     start = fit_head([kind], closed_form)
