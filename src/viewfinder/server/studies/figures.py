@@ -77,7 +77,7 @@ def _standing(trial: EndedTrial) -> tuple[float, float]:
 
 
 def rank_table(trials: Sequence[EndedTrial], rounds: int, pictures: int) -> RankTable:
-    """The ranks of these trials, as simulated users get theirs (`evaluation.conversing`).
+    """The ranks of these trials, as simulated users get theirs (`evaluation.simulate`).
 
     A trial that ended early keeps its last rank for the rounds that are left; one that never began has the rank of a
     draw.

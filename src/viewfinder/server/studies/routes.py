@@ -104,9 +104,7 @@ async def join_study(study: StudyId, consent: Consent, services: WithServices, _
 
 
 @router.get(
-    "/{study}/participants/{participant}/trial",
-    summary="The trial that is next or under way",
-    responses=responses(404),
+    "/{study}/participants/{participant}/trial", summary="The trial that is next or under way", responses=responses(404)
 )
 async def get_trial(study: StudyId, participant: ParticipantId, services: WithServices, _: Reader) -> Participation:
     """Everything a page needs to go on where it was."""

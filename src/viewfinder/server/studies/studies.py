@@ -236,11 +236,7 @@ class Studies:
         )
 
     def join(self, study: str) -> Participation:
-        """A new participant, who has agreed to the consent text.
-
-        Raises:
-            Problem: the study is closed.
-        """
+        """A new participant, who has agreed to the consent text; Problem 409 where the study is closed."""
         row = self._row(study)
         if not row.open:
             raise Problem(409, "study-closed", f"the study {row.name!r} takes no more participants")
