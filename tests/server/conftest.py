@@ -148,9 +148,9 @@ def model() -> Iterator[Model]:
     yield from _served()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_model() -> Iterator[Model]:
-    """The same for all tests of a file: a server was told of it when it was started."""
+    """The same for all tests: a server was told of it when it was started."""
     yield from _served()
 
 

@@ -2,8 +2,8 @@
 
 Schemathesis makes requests from the OpenAPI document, good ones and bad ones, and judges the answers. The program does
 so for each operation by itself, then in short sequences; it gives up on those as soon as one goes another way when it
-is repeated, as talks with a server do. So there is a long walk too, along the links of the document: begin a talk, say
-something, change what was said, take part in a study.
+is repeated, as conversations with a server do. So there is a long walk too, along the links of the document: begin a
+conversation, say something, change what was said, take part in a study.
 """
 
 from __future__ import annotations

@@ -118,8 +118,8 @@ def client(library: Library) -> Iterator[TestClient]:
 
 
 @pytest.fixture(scope="module")
-def talk(client: TestClient) -> str:
-    """The id of a talk of one turn."""
+def conversation(client: TestClient) -> str:
+    """The id of a conversation of one turn."""
     id = str(client.post(f"{API}/sessions", json={}).json()["id"])
     assert client.post(f"{API}/sessions/{id}/turns", json={"say": "red"}).status_code == 201
     return id
@@ -147,33 +147,35 @@ def judged(answer: Any, operation: dict[str, Any], sent: object) -> None:
     assert ROOT_FOLDER not in answer.text and "root:x:" not in answer.text and "set-cookie" not in answer.headers, said
 
 
-def address(path: str, talk: str) -> str:
+def address(path: str, conversation: str) -> str:
     """With the ids of things that are there."""
-    named = path.replace("{id}", talk).replace("{number}", "1").replace("{picture}", "p000")
+    named = path.replace("{id}", conversation).replace("{number}", "1").replace("{picture}", "p000")
     return re.sub(r"\{\w+\}", "nobody", named)
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_no_address_leads_anywhere_it_should_not(client: TestClient, talk: str, name: str) -> None:
+def test_no_address_leads_anywhere_it_should_not(client: TestClient, conversation: str, name: str) -> None:
     for method, path, operation in operations(client):
         for parameter in re.findall(r"\{\w+\}", path):
-            asked = address(path.replace(parameter, name), talk)
+            asked = address(path.replace(parameter, name), conversation)
             judged(client.request(method, asked, json=GOOD.get(operation["operationId"])), operation, asked)
 
 
 @pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
-def test_no_body_breaks_an_operation(client: TestClient, talk: str, body: bytes) -> None:
+def test_no_body_breaks_an_operation(client: TestClient, conversation: str, body: bytes) -> None:
     for method, path, operation in operations(client, body=True):
-        answer = client.request(method, address(path, talk), content=body, headers={"content-type": "application/json"})
+        answer = client.request(
+            method, address(path, conversation), content=body, headers={"content-type": "application/json"}
+        )
         judged(answer, operation, body)
 
 
-def test_the_good_bodies_are_good(client: TestClient, talk: str) -> None:
+def test_the_good_bodies_are_good(client: TestClient, conversation: str) -> None:
     named = {"join_study": 404, "take_trial_turn": 404, "end_trial": 404, "log_in": 401}
     unlike = {"prepare_retriever": 422, "add_folder": 422}
     for method, path, operation in operations(client, body=True):
         name = operation["operationId"]
-        answer = client.request(method, address(path, talk), json=GOOD[name])
+        answer = client.request(method, address(path, conversation), json=GOOD[name])
         expected = {**named, **unlike}.get(name)
         assert answer.status_code == expected or (expected is None and answer.is_success), (name, answer.text[:300])
 
@@ -192,12 +194,12 @@ def with_texts(document: Any, text: str) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_no_text_breaks_an_operation_or_what_is_read_later(client: TestClient, talk: str, text: str) -> None:
+def test_no_text_breaks_an_operation_or_what_is_read_later(client: TestClient, conversation: str, text: str) -> None:
     for method, path, operation in operations(client, body=True):
         for body in with_texts(GOOD[operation["operationId"]], text):
             content = json.dumps(body).encode()  # half a surrogate pair as JSON can say it
             answer = client.request(
-                method, address(path, talk), content=content, headers={"content-type": "application/json"}
+                method, address(path, conversation), content=content, headers={"content-type": "application/json"}
             )
             judged(answer, operation, body)
     for one in client.get(f"{API}/sessions", params={"n": 200}).json()["sessions"]:
@@ -208,12 +210,12 @@ def test_no_text_breaks_an_operation_or_what_is_read_later(client: TestClient, t
 
 
 @pytest.mark.parametrize("text", TEXTS[:-1], ids=range(len(TEXTS) - 1))
-def test_no_query_breaks_an_operation(client: TestClient, talk: str, text: str) -> None:
+def test_no_query_breaks_an_operation(client: TestClient, conversation: str, text: str) -> None:
     for method, path, operation in operations(client):
         for parameter in (it["name"] for it in operation.get("parameters", ()) if it["in"] == "query"):
             given = {parameter: text.encode("utf-8", "surrogatepass")}
             body = GOOD.get(operation["operationId"])
-            judged(client.request(method, address(path, talk), params=given, json=body), operation, given)
+            judged(client.request(method, address(path, conversation), params=given, json=body), operation, given)
 
 
 WRONG_TEXTS: tuple[Any, ...] = (None, 5, [], {}, "\0", "\udc00")
@@ -232,7 +234,7 @@ WRONG_QUESTIONS: tuple[Any, ...] = ([], {}, {"text": 1}, {"text": "who", "choice
     ],
     ids=range(25),
 )
-def test_a_talk_that_is_none_is_not_imported(client: TestClient, wrong: dict[str, Any]) -> None:
+def test_a_conversation_that_is_none_is_not_imported(client: TestClient, wrong: dict[str, Any]) -> None:
     good = GOOD["import_session"]
     turn = {**good["conversation"]["turns"][0], **wrong}
     document = {**good, "conversation": {**good["conversation"], "turns": [turn]}}
@@ -241,7 +243,7 @@ def test_a_talk_that_is_none_is_not_imported(client: TestClient, wrong: dict[str
     assert answer.status_code == 422, answer.text[:300]
 
 
-def test_a_talk_that_is_nested_too_deeply_is_not_imported(client: TestClient) -> None:
+def test_a_conversation_that_is_nested_too_deeply_is_not_imported(client: TestClient) -> None:
     nested = b'{"a":' * 900 + b"1" + b"}" * 900
     body = b'{"conversation": {"schema": "viewfinder/conversation", "version": 1, "turns": [' + nested + b"]}}"
     answer = client.post(f"{API}/sessions/import", content=body, headers={"content-type": "application/json"})
@@ -249,7 +251,7 @@ def test_a_talk_that_is_nested_too_deeply_is_not_imported(client: TestClient) ->
 
 
 async def _all_at_once(library: Library, people: int) -> tuple[Counter[int], list[int]]:
-    """Statuses of so many turns of one talk, sent together; and the parents of the turns there are then."""
+    """Statuses of so many turns of one conversation, sent together; and the parents of the turns there are then."""
     app = create_app(library, ServerSettings(_env_file=None))
     transport = httpx.ASGITransport(app)
     async with (
@@ -265,7 +267,7 @@ async def _all_at_once(library: Library, people: int) -> tuple[Counter[int], lis
     return Counter(answer.status_code for answer in answers), [node["parent"] for node in tree[1:]]
 
 
-def test_many_at_once_are_all_answered_and_a_talk_stays_in_order(library: Library) -> None:
+def test_many_at_once_are_all_answered_and_a_conversation_stays_in_order(library: Library) -> None:
     statuses, parents = asyncio.run(_all_at_once(library, 40))
     assert statuses == {201: 40, 200: 40, 410: 40}  # the pictures have no files to look at
     assert parents == list(range(40))

@@ -22,7 +22,7 @@ def library(tmp_path: Path) -> Library:
 
 @pytest.fixture
 def live(library: Library) -> Iterator[LiveLibrary]:
-    served = LiveLibrary.of(library)
+    served = LiveLibrary(library.folder, library.settings)
     yield served
     served.stop()
 

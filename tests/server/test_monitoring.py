@@ -88,7 +88,7 @@ def test_requests_are_counted_by_route_and_status_and_no_id_is_a_label(client: T
     assert "secret" not in numbers.text
 
 
-def test_turns_are_timed_and_open_talks_counted(client: TestClient) -> None:
+def test_turns_are_timed_and_open_conversations_counted(client: TestClient) -> None:
     for _ in range(2):
         session = client.post("/api/v1/sessions", json={"questioner": "none"}).json()["id"]
         assert client.post(f"/api/v1/sessions/{session}/turns", json={"say": "red"}).status_code == 201

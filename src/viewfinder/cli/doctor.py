@@ -153,7 +153,7 @@ def _language() -> str:
     if not named:
         return "no language model is named in VIEWFINDER_LANGUAGE_MODEL, and none is needed"
     from viewfinder.language import load_language_model
-    from viewfinder.server.conversations.questioners import probe_language_model
+    from viewfinder.server.conversations.pools import probe_language_model
 
     problem = probe_language_model(named)
     if problem is not None:
@@ -175,9 +175,9 @@ def bench(
     as_json: JsonOption = False,
 ) -> int:
     """Measure speed on your library; changes nothing."""
-    if what not in BENCHES:
-        raise UnknownName(f"no bench is called {what!r}; there are: {', '.join(BENCHES)}")
-    figures = BENCHES[what](open_library(library))
+    if what != "find":
+        raise UnknownName(f"no bench is called {what!r}; there are: find")
+    figures = bench_find(open_library(library))
     if as_json:
         print_json({"bench": what, **figures})
         return 0
@@ -209,9 +209,6 @@ def bench_find(library: Library) -> dict[str, float | int]:
             started = time.perf_counter()
             part(number)
             times[name].append((time.perf_counter() - started) * 1000)
-    words, scan, find = (median(taken) for taken in times.values())
-    figures = dict(zip(parts, (words, scan, find), strict=True))
-    return {"pictures": len(gallery), **figures, "find_over_words_and_scan": find / (words + scan)}
-
-
-BENCHES: dict[str, Callable[..., dict[str, float | int]]] = {"find": bench_find}
+    medians = {name: median(taken) for name, taken in times.items()}
+    words, scan, find = medians.values()
+    return {"pictures": len(gallery), **medians, "find_over_words_and_scan": find / (words + scan)}

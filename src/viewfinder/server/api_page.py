@@ -13,34 +13,29 @@ from viewfinder.server.app import create_app
 from viewfinder.server.openapi import Document, list_operations
 from viewfinder.server.settings import ServerSettings
 
+HEAD = """# The API
+
+Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) by
+`python -m viewfinder.server.api_page > docs/api.md`.
+
+{}
+
+The scope in brackets is what a token needs; a server on loopback asks for none. Besides what is listed, any
+operation may answer 401, 403, 429 (see `Retry-After`), 408, 413 or 503 with a problem document.
+"""
+
 
 def write_page(made: Document) -> str:
     """The document for people: operations by subject, then the shapes they take and give, in Markdown."""
-    return "\n".join([*_head(made), *_operations(made), *_shapes(made["components"]["schemas"])]) + "\n"
-
-
-def _head(made: Document) -> Iterator[str]:
-    yield "# The API"
-    yield ""
-    yield "Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) by"
-    yield "`python -m viewfinder.server.api_page > docs/api.md`."
-    yield ""
-    yield made["info"]["description"].strip()
-    yield ""
-    yield "The scope in brackets is what a token needs; a server on loopback asks for none. Besides what is listed, any"
-    yield "operation may answer 401, 403, 429 (see `Retry-After`), 408, 413 or 503 with a problem document."
-    yield ""
-
-
-def _operations(made: Document) -> Iterator[str]:
+    lines = [HEAD.format(made["info"]["description"].strip())]
     by_subject: dict[str, list[tuple[str, str, Document]]] = defaultdict(list)
     for method, path, operation in list_operations(made):
         by_subject[operation.get("tags", ["other"])[0]].append((method, path, operation))
     for subject, operations in by_subject.items():
-        yield f"## {subject.capitalize()}"
-        yield ""
+        lines += [f"## {subject.capitalize()}", ""]
         for method, path, operation in operations:
-            yield from _operation(method, path, operation)
+            lines += _operation(method, path, operation)
+    return "\n".join([*lines, *_shapes(made["components"]["schemas"])]) + "\n"
 
 
 def _operation(method: str, path: str, operation: Document) -> Iterator[str]:

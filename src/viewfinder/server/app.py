@@ -15,19 +15,11 @@ from viewfinder import __version__
 from viewfinder.index.turns import MEMO
 from viewfinder.server import monitoring, openapi, problems
 from viewfinder.server.access import routes as access_routes
-from viewfinder.server.access.gate import install_access
+from viewfinder.server.access.gate import Access
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.conversations import routes as conversation_routes
 from viewfinder.server.conversations.conversations import Conversations
-from viewfinder.server.database import (
-    Database,
-    FeedbackRows,
-    JobRows,
-    SessionRows,
-    StudyRows,
-    TokenRows,
-    UploadRows,
-)
+from viewfinder.server.database import Database, FeedbackRows, JobRows, SessionRows, StudyRows, TokenRows, UploadRows
 from viewfinder.server.jobs import routes as job_routes
 from viewfinder.server.jobs.manager import Jobs
 from viewfinder.server.live_library import LiveLibrary
@@ -56,16 +48,13 @@ ROUTERS = (
 """The API, in the order of its document; all below /api/v1."""
 
 STATIC = Path(__file__).parent / "static"
-PAGES = {
-    "index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}"),
-    "study.html": ("/study/{rest:path}",),
-}
+PAGES = {"index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}"), "study.html": ("/study/{rest:path}",)}
 """The page's own addresses: its script reads the rest."""
 
 DESCRIPTION = """Find the picture you have in mind by talking about it.
 
-A talk is a session: `POST /sessions`, then one turn after another (`POST /sessions/{id}/turns`). The answer to a turn
-has the results; the follow-up question and the reasons come as server-sent events. Errors are problem documents
+A conversation is a session: `POST /sessions`, then one turn after another (`POST /sessions/{id}/turns`). The answer to
+a turn has the results; the follow-up question and the reasons come as server-sent events. Errors are problem documents
 (RFC 9457).
 """
 
@@ -79,7 +68,7 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        services = open_services(LiveLibrary.of(library), settings)
+        services = open_services(LiveLibrary(library.folder, library.settings), settings)
         app.state.services = services
         services.library.start()
         services.conversations.questioners.start()
@@ -104,8 +93,9 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     problems.install_problems(app)
-    install_access(app, lambda: getattr(app.state, "services", None))
-    monitoring.install_metrics(app)
+    app.add_middleware(Access, services_of=lambda: getattr(app.state, "services", None))
+    app.state.metrics = metrics = monitoring.Metrics()
+    app.add_middleware(monitoring.ObservedRequests, note=metrics.note)  # the outermost: what is refused counts too
     for router in ROUTERS:
         app.include_router(router)
     install_pages(app, PAGES)

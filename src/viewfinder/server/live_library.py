@@ -51,11 +51,6 @@ class LiveLibrary(Library):
                     self._served = _warmed(super().gallery())
         return self._served
 
-    @staticmethod
-    def of(library: Library) -> LiveLibrary:
-        """The same library, to be served."""
-        return LiveLibrary(library.folder, library.settings)
-
     def start(self) -> None:
         """Keeps the gallery fresh, in a thread."""
         self._ending.clear()

@@ -12,9 +12,9 @@ import sys
 from collections import Counter as Tally
 from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -27,11 +27,6 @@ from viewfinder.server.pictures.schemas import Health, Version
 from viewfinder.server.problems import Problem
 from viewfinder.server.redaction import hide_paths
 from viewfinder.server.services import Services, WithServices, make_router
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from viewfinder.server.services import Services, make_router
 
 LEVEL = "VIEWFINDER_LOG"
 """The environment variable that says how much is logged: debug, info, warning (the default), error."""
@@ -76,12 +71,9 @@ def configure_log() -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("viewfinder").setLevel(log_level())
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """That the app did not start is told by whoever started it, with the reason."""
-    return not record.getMessage().startswith("Application startup failed")
+    # That the app did not start is told by whoever started it, with the reason.
+    news = lambda record: not record.getMessage().startswith("Application startup failed")  # noqa: E731
+    logging.getLogger("uvicorn.error").addFilter(news)
 
 
 def route_of(scope: Scope) -> str:
@@ -163,7 +155,7 @@ class Metrics:
         self._turns = Histogram(
             "viewfinder_turn_seconds", "From a turn to its results.", registry=self.registry, buckets=SECONDS
         )
-        self._sessions = Gauge("viewfinder_open_sessions", "Talks in memory.", registry=self.registry)
+        self._sessions = Gauge("viewfinder_open_sessions", "Conversations in memory.", registry=self.registry)
         self._states = Gauge("viewfinder_states_bytes", "Retriever states in memory.", registry=self.registry)
         self._pictures = Gauge("viewfinder_pictures", "Pictures that are searched.", registry=self.registry)
         self._jobs = Gauge("viewfinder_jobs", "Jobs that have not ended.", ("state",), registry=self.registry)
@@ -179,21 +171,13 @@ class Metrics:
     def text(self, services: Services) -> bytes:
         """All numbers, in Prometheus' text format."""
         snapshot = current_snapshot(services.library)
-        states = Tally(row.state for row in services.jobs.unfinished())
+        states = Tally(row.state for row in services.jobs.rows.unfinished())
         self._sessions.set(len(services.conversations))
         self._states.set(MEMO.bytes)
         self._pictures.set(0 if snapshot is None else len(snapshot))
         for state in WAITING:
             self._jobs.labels(state).set(states[state])
         return generate_latest(self.registry)
-
-
-def install_metrics(app: FastAPI) -> Metrics:
-    """Counts every request of an app, those that are refused too: call it after all other layers are there."""
-    metrics = Metrics()
-    app.state.metrics = metrics
-    app.add_middleware(ObservedRequests, note=metrics.note)
-    return metrics
 
 
 router = make_router("health")
@@ -220,11 +204,11 @@ async def ready(services: WithServices) -> Health:
     summary="Numbers for Prometheus",
     response_class=Response,
     responses={
-        200: {"description": "in Prometheus' text format", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        200: {"description": "in Prometheus' text format", "content": {"text/plain": {"schema": {"type": "string"}}}}
     },
 )
 async def metrics(request: Request, caller: Reader, services: WithServices) -> Response:
-    """Requests by route and status, how long turns take, open talks, jobs."""
+    """Requests by route and status, how long turns take, open conversations, jobs."""
     metrics = request.app.state.metrics
     assert isinstance(metrics, Metrics)
     return Response(await services.pool.run(metrics.text, services), media_type=CONTENT_TYPE_LATEST)

@@ -43,20 +43,20 @@ def _here(*names: str) -> dict[str, str]:
 
 
 ID = {"id": "$response.body#/id"}
-TALK, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
+SESSION, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
 JOB, PICTURE = f"{API}/collection/jobs/{{id}}", f"{API}/pictures/{{picture}}"
-IN_TALK = f"{TALK}/pictures/{{picture}}"
+IN_SESSION = f"{SESSION}/pictures/{{picture}}"
 STUDY = f"{API}/studies/{{study}}"
 PARTICIPANT = f"{STUDY}/participants/{{participant}}"
 TRIAL = f"{PARTICIPANT}/trials/{{trial}}"
 
 FOLLOW_UPS = (
-    FollowUp("create_session", 201, TALK, ID),
-    FollowUp("import_session", 201, TALK, ID),
-    FollowUp("list_sessions", 200, TALK, {"id": "$response.body#/sessions/0/id"}),
-    FollowUp("take_turn", 201, TALK, _here("id")),
+    FollowUp("create_session", 201, SESSION, ID),
+    FollowUp("import_session", 201, SESSION, ID),
+    FollowUp("list_sessions", 200, SESSION, {"id": "$response.body#/sessions/0/id"}),
+    FollowUp("take_turn", 201, SESSION, _here("id")),
     FollowUp("take_turn", 201, TURN, {**_here("id"), "number": "$response.body#/turn"}),
-    FollowUp("take_turn", 201, IN_TALK, {**_here("id"), "picture": "$response.body#/results/0/id"}),
+    FollowUp("take_turn", 201, IN_SESSION, {**_here("id"), "picture": "$response.body#/results/0/id"}),
     FollowUp("edit_turn", 200, TURN, {**_here("id"), "number": "$response.body#/results/turn"}),
     FollowUp("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
     FollowUp("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
@@ -87,7 +87,12 @@ def build_document(app: FastAPI, routers: Sequence[APIRouter]) -> Document:
             shapes.pop(unused, None)
         made["components"]["securitySchemes"] = {"token": TOKEN}
         for _, _, operation in list_operations(made):
-            _leave_out_impossible(operation)
+            # What `problems.responses` says of every operation and this one never answers.
+            without_body = () if "requestBody" in operation else ("400", "408", "413")
+            without_words = () if "requestBody" in operation or "parameters" in operation else ("422",)
+            without_files = ("507",) if {"access", "health"} & set(operation["tags"]) else ()
+            for status in (*without_body, *without_words, *without_files):
+                operation["responses"].pop(status, None)
         add_links(made)
         for route in (route for router in routers for route in router.routes):
             if isinstance(route, APIRoute) and route.include_in_schema:
@@ -96,15 +101,6 @@ def build_document(app: FastAPI, routers: Sequence[APIRouter]) -> Document:
                     made["paths"][route.path_format][method.lower()]["security"] = [{"token": [checks[0].scope]}]
         app.openapi_schema = made
     return app.openapi_schema
-
-
-def _leave_out_impossible(operation: Document) -> None:
-    """Takes out what `problems.responses` says of every operation and this one never answers."""
-    without_body = () if "requestBody" in operation else ("400", "408", "413")
-    without_words = () if "requestBody" in operation or "parameters" in operation else ("422",)
-    without_files = ("507",) if {"access", "health"} & set(operation["tags"]) else ()
-    for status in (*without_body, *without_words, *without_files):
-        operation["responses"].pop(status, None)
 
 
 def list_operations(document: Document) -> Iterator[tuple[str, str, Document]]:

@@ -110,56 +110,38 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
-def _allowed(request: Request) -> str:
-    """What may be done at an address; the framework would name the methods of one of the routes there only."""
-    paths = request.app.openapi()["paths"]
-    template = getattr(request.scope.get("route"), "path", "")
-    methods = paths.get(request.url.path) or paths.get(template) or ("get", "head")  # the page and its files
-    return ", ".join(sorted(method.upper() for method in methods))
-
-
 def install_problems(app: FastAPI) -> None:
     """Makes every failure a problem document."""
 
-    async def problem(request: Request, error: Exception) -> Response:
-        assert isinstance(error, Problem)
-        return problem_response(error, request.url.path)
+    async def answer(request: Request, error: Exception) -> Response:
+        return problem_response(_explain(request, error), request.url.path)
 
-    async def engine(request: Request, error: Exception) -> Response:
-        assert isinstance(error, ViewfinderError)
-        return problem_response(problem_of(error), request.url.path)
+    for kind in (Problem, ViewfinderError, RequestValidationError, HTTPException, OSError, Exception):
+        app.add_exception_handler(kind, answer)
 
-    async def invalid(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        named = error.errors()[:MOST_NAMED]
-        errors = [{"where": [str(part) for part in it["loc"]], "message": it["msg"]} for it in named]
-        return problem_response(Problem(422, "invalid", f"{where}: {first['msg']}", errors=errors), request.url.path)
 
-    async def http(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        kind = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
-        headers = dict(error.headers or {})
-        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["Allow"] = _allowed(request)
-        return problem_response(Problem(error.status_code, kind, str(error.detail), headers=headers), request.url.path)
-
-    async def system(request: Request, error: Exception) -> Response:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return problem_response(
-                problem_of(DiskFull("the server's disk is full; nothing acknowledged is lost")), request.url.path
-            )
-        return await unforeseen(request, error)
-
-    async def unforeseen(request: Request, error: Exception) -> Response:
-        _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
-        detail = "something unforeseen happened; the server's log says what"
-        return problem_response(Problem(500, "unforeseen", detail), request.url.path)
-
-    app.add_exception_handler(Problem, problem)
-    app.add_exception_handler(ViewfinderError, engine)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, http)
-    app.add_exception_handler(OSError, system)
-    app.add_exception_handler(Exception, unforeseen)
+def _explain(request: Request, error: Exception) -> Problem:
+    match error:
+        case Problem():
+            return error
+        case ViewfinderError():
+            return problem_of(error)
+        case RequestValidationError():
+            named = [(it["loc"], it["msg"]) for it in error.errors()[:MOST_NAMED]]
+            errors = [{"where": [str(part) for part in where], "message": message} for where, message in named]
+            where, message = named[0]
+            return Problem(422, "invalid", f"{'.'.join(map(str, where))}: {message}", errors=errors)
+        case HTTPException(status_code=status):
+            headers = dict(error.headers or {})
+            if status == HTTPStatus.METHOD_NOT_ALLOWED:
+                # What may be done here; the framework would name the methods of one of the routes there only.
+                paths, template = request.app.openapi()["paths"], getattr(request.scope.get("route"), "path", "")
+                methods = paths.get(request.url.path) or paths.get(template) or ("get", "head")  # the page, its files
+                headers["Allow"] = ", ".join(sorted(method.upper() for method in methods))
+            kind = HTTPStatus(status).phrase.lower().replace(" ", "-")
+            return Problem(status, kind, str(error.detail), headers=headers)
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return problem_of(DiskFull("the server's disk is full; nothing acknowledged is lost"))
+        case _:
+            _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
+            return Problem(500, "unforeseen", "something unforeseen happened; the server's log says what")

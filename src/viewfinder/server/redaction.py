@@ -13,9 +13,9 @@ _ABSOLUTE = re.compile(r"(?<![\w/.~-])/(?:[^/\s'\"]+/)*([^/\s'\"]*)")
 def hide_paths(text: str, names: Mapping[Path, str] | None = None) -> str:
     """One line in which each absolute path is the name that `names` has for it, else its last part.
 
-    >>> without_paths("no pictures in /srv/photos/2019: looked", {Path("/srv/photos"): "root 0"})
+    >>> hide_paths("no pictures in /srv/photos/2019: looked", {Path("/srv/photos"): "root 0"})
     'no pictures in root 0/2019: looked'
-    >>> without_paths("cannot read '/home/me/a.jpg'")
+    >>> hide_paths("cannot read '/home/me/a.jpg'")
     "cannot read 'a.jpg'"
     """
     line = " ".join(text.split())

@@ -44,8 +44,8 @@ class LimitedConnection(HttpToolsProtocol):
     _in_head = _in_message = False
     _head_bytes = 0
 
-    def connection_made(self, transport: Any) -> None:
-        """The clock starts. (uvloop's transports are no `asyncio.Transport`.)"""
+    def connection_made(self, transport: Any) -> None:  # uvloop's transports are no `asyncio.Transport`
+        """The clock starts."""
         super().connection_made(transport)
         self._hurry()
 
@@ -143,7 +143,19 @@ def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Cal
     threadpool_limits(1, user_api="blas")
     with open_listener(settings.host, settings.port) as listener:
         app = _Started(monitoring.log_requests(make()))
-        server = _Server(_config(app, settings), lambda: ready(address_shown(settings.host, listener)))
+        config = uvicorn.Config(
+            app,
+            http=limit_connections(settings.idle_s),
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=True,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=max(1, round(settings.shutdown_s)),
+        )
+        server = _Server(config, lambda: ready(address_shown(settings.host, listener)))
         try:
             server.run(sockets=[listener])
         except SystemExit as ending:  # how uvicorn says that the app did not start
@@ -203,21 +215,6 @@ def address_shown(host: str, listener: socket.socket) -> str:
     everywhere = host in ("", "0.0.0.0", "::")
     shown = socket.gethostname() if everywhere else f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}/"
-
-
-def _config(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        http=limit_connections(settings.idle_s),
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=True,
-        backlog=BACKLOG,
-        timeout_graceful_shutdown=max(1, round(settings.shutdown_s)),
-    )
 
 
 class _Server(uvicorn.Server):

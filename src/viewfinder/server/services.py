@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Request
 
 from viewfinder.server.problems import ALWAYS, responses
-from viewfinder.server.threads import ThreadPool
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
     from viewfinder.server.studies.studies import Studies
+    from viewfinder.server.threads import ThreadPool
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,7 @@ class Services(BaseServices):
     studies: Studies
 
 
-async def _services(request: Request) -> Services:
-    found = request.app.state.services
-    assert isinstance(found, Services)
-    return found
-
-
-async def _base_services(request: Request) -> BaseServices:
+async def _services(request: Request) -> BaseServices:
     found = request.app.state.services
     assert isinstance(found, BaseServices)
     return found
@@ -59,7 +53,7 @@ async def _base_services(request: Request) -> BaseServices:
 WithServices = Annotated[Services, Depends(_services)]
 """The services, as a route asks for them."""
 
-WithBaseServices = Annotated[BaseServices, Depends(_base_services)]
+WithBaseServices = Annotated[BaseServices, Depends(_services)]
 """The same for routes of any app."""
 
 

@@ -47,7 +47,7 @@ class ServerSettings(BaseSettings):
     upload_pixels: int = Field(100_000_000, ge=1, description="most pixels of a picture that is uploaded")
     uploads_per_session: int = Field(500, ge=1, description="images of one's own that are kept; the oldest go first")
 
-    sessions_in_memory: int = Field(256, ge=1, description="open talks; the least recently used are read again")
+    sessions_in_memory: int = Field(256, ge=1, description="open conversations; the least recently used are read again")
     states_bytes: int = Field(256 * MB, ge=MB, description="retriever states of the process; others are recomputed")
 
     @property
@@ -62,5 +62,5 @@ class ServerSettings(BaseSettings):
 
 
 def database_url(library_folder: Path, settings: ServerSettings) -> str:
-    """Where talks, jobs and tokens are kept: as set, else in a file of the library."""
+    """Where conversations, jobs and tokens are kept: as set, else in a file of the library."""
     return settings.database_url or f"sqlite:///{library_folder / 'server' / 'server.sqlite3'}"

@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from viewfinder.server import problems
-from viewfinder.server.access.gate import install_access
+from viewfinder.server.access.gate import Access
 from viewfinder.server.access.routes import router
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import TokenRows
@@ -34,7 +34,7 @@ def serve(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Serve:
         app = FastAPI()
         app.state.services = services
         problems.install_problems(app)
-        install_access(app, lambda: app.state.services)
+        app.add_middleware(Access, services_of=lambda: app.state.services)
         app.include_router(router)
         return app
 

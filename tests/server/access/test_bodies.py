@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from starlette.types import ASGIApp, Message
 
 from viewfinder.server import problems
-from viewfinder.server.access.limits import SLOWEST, BodyLimit, BodySizes, body_sizes
+from viewfinder.server.access.limits import SLOWEST, BodyLimit, largest_body
 from viewfinder.server.settings import ServerSettings
 
 Clients = Callable[..., Any]
@@ -44,7 +44,7 @@ def counting(*, largest: int = 1000, idle_s: float = 30.0, patience_s: float = 3
     async def deaf() -> dict[str, int]:
         return {"bytes": 0}
 
-    return BodyLimit(app, BodySizes({"/stream": largest}, largest), idle_s=idle_s, patience_s=patience_s)
+    return BodyLimit(app, lambda _: largest, idle_s=idle_s, patience_s=patience_s)
 
 
 async def in_pieces(*sizes: int) -> AsyncIterator[bytes]:
@@ -82,10 +82,14 @@ def test_an_app_that_reads_nothing_is_not_kept_from_answering(client_of: Clients
 
 
 def test_uploads_are_large_and_json_is_small() -> None:
-    large = body_sizes(ServerSettings.model_validate({"upload_bytes": 5_000_000, "body_bytes": 2000}))
-    assert large.at("/api/v1/uploads") == large.at("/api/v1/pictures") == 5_000_000 + 65_536
-    assert large.at("/api/v1/sessions/import") == 32_000
-    assert large.at("/api/v1/sessions") == large.at("/api/v1/uploads/x") == large.at("/") == 2000
+    settings = ServerSettings.model_validate({"upload_bytes": 5_000_000, "body_bytes": 2000})
+
+    def largest(path: str) -> int:
+        return largest_body(settings, path)
+
+    assert largest("/api/v1/uploads") == largest("/api/v1/pictures") == 5_000_000 + 65_536
+    assert largest("/api/v1/sessions/import") == 32_000
+    assert largest("/api/v1/sessions") == largest("/api/v1/uploads/x") == largest("/") == 2000
 
 
 def test_a_real_client_is_told_that_its_undeclared_body_is_too_large(serving: Serving) -> None:
@@ -166,7 +170,7 @@ def test_a_body_that_comes_slowly_but_steadily_is_taken() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    app = BodyLimit(ends, BodySizes({}, 10 * SLOWEST), idle_s=20.0, patience_s=0.25)
+    app = BodyLimit(ends, lambda _: 10 * SLOWEST, idle_s=20.0, patience_s=0.25)
     scope = {"type": "http", "path": "/", "method": "POST", "headers": []}
     asyncio.run(app(scope, receive, send))
     assert sent[0]["status"] == 204
@@ -188,6 +192,6 @@ def test_a_client_that_listens_after_its_body_may_be_silent_for_long() -> None:
     async def send(message: Message) -> None:
         raise AssertionError(message)
 
-    app = BodyLimit(listens, BodySizes({}, 1000), idle_s=0.05, patience_s=0.05)
+    app = BodyLimit(listens, lambda _: 1000, idle_s=0.05, patience_s=0.05)
     asyncio.run(app({"type": "http", "path": "/", "method": "GET", "headers": []}, receive, send))
     assert heard == ["http.request", "http.disconnect"]

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.server import problems
-from viewfinder.server.access.gate import guard_app, install_access
+from viewfinder.server.access.gate import Access, guard_app
 from viewfinder.server.access.tokens import Admin, Reader, Tokens, Writer
 from viewfinder.server.database import TokenRows
 from viewfinder.server.settings import ServerSettings
@@ -139,7 +139,7 @@ def test_texts_are_packed_for_other_machines_and_events_never(client_of: Clients
 
 def test_before_it_has_started_a_server_says_so(client_of: Clients) -> None:
     app = three_doors()
-    install_access(app, lambda: None)
+    app.add_middleware(Access, services_of=lambda: None)
     answer = client_of(app).ask("GET", "/open")
     assert (answer.status_code, answer.json()["title"], answer.headers["retry-after"]) == (503, "starting", "1")
 

@@ -69,5 +69,5 @@ def sqlite(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def conversations(open_conversations: OpenConversations, sqlite: Database) -> Conversations:
-    """Talks in SQLite."""
+    """Conversations in SQLite."""
     return open_conversations(sqlite)

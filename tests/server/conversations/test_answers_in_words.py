@@ -13,7 +13,7 @@ import viewfinder.retrievers
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.conversations.conversations import Conversations
-from viewfinder.server.conversations.retrievers import own_picture_bias, session_picture_bias
+from viewfinder.server.conversations.pools import own_picture_bias, session_picture_bias
 from viewfinder.server.conversations.schemas import (
     BackToTurn,
     Exported,
@@ -38,7 +38,7 @@ def registered(monkeypatch: pytest.MonkeyPatch, talker: Callable[..., Any]) -> N
 
 
 def begun(conversations: Conversations, retriever: str = "talker", *, hidden: bool = False, **given: Any) -> str:
-    """A talk of two turns, the second of which is a question."""
+    """A conversation of two turns, the second of which is a question."""
     made = SessionIn(retriever=retriever, **{"questioner": "none", "n": 5, **given})
     id = conversations.create(LOCAL, made, hidden=hidden).id
     for said in ("red", "blue?"):
@@ -71,7 +71,7 @@ def test_words_are_known_once_somebody_has_had_them_written(conversations: Conve
         conversations.reply(LOCAL, id, 3)
 
 
-def test_the_talk_goes_on_while_words_are_written(conversations: Conversations) -> None:
+def test_the_conversation_goes_on_while_words_are_written(conversations: Conversations) -> None:
     id = begun(conversations)
     pieces = conversations.reply(LOCAL, id, 2)
     next(pieces)
@@ -126,7 +126,7 @@ def test_a_change_to_words_takes_back_that_something_is_to_be_asked(conversation
     assert conversations.results(LOCAL, id, 1).asking is False
 
 
-def test_the_leaning_goes_with_an_exported_talk(conversations: Conversations) -> None:
+def test_the_leaning_goes_with_an_exported_conversation(conversations: Conversations) -> None:
     document = conversations.export(LOCAL, begun(conversations, leaning=3.0))
     copy = conversations.import_(LOCAL, Exported.model_validate_json(document.model_dump_json(by_alias=True)))
     assert (copy.leaning, answer(conversations, copy.id, 2)) == (3.0, PICTURES)

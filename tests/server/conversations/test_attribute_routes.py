@@ -63,7 +63,7 @@ def client(pairs: Library, reader: FashionIq) -> Iterator[TestClient]:
 
 
 def begun(client: TestClient, retriever: str = "fashioniq") -> str:
-    """The path of a new talk, in which nobody asks back."""
+    """The path of a new conversation, in which nobody asks back."""
     given = {"retriever": retriever, "questioner": "none", "n": 64}
     return f"{API}/sessions/{client.post(f'{API}/sessions', json=given).json()['id']}"
 
@@ -100,9 +100,9 @@ def test_attributes_are_told_as_the_session_reads_them(client: TestClient, pairs
     assert told["known"] == sorted(reader.reads.predictor.labels) and len(told["known"]) == 13
 
 
-def test_a_picture_is_looked_at_before_there_is_a_talk(client: TestClient) -> None:
-    talk = client.get(f"{begun(client)}/pictures/p011/attributes").json()
-    assert client.get(f"{API}/retrievers/fashioniq/attributes", params={"like": "p011"}).json() == talk
+def test_a_picture_is_looked_at_before_there_is_a_conversation(client: TestClient) -> None:
+    conversation = client.get(f"{begun(client)}/pictures/p011/attributes").json()
+    assert client.get(f"{API}/retrievers/fashioniq/attributes", params={"like": "p011"}).json() == conversation
 
 
 def test_an_upload_has_the_attributes_of_the_picture_that_it_is(client: TestClient) -> None:
@@ -123,7 +123,7 @@ def test_nothing_is_told_by_who_reads_none(client: TestClient) -> None:
 
 
 def test_nothing_is_told_in_a_blind_study(client: TestClient) -> None:
-    conversations = client.app.state.services.conversations  # type: ignore[attr-defined]  # as a study begins a talk
+    conversations = client.app.state.services.conversations  # type: ignore[attr-defined]  # as a study begins a conversation
     id = conversations.create(LOCAL, SessionIn(retriever="fashioniq"), hidden=True).id
     assert client.get(f"{API}/sessions/{id}/pictures/p003/attributes").json() == {"attributes": [], "known": []}
 
@@ -144,54 +144,56 @@ def test_what_is_not_there_has_no_attributes(client: TestClient, path: str, stat
     assert client.get(API + path).status_code == status
 
 
-def test_a_picture_that_is_not_there_is_not_found_in_a_talk(client: TestClient) -> None:
+def test_a_picture_that_is_not_there_is_not_found_in_a_conversation(client: TestClient) -> None:
     assert client.get(f"{begun(client)}/pictures/p999/attributes").status_code == 404
 
 
 def test_attributes_of_a_turn_count_in_place_of_those_that_are_seen(
     client: TestClient, pairs: Library, reader: FashionIq
 ) -> None:
-    talk, plain = begun(client), begun(client)
+    conversation, plain = begun(client), begun(client)
     turn = {"like": "p009", "but": "is darker", "attributes": CHOSEN}
-    changed = client.post(f"{talk}/turns", json=turn)
+    changed = client.post(f"{conversation}/turns", json=turn)
     session = Session(pairs, reader, None, n=64)
     assert order(changed) == [hit.id for hit in session.like("p009", "is darker", attributes=CHOSEN)]
     assert order(changed) != order(client.post(f"{plain}/turns", json={"like": "p009", "but": "is darker"}))
-    node = client.get(talk).json()["tree"][1]
+    node = client.get(conversation).json()["tree"][1]
     assert node["turn"] == turn
     assert "wool, hooded" in node["told"]
 
 
 def test_those_that_are_seen_may_be_said_as_well(client: TestClient) -> None:
-    talk, plain = begun(client), begun(client)
-    seen = [each["name"] for each in client.get(f"{talk}/pictures/p030/attributes").json()["attributes"]]
-    said = client.post(f"{talk}/turns", json={"like": "p030", "but": "red", "attributes": seen})
+    conversation, plain = begun(client), begun(client)
+    seen = [each["name"] for each in client.get(f"{conversation}/pictures/p030/attributes").json()["attributes"]]
+    said = client.post(f"{conversation}/turns", json={"like": "p030", "but": "red", "attributes": seen})
     assert order(said) == order(client.post(f"{plain}/turns", json={"like": "p030", "but": "red"}))
 
 
 def test_no_attributes_is_something_else_than_those_that_are_seen(client: TestClient) -> None:
-    talk, plain = begun(client), begun(client)
-    none = client.post(f"{talk}/turns", json={"like": "p009", "but": "red", "attributes": []})
+    conversation, plain = begun(client), begun(client)
+    none = client.post(f"{conversation}/turns", json={"like": "p009", "but": "red", "attributes": []})
     assert order(none) != order(client.post(f"{plain}/turns", json={"like": "p009", "but": "red"}))
-    assert client.get(talk).json()["tree"][1]["turn"]["attributes"] == []
+    assert client.get(conversation).json()["tree"][1]["turn"]["attributes"] == []
 
 
 def test_a_turn_that_is_said_in_another_way_keeps_its_attributes_or_gets_others(client: TestClient) -> None:
-    talk = begun(client)
-    client.post(f"{talk}/turns", json={"like": "p009", "but": "red", "attributes": CHOSEN})
-    edited = client.put(f"{talk}/turns/1", json={"like": "p009", "but": "is darker", "attributes": ["wool"]}).json()
+    conversation = begun(client)
+    client.post(f"{conversation}/turns", json={"like": "p009", "but": "red", "attributes": CHOSEN})
+    edited = client.put(
+        f"{conversation}/turns/1", json={"like": "p009", "but": "is darker", "attributes": ["wool"]}
+    ).json()
     number = edited["results"]["turn"]
-    assert client.get(talk).json()["tree"][number]["turn"]["attributes"] == ["wool"]
+    assert client.get(conversation).json()["tree"][number]["turn"]["attributes"] == ["wool"]
 
 
-def test_an_exported_talk_is_taken_up_with_its_attributes(client: TestClient) -> None:
-    talk = begun(client)
-    client.post(f"{talk}/turns", json={"show": sent(client, "red", "blue"), "attributes": CHOSEN})
-    again = client.post(f"{API}/sessions/import", json=client.get(f"{talk}/export").json()).json()
+def test_an_exported_conversation_is_taken_up_with_its_attributes(client: TestClient) -> None:
+    conversation = begun(client)
+    client.post(f"{conversation}/turns", json={"show": sent(client, "red", "blue"), "attributes": CHOSEN})
+    again = client.post(f"{API}/sessions/import", json=client.get(f"{conversation}/export").json()).json()
     assert again["tree"][1]["turn"]["attributes"] == CHOSEN
 
 
-def test_a_search_without_a_talk_takes_attributes_too(client: TestClient) -> None:
+def test_a_search_without_a_conversation_takes_attributes_too(client: TestClient) -> None:
     turn = {"like": "p009", "but": "is darker", "attributes": CHOSEN}
     said = client.post(f"{begun(client)}/turns", json=turn)
     given = {"text": "is darker", "retriever": "fashioniq", "n": 64}

@@ -10,7 +10,7 @@ from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
-from viewfinder.server.conversations.beliefs import find_beliefs, remove_clause
+from viewfinder.server.conversations.answers import find_beliefs, remove_clause
 from viewfinder.server.conversations.schemas import Belief
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot

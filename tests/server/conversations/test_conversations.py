@@ -1,4 +1,4 @@
-"""Talks: kept, gone on with, owned; two of them on one database; what a study hides.
+"""Conversations: kept, gone on with, owned; two of them on one database; what a study hides.
 
 This file is also the program of another process: `python test_talks.py FOLDER URL SESSION TEXT` says one thing.
 """
@@ -46,7 +46,7 @@ BOB = Caller("bob", frozenset({"read", "write"}))
 
 
 def begun(conversations: Conversations, caller: Caller = LOCAL, *, said: tuple[str, ...] = (), **given: Any) -> str:
-    """A new talk in which something was said."""
+    """A new conversation in which something was said."""
     id = conversations.create(caller, SessionIn.model_validate({"n": 5, **given})).id
     for text in said:
         conversations.question(id, conversations.take(caller, id, SayTurn(say=text)).turn)
@@ -122,7 +122,9 @@ def test_any_turn_can_be_looked_at_again_as_another_retriever_has_it(conversatio
     assert conversations.ranking(LOCAL, id, 1).why(["p000"])["p000"]["turns"][0]["parts"] == ["red"]
 
 
-def test_a_talk_goes_on_after_it_was_read_again(open_conversations: OpenConversations, sqlite: Database) -> None:
+def test_a_conversation_goes_on_after_it_was_read_again(
+    open_conversations: OpenConversations, sqlite: Database
+) -> None:
     first = open_conversations(sqlite)
     id = begun(first, said=("red", "over blue"))
     second = open_conversations(sqlite)
@@ -131,7 +133,9 @@ def test_a_talk_goes_on_after_it_was_read_again(open_conversations: OpenConversa
     assert first.tree(LOCAL, id) == second.tree(LOCAL, id)
 
 
-def test_only_the_last_used_talks_stay_in_memory(open_conversations: OpenConversations, sqlite: Database) -> None:
+def test_only_the_last_used_conversations_stay_in_memory(
+    open_conversations: OpenConversations, sqlite: Database
+) -> None:
     conversations = open_conversations(sqlite, sessions_in_memory=2)
     ids = [begun(conversations, said=("red",)) for _ in range(3)]
     assert len(conversations) == 2
@@ -150,7 +154,7 @@ def test_a_turn_that_cannot_be_taken_changes_nothing(conversations: Conversation
     assert conversations.tree(LOCAL, id) == before
 
 
-def test_a_talk_is_called_what_was_said_first(conversations: Conversations) -> None:
+def test_a_conversation_is_called_what_was_said_first(conversations: Conversations) -> None:
     long = begun(conversations, said=("a dog  in the snow" * 10, "red"))
     liked, named = begun(conversations), begun(conversations, name="mine", said=("red",))
     conversations.question(liked, conversations.take(LOCAL, liked, LikeTurn(like="p000")).turn)
@@ -210,7 +214,7 @@ def test_names_that_do_not_exist_are_refused(conversations: Conversations, given
         conversations.change(LOCAL, id, SessionChange.model_validate(given))
 
 
-def test_talks_are_seen_by_who_made_them_and_by_admin(conversations: Conversations) -> None:
+def test_conversations_are_seen_by_who_made_them_and_by_admin(conversations: Conversations) -> None:
     id = begun(conversations, ANN, said=("red",))
     assert [row.id for row in conversations.page(ANN, 10, None).sessions] == [id]
     assert conversations.page(BOB, 10, None).sessions == []
@@ -224,7 +228,7 @@ def test_talks_are_seen_by_who_made_them_and_by_admin(conversations: Conversatio
         conversations.take(BOB, id, SayTurn(say="red"))
 
 
-def test_a_deleted_talk_is_gone(conversations: Conversations) -> None:
+def test_a_deleted_conversation_is_gone(conversations: Conversations) -> None:
     id = begun(conversations, said=("red",))
     conversations.delete(LOCAL, id)
     with pytest.raises(Problem, match="there is no session"):
@@ -262,7 +266,7 @@ def test_an_edit_that_cannot_be_taken_leaves_all_as_it_was(conversations: Conver
     assert conversations.take(LOCAL, id, SayTurn(say="white")).turn == 3
 
 
-def test_an_exported_talk_comes_back_as_it_was(conversations: Conversations) -> None:
+def test_an_exported_conversation_comes_back_as_it_was(conversations: Conversations) -> None:
     id = begun(conversations, said=("red", "over blue"), where={"top": "red"})
     conversations.take(LOCAL, id, BackToTurn(back_to=1))
     document = Exported.model_validate_json(conversations.export(LOCAL, id).model_dump_json(by_alias=True))
@@ -280,7 +284,7 @@ def test_an_exported_talk_comes_back_as_it_was(conversations: Conversations) -> 
         ([{"sing": "red", "parent": 0, "shown": [], "asked": None}], "turn 1"),
     ],
 )
-def test_documents_that_are_no_talk_are_refused(
+def test_documents_that_are_no_conversation_are_refused(
     conversations: Conversations, turns: list[object], message: str
 ) -> None:
     conversation = {"schema": "viewfinder/conversation", "version": 1, "turns": turns}
@@ -289,7 +293,7 @@ def test_documents_that_are_no_talk_are_refused(
     assert conversations.page(LOCAL, 10, None).sessions == []
 
 
-def test_what_was_found_is_noted_with_its_rank_and_the_talk(conversations: Conversations) -> None:
+def test_what_was_found_is_noted_with_its_rank_and_the_conversation(conversations: Conversations) -> None:
     id = begun(conversations, questioner="none", said=("red over red",))
     first = conversations.found(LOCAL, id, Found(picture="p000"))
     assert (first.picture, first.turn, first.rank) == ("p000", 1, 1)
@@ -307,7 +311,7 @@ def test_what_was_found_is_noted_with_its_rank_and_the_talk(conversations: Conve
     assert conversations.rank_bounds(begun(conversations, said=("red over red",)), "p000", 1) == (0, 0)
 
 
-def test_a_talk_of_a_study_goes_on_there_only(conversations: Conversations) -> None:
+def test_a_conversation_of_a_study_goes_on_there_only(conversations: Conversations) -> None:
     id = conversations.create(LOCAL, SessionIn(retriever="clip-t"), hidden=True).id
     conversations.take(LOCAL, id, SayTurn(say="red"))
     conversations.take(LOCAL, id, RejectTurn(reject=["p000"]))
@@ -347,7 +351,7 @@ def test_a_turn_that_another_process_took_first_is_a_conflict_and_then_known(
     assert first.take(LOCAL, id, SayTurn(say="green")).turn == 3
 
 
-def test_another_process_goes_on_with_a_talk(
+def test_another_process_goes_on_with_a_conversation(
     conversations: Conversations, colours: Library, sqlite: Database, tmp_path: Path
 ) -> None:
     id = begun(conversations, questioner="none", said=("red",))
@@ -359,7 +363,7 @@ def test_another_process_goes_on_with_a_talk(
     assert [hit.model_dump() for hit in conversations.results(LOCAL, id, 2).results] == there["results"]
 
 
-def test_one_search_is_a_talk_that_nobody_keeps(conversations: Conversations) -> None:
+def test_one_search_is_a_conversation_that_nobody_keeps(conversations: Conversations) -> None:
     found = conversations.search(SearchIn(text="red over blue", without="green", n=3))
     id = begun(conversations, questioner="none", said=("red over blue",))
     kept = conversations.take(LOCAL, id, RejectTurn(reject=[], text="green"))

@@ -34,7 +34,7 @@ N = 6
 
 
 class OneTalk(RuleBasedStateMachine):
-    """A talk over the service, and the session that hears the same; `library` is set by the test."""
+    """A conversation over the service, and the session that hears the same; `library` is set by the test."""
 
     library: Library
 
@@ -144,6 +144,6 @@ class OneTalk(RuleBasedStateMachine):
         assert self.conversations.question(self.id, results.turn) == self.model.question
 
 
-def test_a_talk_over_the_service_is_a_session_that_was_told_the_same(colours: Library) -> None:
+def test_a_conversation_over_the_service_is_a_session_that_was_told_the_same(colours: Library) -> None:
     machine = type("OneTalkOverColours", (OneTalk,), {"library": colours})
     run_state_machine_as_test(machine, settings=settings(max_examples=8, stateful_step_count=12, deadline=None))

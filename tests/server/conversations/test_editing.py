@@ -70,7 +70,7 @@ def test_without_a_turn_the_rest_stays() -> None:
     assert again == RepeatedTurns({3: 5}, gone={2})
 
 
-def test_without_the_last_turn_the_talk_stands_before_it() -> None:
+def test_without_the_last_turn_the_conversation_stands_before_it() -> None:
     session = talk_of(Say("red"), Say("blue"))
     assert edit(session, 2, None).numbers == {}
     assert said(session, 3) == [BackTo(1)]

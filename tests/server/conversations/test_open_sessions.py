@@ -1,4 +1,4 @@
-"""Nobody waits for a questioner: a language model that hangs holds up no turn, no other talk and no answer."""
+"""Nobody waits for a questioner: a language model that hangs holds up no turn, no other conversation and no answer."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_what_a_model_says_too_late_is_asked_of_nobody(asked_by_model: Conversat
     assert tree[2].asked is not None and tree[2].asked.text == second.text
 
 
-def test_one_talk_that_waits_holds_up_no_other(asked_by_model: Conversations, model: Model) -> None:
+def test_one_conversation_that_waits_holds_up_no_other(asked_by_model: Conversations, model: Model) -> None:
     slow, quick = begun(asked_by_model), begun(asked_by_model, "information_gain")
     model.speaks.clear()
     waiting = said(asked_by_model, slow, "red")
@@ -115,7 +115,7 @@ def test_another_questioner_takes_over_while_one_still_thinks(asked_by_model: Co
     assert first.result(0) is None
 
 
-def test_a_deleted_talk_is_waited_for_by_nobody(asked_by_model: Conversations, model: Model) -> None:
+def test_a_deleted_conversation_is_waited_for_by_nobody(asked_by_model: Conversations, model: Model) -> None:
     id = begun(asked_by_model)
     model.speaks.clear()
     waiting = said(asked_by_model, id, "red")

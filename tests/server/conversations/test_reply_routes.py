@@ -39,8 +39,8 @@ def client(tmp_path_factory: pytest.TempPathFactory, talker: Callable[..., Any])
 
 
 @pytest.fixture
-def talk(client: TestClient) -> str:
-    """The address of a talk whose second turn is answered in words."""
+def conversation(client: TestClient) -> str:
+    """The address of a conversation whose second turn is answered in words."""
     made = client.post(SESSIONS, json={"retriever": "talker", "questioner": "none", "n": 3})
     address = f"{SESSIONS}/{made.json()['id']}"
     for said in ("red", "blue?"):
@@ -55,42 +55,43 @@ def events(text: str) -> list[tuple[str, Any]]:
     return [(block["event"], json.loads(block["data"])) for block in blocks if "event" in block]
 
 
-def test_words_are_events_as_they_are_written(client: TestClient, talk: str) -> None:
-    answer = client.get(f"{talk}/turns/2/reply/events")
+def test_words_are_events_as_they_are_written(client: TestClient, conversation: str) -> None:
+    answer = client.get(f"{conversation}/turns/2/reply/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     words = [("words", {"text": piece}) for piece in HEARD]
     assert events(answer.text) == [*words, ("done", {"text": "".join(HEARD)})]
-    assert client.get(f"{talk}/turns/2").json()["answer"] == {"with": "words", "text": "".join(HEARD)}
+    assert client.get(f"{conversation}/turns/2").json()["answer"] == {"with": "words", "text": "".join(HEARD)}
 
 
-def test_there_are_none_where_pictures_are_the_answer(client: TestClient, talk: str) -> None:
-    assert client.get(f"{talk}/turns/1").json()["answer"] == {"with": "pictures", "text": None}
-    assert events(client.get(f"{talk}/turns/1/reply/events").text) == [("done", {"text": ""})]
-    assert client.get(f"{talk}/turns/9/reply/events").status_code == 404
+def test_there_are_none_where_pictures_are_the_answer(client: TestClient, conversation: str) -> None:
+    assert client.get(f"{conversation}/turns/1").json()["answer"] == {"with": "pictures", "text": None}
+    assert events(client.get(f"{conversation}/turns/1/reply/events").text) == [("done", {"text": ""})]
+    assert client.get(f"{conversation}/turns/9/reply/events").status_code == 404
 
 
-def test_a_turn_and_an_edit_are_answered_with_an_answer(client: TestClient, talk: str) -> None:
-    taken = client.post(f"{talk}/turns", json={"say": "green?"}).json()
-    edited = client.put(f"{talk}/turns/2", json={"say": "blue"}).json()
+def test_a_turn_and_an_edit_are_answered_with_an_answer(client: TestClient, conversation: str) -> None:
+    taken = client.post(f"{conversation}/turns", json={"say": "green?"}).json()
+    edited = client.put(f"{conversation}/turns/2", json={"say": "blue"}).json()
     assert taken["answer"] == {"with": "words", "text": None}
     assert edited["results"]["answer"] == {"with": "words", "text": None}  # the last turn still is a question
-    assert "'blue' 'green?'" in client.get(f"{talk}/turns/{edited['results']['turn']}/reply/events").text
+    assert "'blue' 'green?'" in client.get(f"{conversation}/turns/{edited['results']['turn']}/reply/events").text
 
 
-def test_the_leaning_is_set_and_changed_and_has_bounds(client: TestClient, talk: str) -> None:
-    assert client.get(talk).json()["leaning"] is None
-    assert client.patch(talk, json={"leaning": 2}).json()["leaning"] == 2.0
-    assert client.get(f"{talk}/turns/2").json()["answer"] == {"with": "pictures", "text": None}
+def test_the_leaning_is_set_and_changed_and_has_bounds(client: TestClient, conversation: str) -> None:
+    assert client.get(conversation).json()["leaning"] is None
+    assert client.patch(conversation, json={"leaning": 2}).json()["leaning"] == 2.0
+    assert client.get(f"{conversation}/turns/2").json()["answer"] == {"with": "pictures", "text": None}
     for wrong in (1001, "much", True):
-        assert client.patch(talk, json={"leaning": wrong}).status_code == 422
+        assert client.patch(conversation, json={"leaning": wrong}).status_code == 422
     made = client.post(SESSIONS, json={"retriever": "talker", "leaning": -1000})
     assert (made.status_code, made.json()["leaning"]) == (201, -1000.0)
 
 
-def test_two_listen_to_the_same_words_at_once(client: TestClient, talk: str) -> None:
+def test_two_listen_to_the_same_words_at_once(client: TestClient, conversation: str) -> None:
     heard: list[str] = []
     threads = [
-        threading.Thread(target=lambda: heard.append(client.get(f"{talk}/turns/2/reply/events").text)) for _ in range(2)
+        threading.Thread(target=lambda: heard.append(client.get(f"{conversation}/turns/2/reply/events").text))
+        for _ in range(2)
     ]
     for thread in threads:
         thread.start()

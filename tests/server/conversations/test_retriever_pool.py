@@ -11,8 +11,8 @@ import pytest
 import viewfinder.library
 import viewfinder.retrievers
 from viewfinder.library import Library
-from viewfinder.server.conversations import retrievers
-from viewfinder.server.conversations.retrievers import RetrieverPool
+from viewfinder.server.conversations import pools
+from viewfinder.server.conversations.pools import RetrieverPool
 from viewfinder.server.problems import Problem
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
@@ -21,7 +21,7 @@ from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Callable[[str, int], Any]) -> Library:
     """Six drawings, and a retriever called `regions`; two pictures without regions are few."""
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(retrievers, "AT_ONCE", 2)
+    monkeypatch.setattr(pools, "AT_ONCE", 2)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)
     library = Library.open(tmp_path / "library.vf")
@@ -65,7 +65,7 @@ def test_pictures_whose_files_are_gone_hold_nobody_up(library: Library, tmp_path
 def test_a_turn_does_not_wait_long_for_vectors_that_another_makes(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retrievers, "WAIT_S", 0.01)
+    monkeypatch.setattr(pools, "WAIT_S", 0.01)
     ready = RetrieverPool(library)
     library.prepare(ready.retriever("regions"))
     with ready._making, pytest.raises(Problem, match="for the first time") as caught:

@@ -1,4 +1,4 @@
-"""Who can read a talk and who can ask, and what stands in their way."""
+"""Who can read a conversation and who can ask, and what stands in their way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import viewfinder.retrievers
 from viewfinder.library import Library
 from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.app import create_app
-from viewfinder.server.conversations import retrievers
+from viewfinder.server.conversations import pools
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
@@ -30,7 +30,7 @@ Reader = Callable[[str, int], Any]
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Reader) -> Iterator[TestClient]:
     """A server over six drawings; `regions` reads regions of them, and nobody has made any."""
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(retrievers, "AT_ONCE", 3)
+    monkeypatch.setattr(pools, "AT_ONCE", 3)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)
     other = looks_at_regions("another-raw", 3)
@@ -86,11 +86,11 @@ def test_every_questioner_is_listed_with_what_it_lacks_here(client: TestClient) 
     ],
 )
 def test_who_cannot_ask_here_is_refused(client: TestClient, name: str, status: int, kind: str) -> None:
-    talk = client.post("/api/v1/sessions", json={}).json()["id"]
+    conversation = client.post("/api/v1/sessions", json={}).json()["id"]
     imported = {"conversation": {"schema": "viewfinder/conversation", "version": 1, "turns": []}}
     for answer in (
         client.post("/api/v1/sessions", json={"questioner": name}),
-        client.patch(f"/api/v1/sessions/{talk}", json={"questioner": name}),
+        client.patch(f"/api/v1/sessions/{conversation}", json={"questioner": name}),
         client.post("/api/v1/sessions/import", json={**imported, "questioner": name}),
     ):
         assert answer.status_code == status, answer.text
@@ -138,8 +138,8 @@ def test_a_retriever_that_is_not_prepared_is_refused_until_it_is(client: TestCli
     library.prepare(viewfinder.retrievers.load_retriever("regions"))
     library.look_now()
     wait_until(lambda: listed(client)["regions"]["ready"])
-    talk = client.post("/api/v1/sessions", json={"retriever": "regions", "questioner": "none"}).json()["id"]
-    results = client.post(f"/api/v1/sessions/{talk}/turns", json={"say": "red"}).json()
+    conversation = client.post("/api/v1/sessions", json={"retriever": "regions", "questioner": "none"}).json()["id"]
+    results = client.post(f"/api/v1/sessions/{conversation}/turns", json={"say": "red"}).json()
     assert len(results["results"]) == 6
     assert results["beliefs"][0]["kind"] == "regions"
     reasons = client.post("/api/v1/search", json={"text": "red", "retriever": "regions"}).json()["results"][0]["why"]

@@ -1,4 +1,4 @@
-"""Talks over HTTP: statuses, events, who may do what, a client that leaves in the middle."""
+"""Conversations over HTTP: statuses, events, who may do what, a client that leaves in the middle."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def client(colours: Library) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def talk(client: TestClient) -> str:
-    """The address of a talk in which one thing was said."""
+def conversation(client: TestClient) -> str:
+    """The address of a conversation in which one thing was said."""
     address = f"{SESSIONS}/{client.post(SESSIONS, json={'n': 30}).json()['id']}"
     assert client.post(f"{address}/turns", json={"say": "something colourful"}).status_code == 201
     return address
@@ -62,8 +62,8 @@ def events(text: str) -> list[tuple[str, Any]]:
     return [(block["event"], json.loads(block["data"])) for block in blocks if "event" in block]
 
 
-def test_a_turn_is_answered_with_results_and_beliefs_and_no_path(client: TestClient, talk: str) -> None:
-    answer = client.post(f"{talk}/turns", json={"say": "red over blue"})
+def test_a_turn_is_answered_with_results_and_beliefs_and_no_path(client: TestClient, conversation: str) -> None:
+    answer = client.post(f"{conversation}/turns", json={"say": "red over blue"})
     assert answer.status_code == 201
     results = answer.json()
     assert (results["turn"], results["asking"], len(results["results"]), results["next"]) == (2, True, 30, "30")
@@ -71,29 +71,29 @@ def test_a_turn_is_answered_with_results_and_beliefs_and_no_path(client: TestCli
     assert "/secret" not in answer.text
 
 
-def test_events_are_the_question_then_reasons_then_the_end(client: TestClient, talk: str) -> None:
-    answer = client.get(f"{talk}/turns/1/events")
+def test_events_are_the_question_then_reasons_then_the_end(client: TestClient, conversation: str) -> None:
+    answer = client.get(f"{conversation}/turns/1/events")
     assert answer.headers["content-type"].startswith("text/event-stream")
     (first, *reasons, last) = events(answer.text)
-    shown = [hit["id"] for hit in client.get(f"{talk}/turns/1").json()["results"]]
+    shown = [hit["id"] for hit in client.get(f"{conversation}/turns/1").json()["results"]]
     assert first[0] == "question"
-    assert first[1]["question"] == client.get(talk).json()["tree"][1]["asked"]
+    assert first[1]["question"] == client.get(conversation).json()["tree"][1]["asked"]
     assert {name for name, _ in reasons} == {"why"}
     assert [picture for _, data in reasons for picture in data["why"]] == shown
     assert reasons[0][1]["why"][shown[0]]["turns"][0]["parts"] == ["something colourful"]
     assert last == ("done", {})
 
 
-def test_the_start_has_neither_question_nor_reasons(client: TestClient, talk: str) -> None:
-    assert events(client.get(f"{talk}/turns/0/events").text) == [("question", {"question": None}), ("done", {})]
-    assert client.get(f"{talk}/turns/0").json()["results"] == []
+def test_the_start_has_neither_question_nor_reasons(client: TestClient, conversation: str) -> None:
+    assert events(client.get(f"{conversation}/turns/0/events").text) == [("question", {"question": None}), ("done", {})]
+    assert client.get(f"{conversation}/turns/0").json()["results"] == []
 
 
-def test_pages_and_other_retrievers(client: TestClient, talk: str) -> None:
-    first = client.get(f"{talk}/turns/1", params={"n": 40}).json()
-    second = client.get(f"{talk}/turns/1", params={"n": 40, "cursor": first["next"]}).json()
+def test_pages_and_other_retrievers(client: TestClient, conversation: str) -> None:
+    first = client.get(f"{conversation}/turns/1", params={"n": 40}).json()
+    second = client.get(f"{conversation}/turns/1", params={"n": 40, "cursor": first["next"]}).json()
     assert (len(first["results"]), len(second["results"]), second["next"]) == (40, 24, None)
-    other = client.get(f"{talk}/turns/1", params={"retriever": "clip-i"}).json()
+    other = client.get(f"{conversation}/turns/1", params={"retriever": "clip-i"}).json()
     assert other["adapters"] == ["drop: clip-i has no use for words"]
 
 
@@ -110,52 +110,56 @@ def test_pages_and_other_retrievers(client: TestClient, talk: str) -> None:
         ({"say": "nul\0"}, "invalid"),
     ],
 )
-def test_what_cannot_be_said_is_a_problem(client: TestClient, talk: str, turn: dict[str, Any], kind: str) -> None:
-    answer = client.post(f"{talk}/turns", json=turn)
+def test_what_cannot_be_said_is_a_problem(
+    client: TestClient, conversation: str, turn: dict[str, Any], kind: str
+) -> None:
+    answer = client.post(f"{conversation}/turns", json=turn)
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["type"] == f"urn:viewfinder:problem:{kind}"
-    assert client.get(talk).json()["turns"] == 1
+    assert client.get(conversation).json()["turns"] == 1
 
 
-def test_a_turn_can_be_changed_and_taken_back(client: TestClient, talk: str) -> None:
-    client.post(f"{talk}/turns", json={"say": "red"})
-    changed = client.put(f"{talk}/turns/1", json={"say": "blue"})
+def test_a_turn_can_be_changed_and_taken_back(client: TestClient, conversation: str) -> None:
+    client.post(f"{conversation}/turns", json={"say": "red"})
+    changed = client.put(f"{conversation}/turns/1", json={"say": "blue"})
     assert (changed.status_code, changed.json()["numbers"]) == (200, {"1": 4, "2": 5})
-    deleted = client.delete(f"{talk}/turns/4")
+    deleted = client.delete(f"{conversation}/turns/4")
     assert (deleted.status_code, deleted.json()["numbers"]) == (200, {"5": 7})
     assert [chip["label"] for chip in deleted.json()["results"]["beliefs"]] == ["red"]
-    assert client.put(f"{talk}/turns/3", json={"say": "blue"}).status_code == 422  # a way back
-    assert client.delete(f"{talk}/turns/70").status_code == 404
+    assert client.put(f"{conversation}/turns/3", json={"say": "blue"}).status_code == 422  # a way back
+    assert client.delete(f"{conversation}/turns/70").status_code == 404
 
 
-def test_a_talk_is_listed_renamed_exported_imported_and_forgotten(client: TestClient, talk: str) -> None:
-    id = talk.removeprefix(f"{SESSIONS}/")
+def test_a_conversation_is_listed_renamed_exported_imported_and_forgotten(
+    client: TestClient, conversation: str
+) -> None:
+    id = conversation.removeprefix(f"{SESSIONS}/")
     assert client.get(SESSIONS, params={"n": 1}).json()["sessions"][0]["id"] == id
-    assert client.patch(talk, json={"name": "mine"}).json()["name"] == "mine"
-    document = client.get(f"{talk}/export").json()
+    assert client.patch(conversation, json={"name": "mine"}).json()["name"] == "mine"
+    document = client.get(f"{conversation}/export").json()
     assert (document["schema"], document["name"]) == ("viewfinder/session", "mine")
     copy = client.post(f"{SESSIONS}/import", json=document)
     assert (copy.status_code, copy.json()["turns"]) == (201, 1)
-    assert client.delete(talk).status_code == 204
-    assert client.get(talk).status_code == client.delete(talk).status_code == 404
+    assert client.delete(conversation).status_code == 204
+    assert client.get(conversation).status_code == client.delete(conversation).status_code == 404
 
 
-def test_what_was_found_comes_out_as_lines(client: TestClient, talk: str) -> None:
+def test_what_was_found_comes_out_as_lines(client: TestClient, conversation: str) -> None:
     before = client.get("/api/v1/feedback").text.splitlines()
-    best = client.get(f"{talk}/turns/1").json()["results"][2]["id"]
-    noted = client.post(f"{talk}/found", json={"picture": best})
+    best = client.get(f"{conversation}/turns/1").json()["results"][2]["id"]
+    noted = client.post(f"{conversation}/found", json={"picture": best})
     assert (noted.status_code, noted.json()["rank"]) == (201, 3)
     answer = client.get("/api/v1/feedback")
     assert answer.headers["content-type"].startswith("application/jsonl")
     lines = answer.text.splitlines()
     assert len(lines) == len(before) + 1
     assert json.loads(lines[-1])["picture"] == best
-    assert client.post(f"{talk}/found", json={"picture": "nobody"}).status_code == 422
+    assert client.post(f"{conversation}/found", json={"picture": "nobody"}).status_code == 422
 
 
 @pytest.mark.parametrize("path", ["nobody", "nobody/export", "nobody/turns/0", "nobody/turns/0/events", "%00", "a%2Fb"])
-def test_a_talk_that_does_not_exist_is_not_found(client: TestClient, path: str) -> None:
+def test_a_conversation_that_does_not_exist_is_not_found(client: TestClient, path: str) -> None:
     answer = client.get(f"{SESSIONS}/{path}")
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"

@@ -9,7 +9,7 @@ from viewfinder.server.database import Database, SessionRow, SessionRows
 from viewfinder.server.database.engine import alembic_config, upgrade_schema
 
 
-def test_talks_of_before_keep_to_their_retriever(database: Database) -> None:
+def test_conversations_of_before_keep_to_their_retriever(database: Database) -> None:
     from alembic import command
 
     sessions = SessionRows(database)

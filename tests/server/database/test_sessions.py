@@ -41,7 +41,7 @@ def sessions(database: Database) -> SessionRows:
     return SessionRows(database)
 
 
-def test_a_talk_with_every_kind_of_turn_comes_back_as_it_was(sessions: SessionRows) -> None:
+def test_a_conversation_with_every_kind_of_turn_comes_back_as_it_was(sessions: SessionRows) -> None:
     talk = talk_of(
         Say("a dog, \U0001f415 or 'two'; -- \x00"),
         Answer(ASKED, "don't know"),
@@ -61,9 +61,9 @@ def test_a_talk_with_every_kind_of_turn_comes_back_as_it_was(sessions: SessionRo
     assert sessions.get("a") == replace(session("a"), updated=20.0, turns=10)
 
 
-def test_an_unknown_talk_is_empty_and_takes_no_turns(sessions: SessionRows) -> None:
+def test_an_unknown_conversation_is_empty_and_takes_no_turns(sessions: SessionRows) -> None:
     assert (sessions.get("a"), sessions.conversation("a"), sessions.times("a")) == (None, Conversation(), {})
-    with pytest.raises(UnknownName, match="no talk a"):
+    with pytest.raises(UnknownName, match="no conversation a"):
         store(sessions, "a", talk_of(Say("a dog")))
     sessions.note_question("a", 1, ASKED)
     assert sessions.change("a", name="x", at=3.0) is None
@@ -125,7 +125,7 @@ def test_what_is_not_named_stays(sessions: SessionRows) -> None:
     assert changed == SessionRow("a", None, "", "drilldown", "llm", {}, 50, 0.5, 3.0, False)
 
 
-def test_a_deleted_talk_takes_its_turns_with_it(sessions: SessionRows, database: Database) -> None:
+def test_a_deleted_conversation_takes_its_turns_with_it(sessions: SessionRows, database: Database) -> None:
     sessions.create(session("a"))
     store(sessions, "a", talk_of(Say("a dog")))
     assert sessions.delete("a") and not sessions.delete("a")
@@ -149,7 +149,7 @@ def test_pages_come_last_used_first_and_ties_by_id(sessions: SessionRows) -> Non
     assert pages(sessions, 5, owner=None, everyone=False) == [["d", "b", "e", "a", "c"]]
 
 
-def test_pages_hold_ones_own_talks_and_no_hidden_ones(sessions: SessionRows) -> None:
+def test_pages_hold_ones_own_conversations_and_no_hidden_ones(sessions: SessionRows) -> None:
     for id, owner, hidden in (("a", None, False), ("b", "me", False), ("c", "you", False), ("d", "me", True)):
         sessions.create(session(id, owner=owner, hidden=hidden))
     assert pages(sessions, 9, owner="me", everyone=False) == [["b"]]
@@ -157,7 +157,7 @@ def test_pages_hold_ones_own_talks_and_no_hidden_ones(sessions: SessionRows) -> 
     assert pages(sessions, 9, owner=None, everyone=True) == [["c", "b", "a"]]
 
 
-def test_a_talk_that_is_used_between_two_pages_hides_no_other(sessions: SessionRows) -> None:
+def test_a_conversation_that_is_used_between_two_pages_hides_no_other(sessions: SessionRows) -> None:
     for id, updated in {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}.items():
         sessions.create(session(id, updated=updated))
     first, cursor = sessions.page(owner=None, everyone=True, count=2, cursor=None)
@@ -178,7 +178,7 @@ def test_a_damaged_turn_is_named(sessions: SessionRows, database: Database) -> N
     store(sessions, "a", talk_of(Say("a dog"), Say("in the snow")))
     with database.writing() as connection:
         connection.execute(text("UPDATE nodes SET parent = 7 WHERE number = 2"))
-    with pytest.raises(DatabaseError, match=r"turn 2 of the talk a is damaged .* it follows turn 1, not 7"):
+    with pytest.raises(DatabaseError, match=r"turn 2 of the conversation a is damaged .* it follows turn 1, not 7"):
         sessions.conversation("a")
 
 
@@ -258,7 +258,7 @@ class Talking(RuleBasedStateMachine):
             assert (self.sessions.get(id), self.sessions.conversation(id)) == (row, self.said[id])
 
     @invariant()
-    def pages_hold_every_talk_once(self) -> None:
+    def pages_hold_every_conversation_once(self) -> None:
         listed = [id for page in pages(self.sessions, 2, owner=self.owner, everyone=False) for id in page]
         assert listed == sorted(self.rows, key=lambda id: -self.rows[id].updated)
 

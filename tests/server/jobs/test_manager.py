@@ -94,12 +94,12 @@ def test_pause_stops_within_a_batch_and_resume_goes_on_from_there(jobs: Jobs, em
     async def story() -> None:
         row = jobs.submit("add", FOLDER)
         at = (await _until(jobs, row.id, lambda now: now.done > 0)).done
-        assert jobs.pause(row.id).state == "paused"
+        assert jobs.steer(row.id, "pause").state == "paused"
         while _worker_pids():
             await asyncio.sleep(0.05)
         kept.extend([at, len(empty.store.ids())])
         assert jobs.get(row.id).state == "paused"
-        jobs.resume(row.id)
+        jobs.steer(row.id, "resume")
         last = await _ended(jobs, row.id)
         assert (last.state, last.done, last.total) == ("done", 340, 340)
         assert last.report is not None
@@ -116,13 +116,13 @@ def test_cancel_leaves_what_was_acknowledged(jobs: Jobs, empty: Library) -> None
     async def story() -> None:
         row = jobs.submit("add", FOLDER)
         at = (await _until(jobs, row.id, lambda now: now.done > 0)).done
-        assert jobs.cancel(row.id).state == "cancelled"
+        assert jobs.steer(row.id, "cancel").state == "cancelled"
         while _worker_pids():
             await asyncio.sleep(0.05)
         assert at <= len(empty.store.ids()) < 340
         assert jobs.get(row.id).state == "cancelled"
         with pytest.raises(Problem, match="cancelled"):
-            jobs.resume(row.id)
+            jobs.steer(row.id, "resume")
 
     _running(jobs, story)
     assert empty.verify() == []
@@ -231,7 +231,7 @@ def test_of_two_servers_over_one_library_one_runs_jobs_and_obeys_the_other(
             row = other.submit("add", FOLDER)
             await _until(other, row.id, lambda now: now.done > 0)
             assert len(_worker_pids()) == 1
-            other.cancel(row.id)
+            other.steer(row.id, "cancel")
             while _worker_pids():
                 await asyncio.sleep(0.05)
         finally:
@@ -247,8 +247,8 @@ def test_what_cannot_be_done_is_refused_when_it_is_asked_for(resting: Jobs) -> N
     with pytest.raises(UnknownName, match="no retriever is called 'nobody'"):
         resting.submit("prepare", {"retriever": "nobody"})
     with pytest.raises(Problem, match="there is no job"):
-        resting.pause("nothing")
-    assert resting.page(5) == []
+        resting.steer("nothing", "pause")
+    assert resting.rows.page(5) == []
 
 
 def test_uploaded_pictures_that_wait_share_a_job(resting: Jobs, any_job_rows: JobRows) -> None:
@@ -263,16 +263,16 @@ def test_uploaded_pictures_that_wait_share_a_job(resting: Jobs, any_job_rows: Jo
 
 def test_a_job_that_waits_is_paused_resumed_and_cancelled_without_running(resting: Jobs) -> None:
     id = resting.submit("add", FOLDER).id
-    assert [resting.pause(id).state, resting.pause(id).state, resting.resume(id).state] == [
+    assert [resting.steer(id, "pause").state, resting.steer(id, "pause").state, resting.steer(id, "resume").state] == [
         "paused",
         "paused",
         "queued",
     ]
     assert resting.waiting() == 1
-    assert resting.cancel(id).state == resting.cancel(id).state == "cancelled"
+    assert resting.steer(id, "cancel").state == resting.steer(id, "cancel").state == "cancelled"
     assert resting.waiting() == 0
     with pytest.raises(Problem) as caught:
-        resting.pause(id)
+        resting.steer(id, "pause")
     assert (caught.value.status, caught.value.kind) == (409, "job-ended")
 
 
@@ -285,7 +285,7 @@ def test_a_folder_without_pictures_fails_and_can_be_tried_again(jobs: Jobs, many
         failed = await _ended(jobs, id)
         assert failed.state == "failed"
         assert (failed.error or "").startswith("no pictures in root/bare: looked for")
-        assert (jobs.resume(id).state, jobs.get(id).error) == ("queued", None)
+        assert (jobs.steer(id, "resume").state, jobs.get(id).error) == ("queued", None)
 
     _running(jobs, story)
 

@@ -45,28 +45,21 @@ FLAGS = [
     "--disable-sync",
 ]
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
-WITH_FASHIONIQ = """
-import sys
+WITH_MORE = """
+import runpy, sys
 from pathlib import Path
 import viewfinder.retrievers
 from viewfinder.retrievers.fashioniq.retriever import load
-file = Path(sys.argv.pop(1))
-viewfinder.retrievers.RETRIEVERS["fashioniq"] = lambda checkpoint: load(file)
+weights, looks_back, talker = (Path(sys.argv.pop(1)) for _ in range(3))
+looks_back, talker = runpy.run_path(looks_back)["LooksBack"], runpy.run_path(talker)["Talker"]
+viewfinder.retrievers.RETRIEVERS["fashioniq"] = lambda checkpoint: load(weights)
+viewfinder.retrievers.RETRIEVERS["looks-back"] = lambda checkpoint: looks_back()
+viewfinder.retrievers.RETRIEVERS["talker"] = lambda checkpoint: talker()
 from viewfinder.cli import main
 main()
 """
-"""The program whose fashioniq has the weights of the file that it is given first."""
-WITH_LOOKING_BACK = """
-import runpy, sys
-import viewfinder.retrievers
-made = runpy.run_path(sys.argv.pop(1))["LooksBack"]
-viewfinder.retrievers.RETRIEVERS["looks-back"] = lambda checkpoint: made()
-from viewfinder.cli import main
-main()
-"""
-"""The program with a retriever that tells what turns do with earlier ones, of the file that it is given first."""
-WITH_TALKER = WITH_LOOKING_BACK.replace('"LooksBack"', '"Talker"').replace('"looks-back"', '"talker"')
-"""The same with a retriever that answers questions in words."""
+"""The program with more retrievers, of the three files that it is given first: one reads attributes, one tells what
+turns do with earlier ones, one answers in words."""
 PHOTOS = 120
 CROWD = 1_500
 """Pictures that take a fast machine ten times as long to index as a page takes to be photographed."""
@@ -232,47 +225,22 @@ def own_server(library: Path, tmp_path: Path) -> Iterator[Server]:
         yield started
 
 
-@pytest.fixture(scope="module")
-def model_server(
-    library: Path, shared_model: Model, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Server, Model]]:
-    """A server over a copy of the library that knows a language model, and has tried it."""
-    own = tmp_path_factory.mktemp("model") / "model.vf"
-    shutil.copytree(library, own)
-    with serving(own, VIEWFINDER_LANGUAGE_MODEL=shared_model.source) as started:
-        assert shared_model.is_asked.wait(60), "it is tried when the server starts"
-        yield started, shared_model
-
-
-@pytest.fixture(scope="module")
-def fashion_server(
-    library: Path, save_fashioniq: Callable[[Path, str, int], Path], tmp_path_factory: pytest.TempPathFactory
+@pytest.fixture(scope="session")
+def rich_server(
+    library: Path,
+    shared_model: Model,
+    save_fashioniq: Callable[[Path, str, int], Path],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Server]:
-    """A server over a copy of the library that has a retriever which reads attributes: an untrained fashioniq."""
-    home = tmp_path_factory.mktemp("fashion")
-    shutil.copytree(library, home / "fashion.vf")
+    """A server over a copy of the library that has what needs setting up: a language model, which it has tried, and
+    the retrievers `fashioniq` (untrained: it reads attributes), `looks-back` and `talker`."""
+    home = tmp_path_factory.mktemp("rich")
+    shutil.copytree(library, home / "own.vf")
     weights = save_fashioniq(home / "fashioniq.safetensors", RAW_VERSION, RAW_WIDTH)
-    with serving(home / "fashion.vf", program=(sys.executable, "-c", WITH_FASHIONIQ, str(weights))) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def looking_back_server(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server over a copy of the library that has the retriever `looks-back`."""
-    home = tmp_path_factory.mktemp("looking-back")
-    shutil.copytree(library, home / "own.vf")
-    made = REPOSITORY / "tests" / "looks_back.py"
-    with serving(home / "own.vf", program=(sys.executable, "-c", WITH_LOOKING_BACK, str(made))) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def talker_server(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server over a copy of the library that has the retriever `talker`, which answers questions in words."""
-    home = tmp_path_factory.mktemp("talker")
-    shutil.copytree(library, home / "own.vf")
-    made = REPOSITORY / "tests" / "talker.py"
-    with serving(home / "own.vf", program=(sys.executable, "-c", WITH_TALKER, str(made))) as started:
+    files = (weights, REPOSITORY / "tests" / "looks_back.py", REPOSITORY / "tests" / "talker.py")
+    given = (sys.executable, "-c", WITH_MORE, *map(str, files))
+    with serving(home / "own.vf", program=given, VIEWFINDER_LANGUAGE_MODEL=shared_model.source) as started:
+        assert shared_model.is_asked.wait(60), "it is tried when the server starts"
         yield started
 
 
@@ -298,6 +266,7 @@ def crowded_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Chromium. Not for longer than a file: while it is driven, no other test of this process may run an event loop."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     playwright.expect.set_options(timeout=WAIT_MS)
     with playwright.sync_playwright() as started:
@@ -417,12 +386,12 @@ class Person:
         before = self.page.url
         yield
         expect(self.page).not_to_have_url(before)
-        # The talk's part of the page is fetched at its first turn: only what it draws says what is still awaited.
-        expect(self.page.locator("vf-talk:not([hidden]) .turn")).not_to_have_count(0)
+        # That part of the page is fetched at the first turn: only what it draws says what is still awaited.
+        expect(self.page.locator("vf-conversation:not([hidden]) .turn")).not_to_have_count(0)
         self.rest()
 
     def arrived(self, turn: int) -> None:
-        """Waits until a turn of this talk is what is shown, after a move through the history or the tree."""
+        """Waits until a turn of this conversation is what is shown, after a move through the history or the tree."""
         from playwright.sync_api import expect
 
         expect(self.page).to_have_url(re.compile(f"/{turn}$"))
@@ -446,10 +415,10 @@ class Person:
 
     @property
     def place(self) -> tuple[str, int]:
-        """The talk and the turn that the address names."""
-        _, page, talk, turn = urlsplit(self.page.url).path.split("/")
+        """The conversation and the turn that the address names."""
+        _, page, conversation, turn = urlsplit(self.page.url).path.split("/")
         assert page == "talk"
-        return talk, int(turn)
+        return conversation, int(turn)
 
     def api(self, path: str, body: Any = None) -> Any:
         """What the API answers, asked without the page."""
@@ -460,12 +429,12 @@ class Person:
 
     def ranking(self, turn: int | None = None, **query: object) -> list[str]:
         """The ids of a turn's results by the API."""
-        talk, here = self.place
+        conversation, here = self.place
         given = urlencode({"n": 60, **query})
-        return [hit["id"] for hit in self.api(f"/sessions/{talk}/turns/{turn or here}?{given}")["results"]]
+        return [hit["id"] for hit in self.api(f"/sessions/{conversation}/turns/{turn or here}?{given}")["results"]]
 
     def tree(self) -> list[Any]:
-        """The talk's turns by the API."""
+        """The conversation's turns by the API."""
         nodes: list[Any] = self.api(f"/sessions/{self.place[0]}")["tree"]
         return nodes
 

@@ -22,16 +22,16 @@ ASKED = "is it by night?"
 
 
 @pytest.fixture
-def asker(open_page: Open, talker_server: Server, photos: Photos) -> Person:
+def asker(open_page: Open, rich_server: Server, photos: Photos) -> Person:
     """Somebody who has described a picture to the talker."""
-    return begun(open_page, talker_server, photos)
+    return begun(open_page, rich_server, photos)
 
 
 def begun(open_page: Open, at: Server, photos: Photos, **look: Any) -> Person:
     person = open_page(at=at, **look)
-    talk = person.api("/sessions", {"retriever": "talker", "questioner": "none", "n": 60})["id"]
-    person.api(f"/sessions/{talk}/turns", {"say": photos.first})
-    person.page.goto(f"/talk/{talk}/1")
+    conversation = person.api("/sessions", {"retriever": "talker", "questioner": "none", "n": 60})["id"]
+    person.api(f"/sessions/{conversation}/turns", {"say": photos.first})
+    person.page.goto(f"/talk/{conversation}/1")
     expect(person.page.locator(".turn")).to_have_count(1)
     person.rest()
     return person
@@ -71,7 +71,9 @@ def test_words_are_shown_as_they_come(asker: Person, photos: Photos) -> None:
     expect(answer(asker)).to_have_text("It may be")  # cut off: what has come of it stays
 
 
-def test_every_turn_keeps_its_answer_when_the_talk_goes_on_and_is_read_again(asker: Person, photos: Photos) -> None:
+def test_every_turn_keeps_its_answer_when_the_conversation_goes_on_and_is_read_again(
+    asker: Person, photos: Photos
+) -> None:
     asker.say(ASKED)
     expect(answer(asker)).to_have_text(words_of(photos, ASKED))
     asker.say(photos.word)
@@ -84,7 +86,7 @@ def test_every_turn_keeps_its_answer_when_the_talk_goes_on_and_is_read_again(ask
     expect(asker.page.locator(".reply")).to_have_count(2)
 
 
-def test_a_picture_that_is_picked_joins_the_talk_after_an_answer(asker: Person, photos: Photos) -> None:
+def test_a_picture_that_is_picked_joins_the_conversation_after_an_answer(asker: Person, photos: Photos) -> None:
     asker.say(ASKED)
     second = asker.shown[1]
     asker.tiles.nth(1).locator(".pick").click()
@@ -94,7 +96,7 @@ def test_a_picture_that_is_picked_joins_the_talk_after_an_answer(asker: Person, 
     expect(asker.page.locator(".turn").nth(1).locator(".reply")).to_have_text(words_of(photos, ASKED))
 
 
-def test_by_its_leaning_the_talk_is_answered_otherwise(asker: Person, photos: Photos) -> None:
+def test_by_its_leaning_the_conversation_is_answered_otherwise(asker: Person, photos: Photos) -> None:
     asker.say(ASKED)
     expect(answer(asker)).to_have_text(words_of(photos, ASKED))
     asker.page.get_by_role("button", name=re.compile("^How to search")).click()
@@ -105,8 +107,8 @@ def test_by_its_leaning_the_talk_is_answered_otherwise(asker: Person, photos: Ph
     expect(slider).to_have_attribute("aria-valuetext", "pictures alone")
     expect(answer(asker)).to_have_count(0)
     expect(slider).to_be_focused()
-    talk, turn = asker.place
-    assert asker.api(f"/sessions/{talk}")["leaning"] == 1000
+    conversation, turn = asker.place
+    assert asker.api(f"/sessions/{conversation}")["leaning"] == 1000
     assert asker.shown[:5] == asker.ranking(turn)[:5]
     asker.page.keyboard.press("Home")
     expect(slider).to_have_attribute("aria-valuetext", "words alone")
@@ -115,9 +117,9 @@ def test_by_its_leaning_the_talk_is_answered_otherwise(asker: Person, photos: Ph
     expect(answer(asker)).to_have_text(words_of(photos, ASKED))
 
 
-def test_the_slider_stands_where_the_talk_leans_and_begins_new_ones_so(asker: Person, photos: Photos) -> None:
-    talk, _ = asker.place
-    assert asker.page.request.patch(f"/api/v1/sessions/{talk}", data={"leaning": -2.5}).ok
+def test_the_slider_stands_where_the_conversation_leans_and_begins_new_ones_so(asker: Person, photos: Photos) -> None:
+    conversation, _ = asker.place
+    assert asker.page.request.patch(f"/api/v1/sessions/{conversation}", data={"leaning": -2.5}).ok
     asker.page.reload()
     asker.rest()
     asker.page.get_by_role("button", name=re.compile("^How to search")).click()
@@ -139,9 +141,9 @@ def test_the_slider_stands_where_the_talk_leans_and_begins_new_ones_so(asker: Pe
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_it_looks_right_and_can_be_read_by_all(
-    open_page: Open, talker_server: Server, photos: Photos, album_of: AlbumOf, look: str
+    open_page: Open, rich_server: Server, photos: Photos, album_of: AlbumOf, look: str
 ) -> None:
-    person = begun(open_page, talker_server, photos, **LOOKS[look])
+    person = begun(open_page, rich_server, photos, **LOOKS[look])
     album = album_of(person, look)
     person.say("and what is beside it?")
     person.say(photos.word)
@@ -149,9 +151,9 @@ def test_it_looks_right_and_can_be_read_by_all(
     expect(answer(person)).to_be_visible()
     album.take("answer")
     if look == "phone":
-        person.page.get_by_role("button", name="Talk", exact=True).click()
-        album.take("answer-talk")
-        person.page.get_by_role("button", name="Talk", exact=True).click()
+        person.page.get_by_role("button", name="Conversation", exact=True).click()
+        album.take("answer-conversation")
+        person.page.get_by_role("button", name="Conversation", exact=True).click()
     person.page.get_by_role("button", name=re.compile("^How to search")).click()
     expect(person.page.get_by_role("slider")).to_be_visible()
     album.take("leaning")

@@ -41,11 +41,10 @@ def asked_by_model(open_page: Open, server: Server, **look: Any) -> Person:
 
 @pytest.mark.parametrize("look", list(LOOKS))
 def test_four_questions_are_answered_by_chip_in_words_not_and_skipped(
-    open_page: Open, model_server: tuple[Server, Model], photos: Photos, album_of: AlbumOf, look: str
+    open_page: Open, rich_server: Server, shared_model: Model, photos: Photos, album_of: AlbumOf, look: str
 ) -> None:
-    server, model = model_server
-    model.says = [*QUESTIONS]
-    person = asked_by_model(open_page, server, **LOOKS[look])
+    shared_model.says = [*QUESTIONS]
+    person = asked_by_model(open_page, rich_server, **LOOKS[look])
     album = album_of(person, look)
     person.say(photos.first)
     album.take("asked")
@@ -73,11 +72,10 @@ def test_four_questions_are_answered_by_chip_in_words_not_and_skipped(
 
 
 def test_a_model_that_fails_is_said_to_have_failed(
-    open_page: Open, model_server: tuple[Server, Model], photos: Photos, album_of: AlbumOf
+    open_page: Open, rich_server: Server, shared_model: Model, photos: Photos, album_of: AlbumOf
 ) -> None:
-    server, model = model_server
-    model.says = ["I am sorry, but as a language model I cannot help with that"]
-    person = asked_by_model(open_page, server)
+    shared_model.says = ["I am sorry, but as a language model I cannot help with that"]
+    person = asked_by_model(open_page, rich_server)
     person.say(photos.first)
     notice = person.question.locator(".instead")
     expect(notice).to_contain_text("llm failed (tiny ")
@@ -93,12 +91,11 @@ def test_a_model_that_fails_is_said_to_have_failed(
 
 
 def test_one_goes_on_while_a_model_thinks(
-    open_page: Open, model_server: tuple[Server, Model], photos: Photos, album_of: AlbumOf
+    open_page: Open, rich_server: Server, shared_model: Model, photos: Photos, album_of: AlbumOf
 ) -> None:
-    server, model = model_server
-    model.says = [*QUESTIONS]
-    person = asked_by_model(open_page, server)
-    model.speaks.clear()
+    shared_model.says = [*QUESTIONS]
+    person = asked_by_model(open_page, rich_server)
+    shared_model.speaks.clear()
     person.box.fill(photos.first)
     person.box.press("Enter")
     expect(person.page).to_have_url(re.compile("/1$"))
@@ -108,8 +105,8 @@ def test_one_goes_on_while_a_model_thinks(
     person.box.press("Enter")
     expect(person.page).to_have_url(re.compile("/2$"))
     assert person.shown[:8] == person.ranking(2)[:8]
-    assert not model.speaks.is_set()
-    model.speaks.set()
+    assert not shared_model.speaks.is_set()
+    shared_model.speaks.set()
     expect(person.question.locator(".ask")).to_be_visible()
     tree = person.tree()
     assert tree[1]["asked"] is None

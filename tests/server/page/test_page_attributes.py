@@ -21,9 +21,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def shopper(open_page: Open, fashion_server: Server) -> Person:
-    """Somebody whose talk fashioniq is going to read."""
-    return came(open_page, fashion_server)
+def shopper(open_page: Open, rich_server: Server) -> Person:
+    """Somebody whose conversation fashioniq is going to read."""
+    return came(open_page, rich_server)
 
 
 def came(open_page: Open, at: Server, **look: Any) -> Person:
@@ -138,7 +138,7 @@ def test_every_chip_may_go(shopper: Person, photos: Photos) -> None:
     expect(shopper.page.locator(".counts")).to_have_text("no attributes")
 
 
-def test_before_a_talk_has_begun_what_is_found_follows_the_attributes(shopper: Person) -> None:
+def test_before_a_conversation_has_begun_what_is_found_follows_the_attributes(shopper: Person) -> None:
     picture = pick(shopper, 2)
     names = seen(shopper, picture)
     with shopper.page.expect_request("**/search") as asked:
@@ -198,9 +198,9 @@ def test_a_turn_that_is_changed_later_keeps_its_attributes(shopper: Person, phot
 
 @pytest.mark.parametrize("look", list(LOOKS))
 def test_attributes_shut_nobody_out_and_move_nothing(
-    open_page: Open, fashion_server: Server, album_of: AlbumOf, photos: Photos, look: str
+    open_page: Open, rich_server: Server, album_of: AlbumOf, photos: Photos, look: str
 ) -> None:
-    person = came(open_page, fashion_server, **LOOKS[look])
+    person = came(open_page, rich_server, **LOOKS[look])
     album = album_of(person, look)
     person.say(photos.first)
     held: list[Route] = []

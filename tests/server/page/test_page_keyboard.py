@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from tests.server.page.conftest import Person, Photos
 
-PARTS = "sessions jobs retrievers beliefs grid tree talk say"
+PARTS = "sessions jobs retrievers beliefs grid tree conversation say"
 PART = f"document.activeElement.closest('{', '.join(f'vf-{name}' for name in PARTS.split())}')?.localName"
 
 

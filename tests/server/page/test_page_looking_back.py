@@ -20,18 +20,18 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def shopper(open_page: Open, looking_back_server: Server, photos: Photos) -> Person:
+def shopper(open_page: Open, rich_server: Server, photos: Photos) -> Person:
     """Somebody who has described a picture, and picked the second that was shown."""
-    return begun(open_page, looking_back_server, photos)
+    return begun(open_page, rich_server, photos)
 
 
 def begun(open_page: Open, at: Server, photos: Photos, **look: Any) -> Person:
-    """At turn 2 of a talk that looks-back reads."""
+    """At turn 2 of a conversation that looks-back reads."""
     person = open_page(at=at, **look)
-    talk = person.api("/sessions", {"retriever": "looks-back", "questioner": "none", "n": 60})["id"]
-    found = person.api(f"/sessions/{talk}/turns", {"say": photos.first})["results"]
-    person.api(f"/sessions/{talk}/turns", {"like": found[1]["id"], "but": photos.but})
-    person.page.goto(f"/talk/{talk}/2")
+    conversation = person.api("/sessions", {"retriever": "looks-back", "questioner": "none", "n": 60})["id"]
+    found = person.api(f"/sessions/{conversation}/turns", {"say": photos.first})["results"]
+    person.api(f"/sessions/{conversation}/turns", {"like": found[1]["id"], "but": photos.but})
+    person.page.goto(f"/talk/{conversation}/2")
     expect(person.page.locator(".turn")).to_have_count(2)
     person.page.locator("vf-picture").wait_for(state="attached")
     person.rest()
@@ -61,7 +61,7 @@ def test_a_turn_that_goes_back_says_to_which_with_its_picture(shopper: Person, p
         [picked(shopper)],
         [shopper.tree()[1]["first"]],
     ]
-    shopper.say(photos.word)  # it stays there when the talk goes on, and when the page is read again
+    shopper.say(photos.word)  # it stays there when the conversation goes on, and when the page is read again
     shopper.page.reload()
     shopper.rest()
     expect(shopper.page.locator(".turn").nth(2).get_by_role("listitem")).to_have_count(2)
@@ -128,13 +128,13 @@ def test_an_image_of_ones_own_is_picked_again(shopper: Person, photos: Photos) -
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_it_looks_right_and_can_be_read_by_all(
-    open_page: Open, looking_back_server: Server, photos: Photos, album_of: AlbumOf, look: str
+    open_page: Open, rich_server: Server, photos: Photos, album_of: AlbumOf, look: str
 ) -> None:
-    person = begun(open_page, looking_back_server, photos, **LOOKS[look])
+    person = begun(open_page, rich_server, photos, **LOOKS[look])
     person.say("no, I prefer the second, with the colour of the first")
     album = album_of(person, look)
     if look == "phone":
-        person.page.get_by_role("button", name="Talk", exact=True).click()
+        person.page.get_by_role("button", name="Conversation", exact=True).click()
     album.take("looking-back")
     of_turn_2(person).click()
     large(person)

@@ -54,7 +54,7 @@ def _talking(album: Album, photos: Photos) -> None:
     with person.turn():
         person.box.press("Enter")
     person.say(photos.but)
-    album.take("talk")
+    album.take("conversation")
     person.tiles.nth(1).locator(".pick").click()
     person.box.fill("but ")
     album.take("picked")
@@ -64,7 +64,11 @@ def _talking(album: Album, photos: Photos) -> None:
 
 def _panels(album: Album, *, narrow: bool) -> None:
     page = album.person.page
-    for state, name in (("talks", "^Talks"), ("collection", "^Collection"), ("retrievers", "^How to search")):
+    for state, name in (
+        ("conversations", "^Conversations"),
+        ("collection", "^Collection"),
+        ("retrievers", "^How to search"),
+    ):
         page.get_by_role("button", name=re.compile(name)).click()
         album.person.rest()
         album.take(state)
@@ -74,9 +78,9 @@ def _panels(album: Album, *, narrow: bool) -> None:
     album.take("filters")
     page.get_by_role("button", name="Filters").click()
     if narrow:
-        page.get_by_role("button", name="Talk", exact=True).click()
-        album.take("talk-open")
-        page.get_by_role("button", name="Talk", exact=True).click()
+        page.get_by_role("button", name="Conversation", exact=True).click()
+        album.take("conversation-open")
+        page.get_by_role("button", name="Conversation", exact=True).click()
         return
     page.get_by_role("button", name="Keyboard shortcuts").click()
     album.take("shortcuts")
@@ -106,13 +110,13 @@ def _branches(album: Album, photos: Photos, *, narrow: bool) -> None:
     person.page.wait_for_timeout(300)
     person.rest()
     person.say(photos.other)
-    talk, _ = person.place
-    person.page.goto(f"/compare/{talk}/4/2")
+    conversation, _ = person.place
+    person.page.goto(f"/compare/{conversation}/4/2")
     expect(person.page.get_by_role("heading", name="Two branches side by side")).to_be_visible()
     person.rest()
     person.page.wait_for_timeout(500)
     album.take("compare")
-    person.page.goto(f"/talk/{talk}/4")
+    person.page.goto(f"/talk/{conversation}/4")
     person.rest()
     if narrow:
         return

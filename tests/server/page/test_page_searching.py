@@ -18,7 +18,7 @@ def chosen(person: Person, name: str) -> None:
     person.rest()
 
 
-def test_another_retriever_ranks_the_same_talk_in_another_order(person: Person, photos: Photos) -> None:
+def test_another_retriever_ranks_the_same_conversation_in_another_order(person: Person, photos: Photos) -> None:
     person.say(photos.first)
     person.tiles.nth(3).locator(".pick").click()
     with person.turn():

@@ -118,10 +118,10 @@ def test_what_fails_is_said_and_can_be_tried_again(person: Person, photos: Photo
     assert person.shown[:5] == person.ranking()[:5]
 
 
-def test_a_talk_that_is_gone_is_said_to_be_gone(open_page: Open, watched: Watched) -> None:
+def test_a_conversation_that_is_gone_is_said_to_be_gone(open_page: Open, watched: Watched) -> None:
     watched.expected = ("404",)
     person = open_page("/talk/no-such-talk/3")
-    expect(person.page.get_by_role("alert")).to_contain_text("This talk is not here any more")
+    expect(person.page.get_by_role("alert")).to_contain_text("This conversation is not here any more")
     expect(person.page).to_have_url(re.compile(r":\d+/$"))
     person.tiles.first.wait_for()
 

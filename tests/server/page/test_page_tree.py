@@ -1,4 +1,4 @@
-"""Ways through a talk: back and forward, an address for every turn, branches, and two of them side by side."""
+"""Ways through a conversation: back and forward, an address for every turn, branches, and two of them side by side."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_every_picture_is_reached_by_scrolling_and_none_twice(person: Person, ph
     assert person.tiles.count() < len(seen)  # only those near the window are drawn
 
 
-def test_a_talk_branches_where_one_goes_back_to(person: Person, photos: Photos) -> None:
+def test_a_conversation_branches_where_one_goes_back_to(person: Person, photos: Photos) -> None:
     person.say(photos.first)
     first = person.shown
     person.say(photos.but)

@@ -12,10 +12,9 @@ import ipaddress
 import re
 import time
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
@@ -28,8 +27,8 @@ from viewfinder.server.access.limits import (
     Deadline,
     RateLimit,
     TokenBuckets,
-    body_sizes,
     client_address,
+    largest_body,
     too_many_requests,
 )
 from viewfinder.server.access.tokens import LOCAL, Caller
@@ -92,17 +91,16 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = self._completed(list(message.get("headers", ())), private, message["status"])
+                headers: Pairs = list(message.get("headers", ()))
+                there = {name.lower() for name, _ in headers}
+                headers += [pair for pair in self._pairs if pair[0] not in there]
+                # A 304 would change what the cache holds.
+                if private and b"cache-control" not in there and message["status"] != 304:
+                    headers.append((b"cache-control", b"no-store"))
+                message["headers"] = headers
             await send(message)
 
         await self.app(scope, receive, with_headers)
-
-    def _completed(self, headers: Pairs, private: bool, status: int) -> Pairs:
-        there = {name.lower() for name, _ in headers}
-        headers += [pair for pair in self._pairs if pair[0] not in there]
-        if private and b"cache-control" not in there and status != 304:  # a 304 would change what the cache holds
-            headers.append((b"cache-control", b"no-store"))
-        return headers
 
 
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
@@ -200,21 +198,16 @@ class Authentication:
         secret = sent
         if sent is None and (cookies := Headers(scope=scope).get("cookie")) is not None:
             secret = cookie_parser(cookies).get(COOKIE)
-        caller = None if secret is None else await self._known(secret, client_address(scope))
+        caller = None if secret is None else self._tokens.remembered(secret)
+        if secret is not None and caller is None:
+            if waiting := self._guesses.take(client_address(scope)):
+                raise too_many_requests(waiting)
+            caller = await self._pool.run(self._tokens.caller, secret)
         if caller is None and sent is not None:
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
         if caller is None and not self._tokens.needed and _is_near(client_address(scope)):
             return LOCAL
-        return caller
-
-    async def _known(self, secret: str, client: str) -> Caller | None:
-        """A token's caller: as it is remembered, or looked up by a thread."""
-        caller = self._tokens.remembered(secret)
-        if caller is None:
-            if waiting := self._guesses.take(client):
-                raise too_many_requests(waiting)
-            caller = await self._pool.run(self._tokens.caller, secret)
         return caller
 
 
@@ -230,13 +223,8 @@ def _is_near(client: str) -> bool:
 _NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stream")
 
 
-def install_access(app: FastAPI, services_of: Callable[[], BaseServices | None]) -> None:
-    """Guards an app; `services_of` gives None until the app has started."""
-    app.add_middleware(Access, services_of=services_of)
-
-
 class Access:
-    """All layers, built when the first request comes: settings and tokens are not there earlier."""
+    """All layers, built when the first request comes: before the app has started, `services_of` gives None."""
 
     def __init__(self, app: ASGIApp, services_of: Callable[[], BaseServices | None]) -> None:
         self.app = app
@@ -271,7 +259,7 @@ def guard_app(
     origin can read why). Who calls is known before rates are counted, both before a body is read.
     """
     app = Deadline(app, settings.deadline_s)
-    app = BodyLimit(app, body_sizes(settings), idle_s=settings.idle_s, patience_s=settings.deadline_s)
+    app = BodyLimit(app, partial(largest_body, settings), idle_s=settings.idle_s, patience_s=settings.deadline_s)
     app = SameOrigin(app, settings.origins)
     app = RateLimit(app, TokenBuckets(settings.requests_per_s, settings.requests_burst, clock))
     app = Authentication(app, tokens, pool, TokenBuckets(settings.requests_per_s, settings.requests_burst, clock))

@@ -7,8 +7,7 @@ import asyncio
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -23,34 +22,22 @@ if TYPE_CHECKING:
 ENVELOPE = 64 << 10
 """Bytes that a multipart body may have around its file."""
 
-TALK = 16
-"""A talk that is imported may be so many times as large as another JSON body: it says what was shown at each turn."""
+IMPORTED = 16
+"""An imported conversation may be so many times as large as another JSON body: it says what was shown at each turn."""
 
 SLOWEST = 32 << 10
 """Bytes a second that a body must come with, on the whole, once its patience is over."""
 
 
-@dataclass(frozen=True)
-class BodySizes:
-    """The largest body in bytes: of the paths named, and of all others."""
-
-    of: Mapping[str, int]
-    other: int
-
-    def at(self, path: str) -> int:
-        """The largest body that may be sent there."""
-        return self.of.get(path, self.other)
-
-
-def body_sizes(settings: ServerSettings) -> BodySizes:
-    """Uploads are large, JSON is small."""
-    upload = settings.upload_bytes + ENVELOPE
-    large = {
-        "/api/v1/uploads": upload,
-        "/api/v1/pictures": upload,
-        "/api/v1/sessions/import": TALK * settings.body_bytes,
-    }
-    return BodySizes(large, settings.body_bytes)
+def largest_body(settings: ServerSettings, path: str) -> int:
+    """In bytes: uploads are large, JSON is small."""
+    match path:
+        case "/api/v1/uploads" | "/api/v1/pictures":
+            return settings.upload_bytes + ENVELOPE
+        case "/api/v1/sessions/import":
+            return IMPORTED * settings.body_bytes
+        case _:
+            return settings.body_bytes
 
 
 class BodyLimit:
@@ -58,15 +45,17 @@ class BodyLimit:
 
     A client may be silent for `idle_s`; and the whole body may take `patience_s` plus what it needs at `SLOWEST`, so
     that nobody goes on for ever by sending a byte now and then. What the app makes of a refused body is not sent.
+
+    `largest`: how many bytes may be sent to a path.
     """
 
-    def __init__(self, app: ASGIApp, limits: BodySizes, *, idle_s: float, patience_s: float) -> None:
+    def __init__(self, app: ASGIApp, largest: Callable[[str], int], *, idle_s: float, patience_s: float) -> None:
         self.app = app
-        self._limits, self._idle_s, self._patience_s = limits, idle_s, patience_s
+        self._largest, self._idle_s, self._patience_s = largest, idle_s, patience_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Counts while the app reads."""
-        largest = self._limits.at(scope["path"])
+        largest = self._largest(scope["path"])
         declared = Headers(scope=scope).get("content-length") or ""
         if declared.isdecimal() and int(declared) > largest:
             await refuse(_too_large(largest), scope, receive, send)
@@ -102,25 +91,20 @@ class _Body:
         """
         if self._complete:
             return await self._receive()
-        message = await self._next()
-        self._bytes += len(message.get("body", b""))
-        self._complete = not message.get("more_body", False)
-        if self._bytes > self._largest:
-            raise self._refusal(_too_large(self._largest))
-        return message
-
-    async def _next(self) -> Message:
         latest = self._until + self._bytes / SLOWEST
         try:
             async with asyncio.timeout_at(min(self._clock() + self._idle_s, latest)):
-                return await self._receive()
+                message = await self._receive()
         except TimeoutError:
             detail = "the request's body did not come in time: send it again, without pauses"
-            raise self._refusal(Problem(408, "slow-body", detail, headers={"Connection": "close"})) from None
-
-    def _refusal(self, problem: Problem) -> Problem:
-        self.refused = problem
-        return problem
+            self.refused = Problem(408, "slow-body", detail, headers={"Connection": "close"})
+            raise self.refused from None
+        self._bytes += len(message.get("body", b""))
+        self._complete = not message.get("more_body", False)
+        if self._bytes > self._largest:
+            self.refused = _too_large(self._largest)
+            raise self.refused
+        return message
 
     async def send(self, message: Message) -> None:
         """Passes the answer on, unless it answers a refused body."""

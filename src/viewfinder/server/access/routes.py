@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from datetime import datetime
+from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
@@ -13,9 +13,6 @@ from viewfinder.server.access.tokens import MOST_DAYS, NAME, SCOPES, Admin, Call
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
 from viewfinder.server.services import WithBaseServices, make_router
-
-if TYPE_CHECKING:
-    from viewfinder.server.database import TokenRow
 
 TokenName = Annotated[str, StringConstraints(max_length=100, pattern=NAME)]
 
@@ -104,7 +101,7 @@ async def who_am_i(request: Request, services: WithBaseServices) -> Me:
 async def list_tokens(caller: Admin, services: WithBaseServices) -> TokenList:
     """Revoked and expired ones too."""
     rows = await services.pool.run(services.tokens.all)
-    return TokenList(tokens=[Token(**_told(row)) for row in rows])
+    return TokenList(tokens=[Token.model_validate(row, from_attributes=True) for row in rows])
 
 
 @router.post("/tokens", status_code=201, summary="Make a token", responses=responses(409))
@@ -114,7 +111,7 @@ async def add_token(given: TokenIn, caller: Admin, services: WithBaseServices) -
         made = await services.pool.run(services.tokens.create, given.name, given.scopes, given.days)
     except NameTaken as error:
         raise Problem(409, "name-taken", str(error)) from error
-    return TokenMade(token=made.secret, **_told(made.row))
+    return TokenMade.model_validate({**vars(made.row), "token": made.secret})
 
 
 @router.delete("/tokens/{name}", status_code=204, summary="Revoke a token", responses=responses(404))
@@ -127,15 +124,3 @@ async def revoke_token(name: Annotated[TokenName, Path()], caller: Admin, servic
 
 def _cookie_manner(request: Request) -> dict[str, Any]:
     return {"path": "/", "httponly": True, "samesite": "strict", "secure": request.url.scheme == "https"}
-
-
-def _told(row: TokenRow) -> dict[str, Any]:
-    expires = None if row.expires is None else datetime.fromtimestamp(row.expires, UTC)
-    return {
-        "id": row.id,
-        "name": row.name,
-        "scopes": row.scopes,
-        "created": datetime.fromtimestamp(row.created, UTC),
-        "expires": expires,
-        "revoked": row.revoked,
-    }

@@ -103,11 +103,20 @@ class Tokens:
             NameTaken: there is, or was, one of this name.
             BadInput: the name cannot be one, there is no scope or an unknown one, or no days.
         """
+        from viewfinder.server.database import TokenRow
+
         given = set(scopes)
         _check(name, given, days)
         secret = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
         now = self._clock()
-        row = _row(name, hash_secret(secret), sorted(given, key=SCOPES.index), now, days)
+        row = TokenRow(
+            str(uuid.uuid4()),
+            name,
+            hash_secret(secret),
+            scopes=sorted(given, key=SCOPES.index),
+            created=now,
+            expires=None if days is None else now + days * DAY_S,
+        )
         try:
             self._rows.create(row)
         except BadInput as error:  # all else was checked
@@ -120,7 +129,9 @@ class Tokens:
             return None
         digest = hash_secret(secret)
         row, now = self._rows.by_hash(digest), self._clock()
-        if row is None or not hmac.compare_digest(row.hash, digest) or not is_live(row, now):
+        if row is None or not hmac.compare_digest(row.hash, digest):
+            return None
+        if row.revoked or (row.expires is not None and row.expires <= now):
             return None
         caller = Caller(row.id, frozenset(scope for scope in SCOPES if scope in row.scopes))
         self._remembered[digest] = caller, min(now + REMEMBERED_S, row.expires or now + REMEMBERED_S)
@@ -155,11 +166,6 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def is_live(row: TokenRow, now: float) -> bool:
-    """Whether it is good for anything at that time."""
-    return not row.revoked and (row.expires is None or now < row.expires)
-
-
 def _check(name: str, scopes: set[str], days: float | None) -> None:
     if not re.fullmatch(NAME, name):
         raise BadInput(
@@ -171,12 +177,3 @@ def _check(name: str, scopes: set[str], days: float | None) -> None:
         raise BadInput(f"{what}: a token has one or more of {', '.join(SCOPES)}")
     if days is not None and not 0 < days <= MOST_DAYS:
         raise BadInput(f"days {days:g}: a token is good for more than 0 and at most {MOST_DAYS:g} days")
-
-
-def _row(name: str, digest: str, scopes: list[str], now: float, days: float | None) -> TokenRow:
-    from viewfinder.server.database import TokenRow
-
-    expires = None if days is None else now + days * DAY_S
-    return TokenRow(
-        id=str(uuid.uuid4()), name=name, hash=digest, scopes=scopes, created=now, expires=expires, revoked=False
-    )

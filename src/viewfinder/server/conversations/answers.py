@@ -1,17 +1,24 @@
-"""Between the API and a session: turns come in, and what they come to goes out, a page at a time."""
+"""Between the API and a session: turns come in, and what they come to goes out, a page at a time, with beliefs.
+
+Beliefs are what the system takes the user to want now, as chips that can be taken back one by one: the parts of the
+present query, each under the turn it came from, and the pictures that were rejected. A value of the catalogue and the
+words for it are one chip. Where a system puts several turns into one part, each of them is a chip (`Part.holds`).
+"""
 
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import (
     Conversation,
     Like,
+    Node,
     Question,
     Reject,
     Say,
@@ -24,12 +31,11 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery, Verdict
 from viewfinder.index.ranking import Hits, Ranking
-from viewfinder.retrievers import Query
-from viewfinder.retrievers.base import Operation
+from viewfinder.retrievers import Part, Query
+from viewfinder.retrievers.composer import Clauses, split_clauses
 from viewfinder.server.conversations import schemas
-from viewfinder.server.conversations.beliefs import find_beliefs
-from viewfinder.server.conversations.retrievers import RetrieverPool, session_picture_bias
-from viewfinder.server.conversations.schemas import Hit, SearchIn, SearchResults
+from viewfinder.server.conversations.pools import RetrieverPool, session_picture_bias
+from viewfinder.server.conversations.schemas import Belief, Hit, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
 from viewfinder.session import Session
@@ -77,11 +83,6 @@ def question_to_api(question: Question | None) -> schemas.Question | None:
     )
 
 
-def operations_to_api(done: Mapping[int, Sequence[Operation]]) -> list[schemas.Operation]:
-    """What turns do with earlier ones, by the number of the turn, as it goes out."""
-    return [schemas.Operation(said=number, **asdict(each)) for number, some in done.items() for each in some]
-
-
 def parse_conversation(document: Mapping[str, Any]) -> Conversation:
     """The conversation in an imported document.
 
@@ -90,56 +91,44 @@ def parse_conversation(document: Mapping[str, Any]) -> Conversation:
     """
     turns = document.get("turns")
     if isinstance(turns, list) and len(turns) > MOST_TURNS:
-        raise BadInput(f"this talk has {len(turns)} turns: at most {MOST_TURNS} can be imported")
+        raise BadInput(f"this conversation has {len(turns)} turns: at most {MOST_TURNS} can be imported")
     try:
         if b"\0" in json.dumps(document, ensure_ascii=False).encode().replace(b"\\u0000", b"\0"):
-            raise BadInput("this talk has characters that are no text (NUL): take them out")
+            raise BadInput("this conversation has characters that are no text (NUL): take them out")
         return Conversation.from_json(document)
     except UnicodeEncodeError as error:
-        raise BadInput("this talk has characters that are no text (half of a surrogate pair): take them out") from error
+        raise BadInput(
+            "this conversation has characters that are no text (half of a surrogate pair): take them out"
+        ) from error
     except ValueError as error:
         raise BadInput(str(error)) from error
 
 
 def session_to_api(row: SessionRow) -> schemas.Session:
-    """A talk as it goes out; which retriever a study compares stays hidden."""
-    return schemas.Session(
-        id=row.id,
-        name=row.name,
-        retriever=None if row.hidden else row.retriever,
-        questioner=row.questioner,
-        where=dict(row.where),
-        n=row.n,
-        created=_to_time(row.created),
-        updated=_to_time(row.updated),
-        turns=row.turns,
-        leaning=row.leaning,
-    )
+    """A conversation as it goes out; which retriever a study compares stays hidden."""
+    return schemas.Session.model_validate({**vars(row), "retriever": None if row.hidden else row.retriever})
 
 
-def tree_to_api(row: SessionRow, talk: Conversation, times: dict[int, float]) -> schemas.SessionTree:
-    """A talk with all its branches."""
+def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, float]) -> schemas.SessionTree:
+    """A conversation with all its branches."""
     nodes = [
         schemas.TreeNode(
             number=node.number,
             parent=node.parent,
             turn=None if node.turn is None else turn_to_json(node.turn),
-            told=describe_turn(node.turn, talk.nodes[node.parent].shown, own_image=OWN_IMAGE) if node.turn else "",
+            told=describe_turn(node.turn, conversation.nodes[node.parent].shown, own_image=OWN_IMAGE)
+            if node.turn
+            else "",
             shown=len(node.shown),
             first=node.shown[0] if node.shown else None,
             asked=question_to_api(node.asked),
-            at=_to_time(times[node.number]) if node.number in times else None,
+            at=datetime.fromtimestamp(times[node.number], UTC) if node.number in times else None,
         )
-        for node in talk.nodes
+        for node in conversation.nodes
     ]
-    path = [node.number for node in talk.path()]
-    return schemas.SessionTree(
-        **session_to_api(row).model_dump(exclude={"turns"}), turns=len(talk), tree=nodes, path=path
-    )
-
-
-def _to_time(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    path = [node.number for node in conversation.path()]
+    known = session_to_api(row).model_dump(exclude={"turns"})
+    return schemas.SessionTree(**known, turns=len(conversation), tree=nodes, path=path)
 
 
 @dataclass(frozen=True)
@@ -186,6 +175,8 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
     if not held.row.hidden and (kind := seen.answered_at(number)) is not None:
         known = kind == "words" and seen is held.session
         answer = schemas.Answered(kind=kind, text=held.replies.get(number) if known else None)
+    done = {} if held.row.hidden else seen.operations(number)
+    operations = [schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some]
     return schemas.Results(
         turn=number,
         verdict=page.verdict,
@@ -195,7 +186,7 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
         beliefs=find_beliefs(page.query, conversation, conversation.path(number)),
         # In a study these would name the retriever.
         adapters=[] if held.row.hidden else list(page.adapters),
-        operations=[] if held.row.hidden else operations_to_api(seen.operations(number)),
+        operations=operations,
         question=question_to_api(conversation.node(number).asked),
         asking=held.session.question_due and number == conversation.here.number,
         answer=answer,
@@ -257,3 +248,131 @@ def _parse_search(given: SearchIn, gallery: Gallery, uploads: Uploads) -> list[T
     else:
         raise EmptyQuery("nothing to look for: give a few words, or a picture")
     return [first, *([Reject(text=given.without)] if given.without.strip() else [])]
+
+
+# -- beliefs
+
+PICTURE_KINDS = frozenset({"picture", "vocabulary"})
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A belief before it is known how to take it back; `column_value` is the value it names in the catalogue."""
+
+    turn: int
+    label: str
+    kind: str
+    weight: float
+    column_value: str | None = None
+
+
+def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Belief]:
+    """Chips in the order of their turns; `path` leads to the node whose query this is."""
+    nodes = {node.number: node for node in path}
+    found = []
+    for part in query.parts:
+        value = None if part.value is None else part.value[1].casefold()
+        if part.kind in PICTURE_KINDS and not _is_rejection(part):
+            found.append(Chip(part.turn, "this picture", part.kind, part.weight))
+        elif part.kind not in PICTURE_KINDS:
+            pieces = [(part.turn, part.label)] if part.holds is None else part.holds
+            found += [Chip(turn, text, part.kind, part.weight, value) for turn, text in pieces]
+    chips = [*_merged(found), *_rejections(query, conversation, path)]
+    chips.sort(key=lambda chip: chip.turn)  # stable: within a turn as the retriever has them
+    return [
+        Belief(
+            turn=chip.turn,
+            label=tidy_commas(chip.label),
+            kind=chip.kind,
+            weight=round(chip.weight, 4),
+            without=_without(nodes[chip.turn], chip, chips) if chip.turn in nodes else None,
+        )
+        for chip in chips
+    ]
+
+
+def remove_clause(text: str, label: str) -> str | None:
+    """A text without one of its clauses, by the label its part has; None where that cannot be said exactly.
+
+    >>> remove_clause("a dog without a collar, no people", "not collar")
+    'a dog, no people'
+    """
+    clauses = split_clauses(text)
+    piece = label.removeprefix("not ")
+    kept = (
+        Clauses("", clauses.unwanted)
+        if label == clauses.wanted
+        else Clauses(clauses.wanted, tuple(other for other in clauses.unwanted if other != piece))
+    )
+    if kept == clauses:
+        return None
+    wanted = tidy_commas(kept.wanted)
+    said = ", ".join([wanted] * bool(wanted) + [f"no {other}" for other in kept.unwanted])
+    return said if split_clauses(said) == Clauses(wanted, kept.unwanted) else None
+
+
+def tidy_commas(text: str) -> str:
+    """Without the blanks before commas that a clause taken out leaves.
+
+    >>> tidy_commas("a dog , in the snow")
+    'a dog, in the snow'
+    """
+    return re.sub(r"\s+,", ",", text)
+
+
+def _merged(known: Sequence[Chip]) -> list[Chip]:
+    """One chip for one label of a turn; words and contrasts that a catalogue value of their turn names join it."""
+    merged: dict[tuple[int, str], Chip] = {}
+    named = {(chip.turn, chip.column_value): chip.label for chip in known if chip.column_value is not None}
+    for chip in known:
+        key = (chip.turn, named.get((chip.turn, chip.label.casefold()), chip.label))
+        other = merged.get(key)
+        if other is None:
+            merged[key] = replace(chip, label=key[1])
+        else:
+            kind = "value" if "value" in (chip.kind, other.kind) else other.kind
+            merged[key] = replace(other, kind=kind, weight=other.weight + chip.weight)
+    return list(merged.values())
+
+
+def _is_rejection(part: Part) -> bool:
+    return part.kind == "picture" and part.weight < 0
+
+
+def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Chip]:
+    """A chip for each turn that rejected pictures, if any of them is still out."""
+    chips = []
+    for node in path:
+        if not isinstance(node.turn, Reject):
+            continue
+        pictures = node.turn.pictures or (() if node.turn.text else conversation.node(node.parent).shown)
+        if query.excluded.intersection(pictures):
+            weight = sum(part.weight for part in query.parts if part.turn == node.number and _is_rejection(part))
+            label = "not this picture" if len(pictures) == 1 else f"not these {len(pictures)} pictures"
+            chips.append(Chip(node.number, label, "rejected", float(weight)))
+    return chips
+
+
+def _without(node: Node, chip: Chip, chips: Sequence[Chip]) -> dict[str, Any] | None:
+    """The turn without this belief; None where nothing would remain of it, or no turn says exactly that."""
+    in_words = [other for other in chips if other.turn == chip.turn and _in_words(other)]
+    match node.turn:
+        case Say(text):
+            rest = None if len(in_words) == 1 else remove_clause(text, chip.label)
+            return {"say": rest} if rest else None
+        case Like(text=text) | Show(text=text) if not _in_words(chip):
+            return {"say": text} if text.strip() else None
+        case Like(text=text) | Show(text=text):
+            rest = "" if len(in_words) == 1 else remove_clause(text, chip.label)
+            return None if rest is None else turn_to_json(replace(node.turn, text=rest))
+        case Reject(pictures, text) if not _in_words(chip):
+            return {"reject": [], "text": text} if pictures and text.strip() else None
+        case Reject(pictures, text):
+            rest = "" if len(in_words) == 1 else remove_clause(text, chip.label)
+            return turn_to_json(Reject(pictures, rest)) if rest or (pictures and rest is not None) else None
+        case _:
+            return None
+
+
+def _in_words(chip: Chip) -> bool:
+    return chip.kind not in PICTURE_KINDS and chip.kind != "rejected"

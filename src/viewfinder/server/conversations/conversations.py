@@ -32,12 +32,7 @@ from viewfinder.server.conversations.answers import (
 )
 from viewfinder.server.conversations.editing import repeat_turns
 from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions
-from viewfinder.server.conversations.questioners import QuestionerPool
-from viewfinder.server.conversations.retrievers import (
-    DEFAULT,
-    RetrieverPool,
-    predict_picture_attributes,
-)
+from viewfinder.server.conversations.pools import DEFAULT, QuestionerPool, RetrieverPool, predict_picture_attributes
 from viewfinder.server.database import FeedbackRow, SessionRow
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
@@ -367,7 +362,7 @@ class Conversations:
         if row is None or not caller.may_see(row.owner):
             raise not_found("session", id)
         if public and row.hidden:
-            raise Problem(403, "in-a-study", "this talk belongs to a study: it goes on there")
+            raise Problem(403, "in-a-study", "this conversation belongs to a study: it goes on there")
         return row
 
     @contextmanager
@@ -385,7 +380,7 @@ class Conversations:
         if retriever is None or retriever == row.retriever:
             return session
         if row.hidden:
-            raise Problem(403, "in-a-study", "this talk belongs to a study: its retriever stays")
+            raise Problem(403, "in-a-study", "this conversation belongs to a study: its retriever stays")
         return self._open.new_session(row, session.conversation, retriever)
 
 

@@ -36,10 +36,7 @@ class RepeatedTurns:
 
 
 def repeat_turns(
-    session: Session,
-    number: int,
-    turn_of: Callable[[Question | None], Turn] | None,
-    known: Callable[[PictureId], bool],
+    session: Session, number: int, turn_of: Callable[[Question | None], Turn] | None, known: Callable[[PictureId], bool]
 ) -> RepeatedTurns:
     """Goes back to before turn `number`, takes another turn there, and then what followed it.
 
@@ -51,9 +48,13 @@ def repeat_turns(
     Raises:
         BadInput: there is no such turn, or the new turn cannot be taken; the session may have gone back by then.
     """
-    talk = session.conversation
-    node = _editable(talk, number)
-    session.search(BackTo(_real(talk, node.parent).number))
+    conversation = session.conversation
+    if not 0 < number < len(conversation.nodes):
+        raise BadInput(f"turn {number} does not exist: this conversation has turns 1 to {len(conversation)}")
+    node = conversation.nodes[number]
+    if isinstance(node.turn, BackTo):
+        raise BadInput(f"turn {number} is a way back: there is nothing in it to change")
+    session.search(BackTo(_real(conversation, node.parent).number))
     again = RepeatedTurns(gone=set() if turn_of else {number})
     if turn_of is not None:
         pending = node.turn.question if isinstance(node.turn, Answer) else session.question
@@ -62,21 +63,21 @@ def repeat_turns(
             raise BadInput("a turn cannot become a way back: delete it, or go back and say something else")
         session.search(turn)
         again.numbers[number] = session.conversation.here.number
-    for follower in following_turns(talk, number):
-        _repeat(session, talk, follower, again, known)
+    for follower in following_turns(conversation, number):
+        _repeat(session, conversation, follower, again, known)
     return again
 
 
-def following_turns(talk: Conversation, number: int) -> tuple[Node, ...]:
+def following_turns(conversation: Conversation, number: int) -> tuple[Node, ...]:
     """The turns after turn `number`, on the way to the newest one below it."""
     below = {number}
-    for node in talk.nodes[number + 1 :]:
+    for node in conversation.nodes[number + 1 :]:
         if node.parent in below:
             below.add(node.number)
-    return tuple(node for node in talk.path(max(below)) if node.number > number)
+    return tuple(node for node in conversation.path(max(below)) if node.number > number)
 
 
-def renumber_turn(turn: Turn, talk: Conversation, again: RepeatedTurns) -> Turn:
+def renumber_turn(turn: Turn, conversation: Conversation, again: RepeatedTurns) -> Turn:
     """The turn with the numbers of the new branch; what it refers to elsewhere keeps its number.
 
     Raises:
@@ -84,27 +85,27 @@ def renumber_turn(turn: Turn, talk: Conversation, again: RepeatedTurns) -> Turn:
     """
     match turn:
         case Keep(turn=at):
-            meant = _real(talk, at)
+            meant = _real(conversation, at)
             if meant.number in again.gone:
                 raise BadInput(f"it keeps something of turn {at}, which is not there any more")
             return replace(turn, turn=again.numbers.get(meant.number, at))
         case Like(turn=int(at)):
-            meant = _real(talk, at)
+            meant = _real(conversation, at)
             while meant.number in again.gone:  # go on from the turn before, then
-                meant = _real(talk, meant.parent)
+                meant = _real(conversation, meant.parent)
             return replace(turn, turn=again.numbers.get(meant.number, meant.number))
         case _:
             return turn
 
 
 def _repeat(
-    session: Session, talk: Conversation, node: Node, again: RepeatedTurns, known: Callable[[PictureId], bool]
+    session: Session, conversation: Conversation, node: Node, again: RepeatedTurns, known: Callable[[PictureId], bool]
 ) -> None:
     """One turn once more; the question that it answers is noted as asked before it."""
     assert node.turn is not None
-    shown = talk.nodes[node.parent].shown
+    shown = conversation.nodes[node.parent].shown
     try:
-        turn = renumber_turn(node.turn, talk, again)
+        turn = renumber_turn(node.turn, conversation, again)
         if turn == Reject() and shown != session.conversation.here.shown:
             turn = Reject(tuple(picture for picture in shown if known(picture)))
             if not turn.pictures:
@@ -119,17 +120,9 @@ def _repeat(
         again.left_out.append(f"turn {node.number}, {describe_turn(node.turn, shown, own_image='your image')}: {error}")
 
 
-def _editable(talk: Conversation, number: int) -> Node:
-    if not 0 < number < len(talk.nodes):
-        raise BadInput(f"turn {number} does not exist: this talk has turns 1 to {len(talk)}")
-    if isinstance(talk.nodes[number].turn, BackTo):
-        raise BadInput(f"turn {number} is a way back: there is nothing in it to change")
-    return talk.nodes[number]
-
-
-def _real(talk: Conversation, number: int) -> Node:
+def _real(conversation: Conversation, number: int) -> Node:
     """The node itself, or the one that it is a way back to."""
-    node = talk.node(number)
+    node = conversation.node(number)
     while isinstance(node.turn, BackTo):
-        node = talk.node(node.parent)
+        node = conversation.node(node.parent)
     return node

@@ -22,14 +22,13 @@ from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Question
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
-from viewfinder.server.conversations.retrievers import session_picture_bias
+from viewfinder.server.conversations.pools import ReadablePictures, session_picture_bias
 from viewfinder.server.database import SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
-    from viewfinder.server.conversations.questioners import QuestionerPool
-    from viewfinder.server.conversations.retrievers import RetrieverPool
+    from viewfinder.server.conversations.pools import QuestionerPool, RetrieverPool
     from viewfinder.server.database import SessionRows
     from viewfinder.server.pictures.uploads import Uploads
 
@@ -137,7 +136,7 @@ class OpenSessions:
         loaded = self._retrievers.retriever(name)
         stand_in = self._questioners.stands_in(row.questioner)
         return Session(
-            self._retrievers.pictures(name),
+            ReadablePictures(self._retrievers, name),
             loaded,
             self._questioners.spec(row.questioner) if stand_in is None else stand_in[0],
             n=row.n,

@@ -20,7 +20,7 @@ from sse_starlette import EventSourceResponse
 from viewfinder.conversation import Question
 from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
 from viewfinder.server.conversations.answers import answers_open_question, question_to_api
-from viewfinder.server.conversations.retrievers import predict_picture_attributes
+from viewfinder.server.conversations.pools import predict_picture_attributes
 from viewfinder.server.conversations.schemas import (
     Exported,
     Found,
@@ -36,7 +36,7 @@ from viewfinder.server.conversations.schemas import (
     SessionPage,
     SessionTree,
     TurnIn,
-    event_schema,
+    event_stream,
 )
 from viewfinder.server.pictures.schemas import Questioners, Retrievers
 from viewfinder.server.problems import responses
@@ -52,24 +52,14 @@ Picture = Annotated[str, Path(max_length=64, description="the id of a picture")]
 Turn = Annotated[int, Path(ge=0, le=1_000_000, description="the number of a turn; 0 is the start")]
 Cursor = Annotated[str | None, Query(max_length=200, description="the `next` of the page before")]
 
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "Events: `question`, then `why` a few times, then `done`.",
-        "content": {"text/event-stream": {"schema": event_schema("question", "why", "done")}},
-    }
-}
-_REPLY: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "Events: `words` as often as there are some, then `done`.",
-        "content": {"text/event-stream": {"schema": event_schema("words", "done")}},
-    }
-}
+_EVENTS = event_stream("Events: `question`, then `why` a few times, then `done`.", "question", "why", "done")
+_REPLY = event_stream("Events: `words` as often as there are some, then `done`.", "words", "done")
 _LINES: dict[int | str, dict[str, Any]] = {
     200: {"description": "JSON lines", "content": {"application/jsonl": {"schema": {"type": "string"}}}}
 }
 
 
-@router.get("/sessions", summary="Talks, the last used first")
+@router.get("/sessions", summary="Conversations, the last used first")
 async def list_sessions(
     caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
 ) -> SessionPage:
@@ -77,42 +67,39 @@ async def list_sessions(
     return await services.pool.run(services.conversations.page, caller, n, cursor)
 
 
-@router.post("/sessions", status_code=201, summary="Begin a talk", responses=responses(409))
+@router.post("/sessions", status_code=201, summary="Begin a conversation", responses=responses(409))
 async def create_session(given: SessionIn, caller: Writer, services: WithServices) -> Session:
-    """A new talk; without a name, it is called what is said first."""
+    """A new conversation; without a name, it is called what is said first."""
     return await services.pool.run(services.conversations.create, caller, given)
 
 
 @router.post(
-    "/sessions/import",
-    status_code=201,
-    summary="Go on with an exported talk",
-    responses=responses(409),
+    "/sessions/import", status_code=201, summary="Go on with an exported conversation", responses=responses(409)
 )
 async def import_session(document: Exported, caller: Writer, services: WithServices) -> SessionTree:
-    """A new talk, as the document says it went."""
+    """A new conversation, as the document says it went."""
     return await services.pool.run(services.conversations.import_, caller, document)
 
 
-@router.get("/sessions/{id}", summary="A talk and its turns", responses=responses(404))
+@router.get("/sessions/{id}", summary="A conversation and its turns", responses=responses(404))
 async def get_session(id: Id, caller: Reader, services: WithServices) -> SessionTree:
     """All branches."""
     return await services.pool.run(services.conversations.tree, caller, id)
 
 
-@router.patch("/sessions/{id}", summary="Change a talk", responses=responses(404, 409))
+@router.patch("/sessions/{id}", summary="Change a conversation", responses=responses(404, 409))
 async def change_session(id: Id, change: SessionChange, caller: Writer, services: WithServices) -> Session:
     """Another name; or another retriever, questioner, filter or leaning from now on."""
     return await services.pool.run(services.conversations.change, caller, id, change, public=True)
 
 
-@router.delete("/sessions/{id}", status_code=204, summary="Forget a talk", responses=responses(404))
+@router.delete("/sessions/{id}", status_code=204, summary="Forget a conversation", responses=responses(404))
 async def delete_session(id: Id, caller: Writer, services: WithServices) -> None:
     """With all that was said in it; what was marked as found is kept."""
     await services.pool.run(services.conversations.delete, caller, id, public=True)
 
 
-@router.get("/sessions/{id}/export", summary="A talk as a document", responses=responses(404))
+@router.get("/sessions/{id}/export", summary="A conversation as a document", responses=responses(404))
 async def export_session(id: Id, caller: Reader, services: WithServices) -> Exported:
     """What `POST /sessions/import` takes."""
     return await services.pool.run(services.conversations.export, caller, id)
@@ -148,7 +135,9 @@ async def get_turn(
     number: Turn,
     caller: Reader,
     services: WithServices,
-    n: Annotated[int | None, Query(ge=1, le=500, description="results; by default as many as the talk has")] = None,
+    n: Annotated[
+        int | None, Query(ge=1, le=500, description="results; by default as many as the conversation has")
+    ] = None,
     cursor: Cursor = None,
     retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
 ) -> Response:
@@ -173,10 +162,7 @@ async def edit_turn(
 
 
 @router.delete(
-    "/sessions/{id}/turns/{number}",
-    summary="Take something back",
-    response_model=Replay,
-    responses=responses(404, 409),
+    "/sessions/{id}/turns/{number}", summary="Take something back", response_model=Replay, responses=responses(404, 409)
 )
 async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
@@ -212,15 +198,13 @@ async def reply_events(id: Id, number: Turn, caller: Reader, services: WithServi
     """
     pieces = await services.pool.run(services.conversations.reply, caller, id, number)
     return EventSourceResponse(
-        _reply(services, pieces),
-        shutdown_event=anyio.Event(),
-        shutdown_grace_period=services.settings.shutdown_s / 2,
+        _reply(services, pieces), shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
     )
 
 
 @router.get(
     "/sessions/{id}/pictures/{picture}/attributes",
-    summary="What the retriever of a talk sees in a picture",
+    summary="What the retriever of a conversation sees in a picture",
     responses=responses(404, 409),
 )
 async def picture_attributes(id: Id, picture: Picture, caller: Reader, services: WithServices) -> PictureAttributes:
@@ -228,25 +212,15 @@ async def picture_attributes(id: Id, picture: Picture, caller: Reader, services:
     return await services.pool.run(services.conversations.attributes, caller, id, picture)
 
 
-@router.post(
-    "/sessions/{id}/found",
-    status_code=201,
-    summary="This is the one",
-    responses=responses(404, 409),
-)
+@router.post("/sessions/{id}/found", status_code=201, summary="This is the one", responses=responses(404, 409))
 async def found_it(id: Id, given: Found, caller: Writer, services: WithServices) -> FoundAnswer:
-    """Noted with the talk as it was, as data to learn from."""
+    """Noted with the conversation as it was, as data to learn from."""
     return await services.pool.run(services.conversations.found, caller, id, given, public=True)
 
 
-@router.get(
-    "/feedback",
-    summary="All that was found",
-    response_class=StreamingResponse,
-    responses=_LINES,
-)
+@router.get("/feedback", summary="All that was found", response_class=StreamingResponse, responses=_LINES)
 async def feedback(caller: Admin, services: WithServices) -> StreamingResponse:
-    """A line each: the picture, its rank, and the talk that led there."""
+    """A line each: the picture, its rank, and the conversation that led there."""
     return StreamingResponse(services.conversations.feedback_lines(), media_type="application/jsonl")
 
 
@@ -297,12 +271,7 @@ def _event(name: str, data: dict[str, Any]) -> dict[str, str]:
 search_router = make_router("search")
 
 
-@search_router.post(
-    "/search",
-    summary="Search once",
-    response_model=SearchResults,
-    responses=responses(409),
-)
+@search_router.post("/search", summary="Search once", response_model=SearchResults, responses=responses(409))
 async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
     """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
     return _json(await services.pool.run(services.conversations.search, given))
@@ -313,16 +282,14 @@ retrievers_router = make_router("retrievers")
 RetrieverName = Annotated[str, Path(max_length=200, description="the name of a retriever")]
 
 
-@retrievers_router.get("/retrievers", summary="Who can read a talk")
+@retrievers_router.get("/retrievers", summary="Who can read a conversation")
 async def list_retrievers(caller: Reader, services: WithServices) -> Retrievers:
     """What each needs of the pictures, and what stands in its way."""
     return await services.pool.run(services.conversations.retrievers.listed)
 
 
 @retrievers_router.get(
-    "/retrievers/{name}/attributes",
-    summary="What a retriever sees in a picture",
-    responses=responses(404, 409),
+    "/retrievers/{name}/attributes", summary="What a retriever sees in a picture", responses=responses(404, 409)
 )
 async def retriever_attributes(
     name: RetrieverName,
@@ -331,7 +298,7 @@ async def retriever_attributes(
     like: Annotated[str | None, Query(max_length=64, description="the id of a picture")] = None,
     show: Annotated[str | None, Query(max_length=64, description="the id of an upload")] = None,
 ) -> PictureAttributes:
-    """What it would read with it in a talk; one of the two is given."""
+    """What it would read with it in a conversation; one of the two is given."""
     return await services.pool.run(
         predict_picture_attributes, services.conversations.retrievers, services.uploads, name, like=like, show=show
     )

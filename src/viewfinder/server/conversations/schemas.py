@@ -22,7 +22,7 @@ Id = Annotated[str, StringConstraints(max_length=64, pattern=NO_NUL)]
 Number = Annotated[int, Field(ge=0, le=1_000_000)]
 Word = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00\s][^\x00]*$")]
 Words = Annotated[list[Word], Field(max_length=100)]
-"""Attributes of a picture; the talk's retriever says which it knows."""
+"""Attributes of a picture; the conversation's retriever says which it knows."""
 Leaning = Annotated[float, Field(ge=-MOST_LEANING, le=MOST_LEANING)]
 """How much a retriever that speaks leans to pictures, rather than words, when it decides what to answer with."""
 
@@ -120,7 +120,7 @@ TurnIn = SayTurn | AnswerTurn | SkipTurn | LikeTurn | ShowTurn | RejectTurn | Ke
 
 
 class SessionIn(Strict):
-    """A new talk. `leaning`: for retrievers that speak, of which 1000 answers with pictures alone, -1000 with words."""
+    """A new conversation. `leaning`: for retrievers that speak; 1000 answers with pictures alone, -1000 with words."""
 
     name: Name = ""
     retriever: Name = "composer"
@@ -133,7 +133,7 @@ class SessionIn(Strict):
 class SessionChange(Strict):
     """What is to be another way from now on; what is left out stays.
 
-    With another retriever or leaning the whole talk is read again: earlier turns may be answered otherwise then.
+    With another retriever or leaning the whole conversation is read again: earlier turns may be answered otherwise.
     """
 
     name: Name | None = None
@@ -144,7 +144,7 @@ class SessionChange(Strict):
 
 
 class Session(BaseModel):
-    """A talk. In a blind study `retriever` is null."""
+    """A conversation. In a blind study `retriever` is null."""
 
     id: str
     name: str
@@ -154,7 +154,7 @@ class Session(BaseModel):
     n: int
     created: datetime
     updated: datetime
-    turns: int = Field(description="how many turns there are; the newest is where the talk stands")
+    turns: int = Field(description="how many turns there are; the newest is where the conversation stands")
     leaning: float | None = Field(description="of a retriever that speaks; null: as much as it leans by itself")
 
 
@@ -172,14 +172,14 @@ class TreeNode(BaseModel):
 
 
 class SessionTree(Session):
-    """A talk with all its branches. `tree[k]` is node k; node 0 is the empty root; `path` leads to the present."""
+    """A conversation with all branches. `tree[k]` is node k; node 0 is the empty root; `path` leads to the present."""
 
     tree: list[TreeNode]
     path: list[int]
 
 
 class SessionPage(BaseModel):
-    """Talks, the last one used first."""
+    """Conversations, the last one used first."""
 
     sessions: list[Session]
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
@@ -288,7 +288,7 @@ class Replay(BaseModel):
 
 
 class Exported(Strict):
-    """A talk as a document: how it was set, and the conversation (schema viewfinder/conversation)."""
+    """A conversation as a document: how it was set, and the conversation (schema viewfinder/conversation)."""
 
     schema_: Literal["viewfinder/session"] = Field("viewfinder/session", alias="schema")
     version: Literal[1] = 1
@@ -320,7 +320,7 @@ class FoundAnswer(BaseModel):
 
 
 class SearchIn(Strict):
-    """One search without a talk: words, or a picture of the library (`like`), or an upload (`show`), or a mixture.
+    """One search without a conversation: words, a picture of the library (`like`), an upload (`show`), or a mixture.
 
     `attributes` are what counts of the picture, as in a turn.
     """
@@ -348,14 +348,12 @@ class SearchResults(BaseModel):
     elapsed_ms: float
 
 
-def event_schema(*names: str, data: str | None = None) -> dict[str, Any]:
-    """An event of one of these names, whose data are JSON: an object, or the shape of that name."""
+def event_stream(description: str, *names: str, data: str | None = None) -> dict[int | str, dict[str, Any]]:
+    """For `responses=`: events of these names, whose data are JSON: an object, or the shape of that name."""
     content = {"type": "object"} if data is None else {"$ref": f"#/components/schemas/{data}"}
-    return {
-        "type": "object",
-        "properties": {
-            "event": {"enum": list(names)},
-            "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": content},
-        },
-        "required": ["event", "data"],
+    properties = {
+        "event": {"enum": list(names)},
+        "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": content},
     }
+    schema = {"type": "object", "properties": properties, "required": ["event", "data"]}
+    return {200: {"description": description, "content": {"text/event-stream": {"schema": schema}}}}

@@ -104,7 +104,12 @@ class Database:
             raise _unopened(parsed, error) from error
         try:
             with _alone(parsed):
-                database._make_ready()
+                if parsed.drivername == "sqlite":
+                    # Outside any transaction; stays with the file. Readers then never wait for the one who writes.
+                    with closing(database.engine.raw_connection()) as connection:
+                        connection.cursor().execute("PRAGMA journal_mode=WAL")
+                with database._writer.begin() as transaction:
+                    upgrade_schema(transaction)
         except (SQLAlchemyError, sqlite3.Error, OSError, UnknownRevision) as error:
             database.close()
             raise _unopened(parsed, error) from error
@@ -120,6 +125,16 @@ class Database:
         with self._line, _told(self._writer) as connection:
             yield connection
 
+    def rows(self, kind: type[Row], query: Executable) -> list[Row]:
+        """All rows that a query finds, in a transaction of its own."""
+        with self.reading() as connection:
+            return [kind(**found) for found in connection.execute(query).mappings()]
+
+    def row(self, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None) -> Row | None:
+        """The same for the first row, if any."""
+        with self.reading() as connection:
+            return select_row(connection, kind, query, given)
+
     def check(self) -> None:
         """Whether the database answers.
 
@@ -132,14 +147,6 @@ class Database:
     def close(self) -> None:
         """Lets all connections go."""
         self.engine.dispose()
-
-    def _make_ready(self) -> None:
-        if self.engine.dialect.name == "sqlite":
-            # Outside any transaction; stays with the file. Readers then never wait for the one who writes.
-            with closing(self.engine.raw_connection()) as connection:
-                connection.cursor().execute("PRAGMA journal_mode=WAL")
-        with self._writer.begin() as connection:
-            upgrade_schema(connection)
 
 
 @contextmanager
@@ -176,22 +183,21 @@ def _engine(url: URL) -> Engine:
         # A connection that died while it lay idle is noticed before it is used, and made again.
         return create_engine(url.update_query_dict(PATIENCE | dict(url.query)), pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": BUSY_S})
-    event.listen(engine, "connect", _sqlite_connects)
-    event.listen(engine, "begin", _sqlite_begins)
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the driver begins no transactions behind our back
+        connection.execute("PRAGMA foreign_keys=ON")
+        # With WAL: what was committed outlives a killed process; a power cut may take the last moments, never the rest.
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    @event.listens_for(engine, "begin")
+    def begins(connection: Connection) -> None:
+        # A transaction that reads first and writes later could not get the lock any more: it takes it at once.
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
     return engine
-
-
-def _sqlite_connects(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # the driver begins no transactions behind our back
-    connection.execute("PRAGMA foreign_keys=ON")
-    # With WAL: what was committed outlives a killed process; a power cut may take the last moments, never the rest.
-    connection.execute("PRAGMA synchronous=NORMAL")
-
-
-def _sqlite_begins(connection: Connection) -> None:
-    """A transaction that reads first and writes later could not get the lock any more: it takes it at once."""
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 @contextmanager
@@ -203,7 +209,7 @@ def _alone(url: URL) -> Iterator[None]:
     assert url.database is not None
     file = Path(url.database)
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)  # talks and token hashes are nobody else's to read
+    file.touch(mode=0o600)  # conversations and token hashes are nobody else's to read
     with FileLock(f"{file}.lock", timeout=BUSY_S):
         yield
 
@@ -242,17 +248,12 @@ class Store(Generic[Row]):
 
     def get(self, id: str) -> Row | None:
         """One row."""
-        with self._database.reading() as connection:
-            return select_row(connection, self.row, select(self.table).where(self.table.c.id == id))
+        return self._database.row(self.row, select(self.table).where(self.table.c.id == id))
 
     def delete(self, id: str) -> bool:
         """Deletes a row, and what belongs to it; whether there was one."""
         with self._database.writing() as connection:
             return connection.execute(self.table.delete().where(self.table.c.id == id)).rowcount > 0
-
-    def _list(self, query: Executable) -> list[Row]:
-        with self._database.reading() as connection:
-            return select_rows(connection, self.row, query)
 
 
 def insert_rows(connection: Connection, table: Table, *rows: Any) -> None:
@@ -261,11 +262,6 @@ def insert_rows(connection: Connection, table: Table, *rows: Any) -> None:
         connection.execute(
             table.insert(), [{name: value for name, value in vars(row).items() if name in table.c} for row in rows]
         )
-
-
-def select_rows(connection: Connection, kind: type[Row], query: Executable) -> list[Row]:
-    """All rows that a query finds."""
-    return [kind(**found) for found in connection.execute(query).mappings()]
 
 
 def select_row(

@@ -38,8 +38,8 @@ class JobRows(Store[JobRow]):
 
     def page(self, count: int) -> list[JobRow]:
         """The newest jobs, newest first."""
-        query = select(JOBS).order_by(JOBS.c.created.desc(), JOBS.c.id.desc()).limit(count)
-        return self._list(query)
+        newest_first = select(JOBS).order_by(JOBS.c.created.desc(), JOBS.c.id.desc())
+        return self._database.rows(JobRow, newest_first.limit(count))
 
     def change(self, id: str, /, *, only_if: Collection[str] | None = None, **fields: Any) -> JobRow | None:
         """Sets columns; gives the job as it is then, or None where there is none.
@@ -67,7 +67,7 @@ class JobRows(Store[JobRow]):
     def unfinished(self) -> list[JobRow]:
         """The jobs that are queued, running or paused, oldest first."""
         waiting = JOBS.c.state.in_(("queued", "running", "paused"))
-        return self._list(select(JOBS).where(waiting).order_by(JOBS.c.created, JOBS.c.id))
+        return self._database.rows(JobRow, select(JOBS).where(waiting).order_by(JOBS.c.created, JOBS.c.id))
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,11 @@ class TokenRows(Store[TokenRow]):
 
     def by_hash(self, hash: str) -> TokenRow | None:
         """The token of which this is the hash, be it live, expired or revoked."""
-        with self._database.reading() as connection:
-            return select_row(connection, TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
+        return self._database.row(TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
 
     def all(self) -> list[TokenRow]:
         """All tokens, oldest first."""
-        return self._list(select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
+        return self._database.rows(TokenRow, select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
 
     def revoke(self, name: str) -> bool:
         """Ends a token for good; whether there was a live one of this name."""
@@ -119,9 +118,8 @@ class TokenRows(Store[TokenRow]):
     def any_live(self, now: float) -> bool:
         """Whether any token is neither revoked nor expired."""
         lasts = or_(TOKENS.c.expires.is_(None), TOKENS.c.expires > now)
-        with self._database.reading() as connection:
-            query = select(TOKENS.c.id).where(TOKENS.c.revoked.is_(False), lasts).limit(1)
-            return connection.execute(query).first() is not None
+        live = select(TOKENS).where(TOKENS.c.revoked.is_(False), lasts).limit(1)
+        return self._database.row(TokenRow, live) is not None
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ class UploadRows(Store[UploadRow]):
         """What `owner` has beyond the newest `count`, oldest first."""
         mine = select(UPLOADS).where(UPLOADS.c.owner.is_not_distinct_from(owner))
         newest_first = mine.order_by(UPLOADS.c.created.desc(), UPLOADS.c.id.desc())
-        return self._list(newest_first.offset(count))[::-1]
+        return self._database.rows(UploadRow, newest_first.offset(count))[::-1]
 
     def pictures(self) -> set[str]:
         """The files that any upload needs."""

@@ -21,7 +21,7 @@ from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 
 @dataclass(frozen=True)
 class SessionRow:
-    """A talk, without what was said in it; `turns` is how many there are, counted when the row is read."""
+    """A conversation, without what was said in it; `turns` is how many there are, counted when the row is read."""
 
     id: str
     owner: str | None
@@ -38,10 +38,10 @@ class SessionRow:
 
 
 class TurnTaken(ViewfinderError):
-    """Somebody else (another page, another server process) has said turn `number` of this talk in the meantime."""
+    """Somebody else (another page, another server process) has said turn `number` in the meantime."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"turn {number} of this talk was said from elsewhere in the meantime: read the talk again")
+        super().__init__(f"turn {number} was said from elsewhere in the meantime: read the conversation again")
         self.number = number
 
 
@@ -51,16 +51,15 @@ class SessionRows(Store[SessionRow]):
     table, row = SESSIONS, SessionRow
 
     def get(self, id: str) -> SessionRow | None:
-        """One talk."""
-        with self._database.reading() as connection:
-            return select_row(connection, SessionRow, _SESSION, {"session": id})
+        """One conversation."""
+        return self._database.row(SessionRow, _SESSION, {"session": id})
 
     def page(
         self, *, owner: str | None, everyone: bool, count: int, cursor: str | None
     ) -> tuple[list[SessionRow], str | None]:
-        """Up to `count` talks of `owner` (or of everyone), the last used first, and where the next page begins.
+        """Up to `count` conversations of `owner` (or of everyone), the last used first, and where the next page begins.
 
-        Hidden talks are left out. A talk that is used while somebody turns pages moves to the front; none of the
+        Hidden ones are left out. One that is used while somebody turns pages moves to the front; none of the
         others is left out or comes twice.
 
         Raises:
@@ -72,7 +71,7 @@ class SessionRows(Store[SessionRow]):
         if cursor is not None:
             query = query.where(tuple_(SESSIONS.c.updated, SESSIONS.c.id) < tuple_(*_parse_cursor(cursor)))
         query = query.order_by(SESSIONS.c.updated.desc(), SESSIONS.c.id.desc()).limit(count + 1)
-        found = self._list(query)
+        found = self._database.rows(SessionRow, query)
         if len(found) <= count:
             return found, None
         last = found[count - 1]
@@ -89,7 +88,7 @@ class SessionRows(Store[SessionRow]):
         leaning: float | None = None,
         at: float,
     ) -> SessionRow | None:
-        """Changes what is not None; gives the talk as it is then, or None where there is no such talk."""
+        """Changes what is not None; gives the conversation as it is then, or None where there is none."""
         asks = {"retriever": retriever, "questioner": questioner, "where": where, "leaning": leaning}
         given = {"name": name, **asks, "updated": at}
         with self._database.writing() as connection:
@@ -97,19 +96,18 @@ class SessionRows(Store[SessionRow]):
             return select_row(connection, SessionRow, _SESSION, {"session": id})
 
     def conversation(self, id: str) -> Conversation:
-        """What was said, shown and asked, as it was recorded; empty where there is no such talk.
+        """What was said, shown and asked, as it was recorded; empty where there is none of this id.
 
         Raises:
             DatabaseError: the record is damaged; the turn is named.
         """
         with self._database.reading() as connection:
-            found = (
-                connection.execute(select(NODES).where(NODES.c.session == id).order_by(NODES.c.number)).mappings().all()
-            )
-        talk = Conversation()
+            in_order = select(NODES).where(NODES.c.session == id).order_by(NODES.c.number)
+            found = connection.execute(in_order).mappings().all()
+        conversation = Conversation()
         for node in found:
-            talk = _with(talk, dict(node), id)
-        return talk
+            conversation = _with(conversation, dict(node), id)
+        return conversation
 
     def times(self, id: str) -> dict[int, float]:
         """When each turn was said, by number."""
@@ -118,11 +116,11 @@ class SessionRows(Store[SessionRow]):
             return {row.number: row.at for row in connection.execute(query)}
 
     def append(self, id: str, node: Node, *, elapsed_ms: float, at: float) -> None:
-        """Records one more turn, and that the talk was used.
+        """Records one more turn, and that the conversation was used.
 
         Raises:
-            TurnTaken: the talk has a turn of this number already.
-            UnknownName: there is no such talk (any more).
+            TurnTaken: it has a turn of this number already.
+            UnknownName: there is no such conversation (any more).
         """
         assert node.turn is not None, "the root is not stored"
         recorded = {
@@ -137,37 +135,39 @@ class SessionRows(Store[SessionRow]):
         }
         try:
             with self._database.writing() as connection:
-                if not connection.execute(_USED, {"talk": id, "now": at}).rowcount:
-                    raise UnknownName(f"there is no talk {id}: it was deleted, or never begun")
+                if not connection.execute(_USED, {"used": id, "now": at}).rowcount:
+                    raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 connection.execute(_NODE, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so who missed one comes upon its number
             raise TurnTaken(node.number) from error
 
     def note_question(self, id: str, number: int, question: Question | None) -> None:
-        """Records what was asked after a turn; where the talk was deleted in the meantime, nothing happens."""
+        """Records what was asked after a turn; where the conversation was deleted in the meantime, nothing happens."""
         turn = NODES.update().where(NODES.c.session == id, NODES.c.number == number)
         with self._database.writing() as connection:
             connection.execute(turn.values(asked=None if question is None else asdict(question)))
 
 
 # What every turn says to the database is made once: making it anew costs as much as saying it.
-_USED = SESSIONS.update().where(SESSIONS.c.id == bindparam("talk")).values(updated=bindparam("now"))
+_USED = SESSIONS.update().where(SESSIONS.c.id == bindparam("used")).values(updated=bindparam("now"))
 _NODE = NODES.insert()
 _TURNS = select(func.count()).where(NODES.c.session == SESSIONS.c.id).scalar_subquery()
 _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
 _SESSION = _SELECT.where(SESSIONS.c.id == bindparam("session"))
 
 
-def _with(talk: Conversation, node: Mapping[str, Any], id: str) -> Conversation:
-    """The talk with one more recorded turn."""
+def _with(conversation: Conversation, node: Mapping[str, Any], id: str) -> Conversation:
+    """The conversation with one more recorded turn."""
     try:
         asked = node["asked"]
         question = None if asked is None else Question(**asked | {"choices": tuple(asked["choices"])})
-        longer = talk.then(turn_from_json(node["turn"])).recorded(shown=tuple(node["shown"]), asked=question)
+        longer = conversation.then(turn_from_json(node["turn"])).recorded(shown=tuple(node["shown"]), asked=question)
         if (longer.here.number, longer.here.parent) != (node["number"], node["parent"]):
             raise ValueError(f"it follows turn {longer.here.parent}, not {node['parent']}")
     except (ValueError, TypeError, KeyError) as error:
-        raise DatabaseError(f"turn {node['number']} of the talk {id} is damaged in the database: {error}") from error
+        raise DatabaseError(
+            f"turn {node['number']} of the conversation {id} is damaged in the database: {error}"
+        ) from error
     return longer
 
 
@@ -184,7 +184,7 @@ BATCH = 200
 
 @dataclass(frozen=True)
 class FeedbackRow:
-    """The `picture` that was meant, its `rank` (from 1) after turn `node`, and the talk as it was then."""
+    """The `picture` that was meant, its `rank` (from 1) after turn `node`, and the conversation as it was then."""
 
     id: str
     owner: str | None
@@ -207,7 +207,7 @@ class FeedbackRows(Store[FeedbackRow]):
         oldest_first = select(FEEDBACK).order_by(FEEDBACK.c.at, FEEDBACK.c.id).limit(BATCH)
         query = oldest_first
         while True:
-            batch = self._list(query)
+            batch = self._database.rows(FeedbackRow, query)
             yield from batch
             if len(batch) < BATCH:
                 return

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.server.database.engine import Store, insert_rows, select_row, select_rows, update_row
+from viewfinder.server.database.engine import Store, insert_rows, select_row, update_row
 from viewfinder.server.database.tables import PARTICIPANTS, STUDIES, TRIALS
 
 
@@ -60,8 +60,7 @@ class StudyRows(Store[StudyRow]):
 
     def all(self) -> list[StudyRow]:
         """All studies, newest first."""
-        query = select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc())
-        return self._list(query)
+        return self._database.rows(StudyRow, select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc()))
 
     def close(self, id: str) -> bool:
         """Lets nobody else take part; whether there is such a study."""
@@ -89,14 +88,12 @@ class StudyRows(Store[StudyRow]):
 
     def participant(self, id: str) -> ParticipantRow | None:
         """One who takes part."""
-        with self._database.reading() as connection:
-            return select_row(connection, ParticipantRow, select(PARTICIPANTS).where(PARTICIPANTS.c.id == id))
+        return self._database.row(ParticipantRow, select(PARTICIPANTS).where(PARTICIPANTS.c.id == id))
 
     def participants(self, study: str) -> list[ParticipantRow]:
         """All who take part, by number."""
         query = select(PARTICIPANTS).where(PARTICIPANTS.c.study == study).order_by(PARTICIPANTS.c.number)
-        with self._database.reading() as connection:
-            return select_rows(connection, ParticipantRow, query)
+        return self._database.rows(ParticipantRow, query)
 
     def add_trials(self, trials: Sequence[TrialRow]) -> None:
         """New trials: all of them or none."""
@@ -105,9 +102,9 @@ class StudyRows(Store[StudyRow]):
 
     def trials(self, participant: str) -> list[TrialRow]:
         """The trials of one participant, in order."""
-        query = select(TRIALS).where(TRIALS.c.participant == participant).order_by(TRIALS.c.number)
-        with self._database.reading() as connection:
-            return select_rows(connection, TrialRow, query)
+        return self._database.rows(
+            TrialRow, select(TRIALS).where(TRIALS.c.participant == participant).order_by(TRIALS.c.number)
+        )
 
     def change_trial(self, id: str, /, **fields: Any) -> TrialRow | None:
         """Sets columns; gives the trial as it is then, or None where there is none."""
@@ -118,5 +115,4 @@ class StudyRows(Store[StudyRow]):
     def trials_of(self, study: str) -> list[TrialRow]:
         """All trials of a study, by participant and number."""
         of_study = select(TRIALS).join(PARTICIPANTS).where(PARTICIPANTS.c.study == study)
-        with self._database.reading() as connection:
-            return select_rows(connection, TrialRow, of_study.order_by(PARTICIPANTS.c.number, TRIALS.c.number))
+        return self._database.rows(TrialRow, of_study.order_by(PARTICIPANTS.c.number, TRIALS.c.number))

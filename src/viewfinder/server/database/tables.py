@@ -97,7 +97,7 @@ FEEDBACK = Table(
     METADATA,
     Column("id", _ID, primary_key=True),
     Column("owner", _ID, nullable=True),
-    Column("session", _ID, nullable=False),  # may be deleted later: the talk is kept here as it was
+    Column("session", _ID, nullable=False),  # may be deleted later: the conversation is kept here as it was
     Column("node", Integer, nullable=False),
     Column("picture", _ID, nullable=False),
     Column("rank", Integer, nullable=True),

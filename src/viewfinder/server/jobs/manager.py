@@ -84,6 +84,13 @@ def find_folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
 
 ENDED = ("done", "failed", "cancelled")
 
+WISHES = {
+    "pause": ("paused", ("queued", "running")),
+    "resume": ("queued", ("paused", "failed")),
+    "cancel": ("cancelled", ("queued", "running", "paused")),
+}
+"""What a wish makes of a job, and in which states it does."""
+
 LOOK_S = 0.5
 """How often wishes and progress that came through another server process are looked for."""
 
@@ -106,7 +113,7 @@ class Jobs:
     """The jobs of one library. `submit` and so on may be called from any thread, once started or not."""
 
     def __init__(self, library: Library, rows: JobRows, settings: ServerSettings) -> None:
-        self._library, self._rows, self._settings = library, rows, settings
+        self._library, self.rows, self._settings = library, rows, settings
         self._submitting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._news = asyncio.Event()  # set, and replaced by a new one, whenever a job has changed
@@ -152,7 +159,7 @@ class Jobs:
             if row is None:
                 what = {"uploaded": [what["uploaded"]]} if "uploaded" in what else dict(what)
                 row = JobRow(str(uuid.uuid4()), kind, what, "queued", time.time())
-                self._rows.create(row)
+                self.rows.create(row)
         self._tell()
         return row
 
@@ -162,34 +169,30 @@ class Jobs:
         Raises:
             Problem: 404, there is none of that id.
         """
-        row = self._rows.get(id)
+        row = self.rows.get(id)
         if row is None:
             raise not_found("job", id)
         return row
 
-    def page(self, count: int) -> list[JobRow]:
-        """The newest jobs first."""
-        return self._rows.page(count)
-
-    def unfinished(self) -> list[JobRow]:
-        """Those that wait, run or are paused, the oldest first."""
-        return self._rows.unfinished()
-
     def waiting(self) -> int:
         """How many jobs wait or run."""
-        return sum(row.state in ("queued", "running") for row in self.unfinished())
+        return sum(row.state in ("queued", "running") for row in self.rows.unfinished())
 
-    def pause(self, id: str) -> JobRow:
-        """Stops it after the batch that is under way, until `resume`."""
-        return self._wish(id, "paused", of=("queued", "running"))
+    def steer(self, id: str, wish: Literal["pause", "resume", "cancel"]) -> JobRow:
+        """Pauses or ends it after the batch that is under way, or goes on with it (also where it has failed).
 
-    def resume(self, id: str) -> JobRow:
-        """Goes on with a job that was paused, or tries one again that failed."""
-        return self._wish(id, "queued", of=("paused", "failed"), fine=("running",), error=None, ended=None)
-
-    def cancel(self, id: str) -> JobRow:
-        """Ends it after the batch that is under way; what is in the library by then stays."""
-        return self._wish(id, "cancelled", of=("queued", "running", "paused"), ended=time.time())
+        Raises:
+            Problem: 404 there is no such job; 409 it has ended.
+        """
+        state, of = WISHES[wish]
+        ended = time.time() if wish == "cancel" else None
+        row = self.rows.change(id, only_if=of, state=state, error=None, ended=ended)
+        if row is None:
+            raise not_found("job", id)
+        if row.state != state and (wish, row.state) != ("resume", "running"):
+            raise Problem(409, "job-ended", f"this job is {row.state}: it cannot become {state} any more")
+        self._tell()
+        return row
 
     def eta_s(self, id: str) -> float | None:
         """Seconds that a running job will still take, by its speed; None while that is not known."""
@@ -201,7 +204,7 @@ class Jobs:
         seen = None
         while not gone():
             news = self._news
-            row = await asyncio.to_thread(self._rows.get, id)
+            row = await asyncio.to_thread(self.rows.get, id)
             if row is None:
                 return
             if row != seen:
@@ -213,22 +216,13 @@ class Jobs:
 
     # -- inside: wishes
 
-    def _wish(self, id: str, state: str, *, of: tuple[str, ...], fine: tuple[str, ...] = (), **fields: Any) -> JobRow:
-        row = self._rows.change(id, only_if=of, state=state, **fields)
-        if row is None:
-            raise not_found("job", id)
-        if row.state != state and row.state not in fine:
-            raise Problem(409, "job-ended", f"this job is {row.state}: it cannot become {state} any more")
-        self._tell()
-        return row
-
     def _joined(self, what: Mapping[str, Any]) -> JobRow | None:
         """The job that waits to take in uploaded pictures, with this one too."""
-        for row in self._rows.unfinished():
+        for row in self.rows.unfinished():
             names = row.what.get("uploaded", ())
             if row.state == "queued" and 0 < len(names) < MOST_UPLOADS:
                 more = {"uploaded": list(dict.fromkeys([*names, what["uploaded"]]))}
-                changed = self._rows.change(row.id, only_if=("queued",), what=more)
+                changed = self.rows.change(row.id, only_if=("queued",), what=more)
                 if changed is not None and changed.what == more:
                     return changed
         return None
@@ -288,14 +282,14 @@ class Jobs:
 
     def _take_next(self) -> JobRow | None:
         """Looks before it takes, so that an idle server never holds the database for writing."""
-        unfinished = self._rows.unfinished()
+        unfinished = self.rows.unfinished()
         if not self._sure:
             for row in unfinished:
-                self._rows.change(row.id, only_if=("running",), state="queued")
+                self.rows.change(row.id, only_if=("running",), state="queued")
             self._sure = True
         elif not any(row.state == "queued" for row in unfinished):
             return None
-        return self._rows.take_next(time.time())
+        return self.rows.take_next(time.time())
 
     async def _run(self, row: JobRow, deaths: dict[str, int]) -> None:
         """One job, until it has ended or is not wished to run any more."""
@@ -320,12 +314,12 @@ class Jobs:
         """Notes progress; gives the worker's last word (None: it died without one), and whether it got on."""
         eta, got_on = Eta(), False
         self._eta = (row.id, eta)
-        async for told in worker.told():
-            if "done" not in told:
-                return told, got_on
-            eta.note(told["done"], told["total"], time.monotonic())
-            got_on = got_on or told["done"] > 0
-            await self._change(row.id, done=row.done + told["done"], total=row.done + told["total"])
+        async for said in worker.said():
+            if "done" not in said:
+                return said, got_on
+            eta.note(said["done"], said["total"], time.monotonic())
+            got_on = got_on or said["done"] > 0
+            await self._change(row.id, done=row.done + said["done"], total=row.done + said["total"])
         return None, got_on
 
     async def _obey(self, id: str, worker: Worker) -> None:
@@ -333,7 +327,7 @@ class Jobs:
         while True:
             news = self._news
             try:
-                row = await asyncio.to_thread(self._rows.get, id)
+                row = await asyncio.to_thread(self.rows.get, id)
                 wanted = row is not None and row.state == "running"
             except DatabaseError:  # nobody's wish can be read: work goes on
                 wanted = True
@@ -344,9 +338,9 @@ class Jobs:
 
     async def _settle(self, id: str, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
         """Writes down what came of a run; a wish that comes in between is looked at too."""
-        while (now := await asyncio.to_thread(self._rows.get, id)) is not None:
+        while (now := await asyncio.to_thread(self.rows.get, id)) is not None:
             fields = settle_job(now, last, hopeless=hopeless, at=time.time())
-            row = await asyncio.to_thread(self._rows.change, id, only_if=(now.state,), **fields)
+            row = await asyncio.to_thread(self.rows.change, id, only_if=(now.state,), **fields)
             if row is None or row.state == fields.get("state", now.state):
                 break
         if isinstance(self._library, LiveLibrary):
@@ -354,7 +348,7 @@ class Jobs:
         self._wake()
 
     async def _change(self, id: str, **fields: Any) -> None:
-        await asyncio.to_thread(self._rows.change, id, **fields)
+        await asyncio.to_thread(self.rows.change, id, **fields)
         self._wake()
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 import anyio
 from fastapi import Path, Query
 from sse_starlette import EventSourceResponse
 
 from viewfinder.server.access.tokens import Admin, Reader
-from viewfinder.server.conversations.schemas import event_schema
+from viewfinder.server.conversations.schemas import event_stream
 from viewfinder.server.database import JobRow
 from viewfinder.server.pictures.library import count_facets, summarize_collection
 from viewfinder.server.pictures.library import list_failures as find_failures
@@ -36,12 +35,9 @@ FAREWELL_S = 1.0
 
 Id = Annotated[str, Path(max_length=64, description="the id of a job")]
 
-_EVENTS: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "Events: `job`, the job as it is and whenever it has changed, until it has ended.",
-        "content": {"text/event-stream": {"schema": event_schema("job", data="Job")}},
-    }
-}
+_EVENTS = event_stream(
+    "Events: `job`, the job as it is and whenever it has changed, until it has ended.", "job", data="Job"
+)
 
 
 @router.get("/collection", summary="What the library holds")
@@ -51,21 +47,13 @@ async def collection(caller: Reader, services: WithServices) -> Collection:
     return await services.pool.run(summarize_collection, services.library, services.settings, jobs=jobs)
 
 
-@router.post(
-    "/collection/folders",
-    status_code=202,
-    summary="Add a folder of the server",
-)
+@router.post("/collection/folders", status_code=202, summary="Add a folder of the server")
 async def add_folder(given: AddFolder, caller: Admin, services: WithServices) -> Job:
     """Only below one of the roots that the server was started with. A job adds what is new or changed."""
     return _told(services, await services.pool.run(services.jobs.submit, "add", given.model_dump()))
 
 
-@router.post(
-    "/collection/prepare",
-    status_code=202,
-    summary="Make what a retriever reads of the pictures",
-)
+@router.post("/collection/prepare", status_code=202, summary="Make what a retriever reads of the pictures")
 async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServices) -> Job:
     """Regions, for those that look at them; that takes as long as adding the pictures did."""
     return _told(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
@@ -74,7 +62,7 @@ async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServi
 @router.get("/collection/jobs", summary="Jobs, the newest first")
 async def list_jobs(caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50) -> JobPage:
     """Those that wait and run, and those that have ended."""
-    rows = await services.pool.run(services.jobs.page, n)
+    rows = await services.pool.run(services.jobs.rows.page, n)
     return JobPage(jobs=[_told(services, row) for row in rows])
 
 
@@ -100,25 +88,22 @@ async def job_events(id: Id, caller: Reader, services: WithServices) -> EventSou
 @router.post("/collection/jobs/{id}/pause", summary="Pause a job", responses=responses(404, 409))
 async def pause_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """After the batch that is under way, a second or two."""
-    return _told(services, await services.pool.run(services.jobs.pause, id))
+    return _told(services, await services.pool.run(services.jobs.steer, id, "pause"))
 
 
 @router.post("/collection/jobs/{id}/resume", summary="Go on with a job", responses=responses(404, 409))
 async def resume_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """One that was paused goes on where it stopped; one that failed is tried again."""
-    return _told(services, await services.pool.run(services.jobs.resume, id))
+    return _told(services, await services.pool.run(services.jobs.steer, id, "resume"))
 
 
 @router.post("/collection/jobs/{id}/cancel", summary="End a job", responses=responses(404, 409))
 async def cancel_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """What it has added by then stays."""
-    return _told(services, await services.pool.run(services.jobs.cancel, id))
+    return _told(services, await services.pool.run(services.jobs.steer, id, "cancel"))
 
 
-@router.get(
-    "/collection/failures",
-    summary="Files that could not become pictures",
-)
+@router.get("/collection/failures", summary="Files that could not become pictures")
 async def list_failures(
     caller: Reader,
     services: WithServices,
@@ -143,16 +128,5 @@ async def _events(services: Services, id: str, ending: anyio.Event) -> AsyncIter
 
 def _told(services: Services, row: JobRow) -> Job:
     """A job as it is shown; one that runs with the time it will still take."""
-    return Job.model_validate(
-        {
-            **{
-                name: getattr(row, name) for name in ("id", "kind", "what", "state", "done", "total", "report", "error")
-            },
-            "eta_s": services.jobs.eta_s(row.id) if row.state == "running" else None,
-            **{name: _time(getattr(row, name)) for name in ("created", "started", "ended")},
-        }
-    )
-
-
-def _time(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    eta_s = services.jobs.eta_s(row.id) if row.state == "running" else None
+    return Job.model_validate({**vars(row), "eta_s": eta_s})

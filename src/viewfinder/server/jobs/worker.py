@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -47,7 +47,7 @@ def report_adding(report: AddReport) -> dict[str, Any]:
     return {
         **{name: getattr(report, name) for name in counts},
         "notes": [hide_paths(line) for line in report.notes],
-        "failures": _first((failure.path, failure.reason) for failure in report.failures),
+        "failures": [report_failure(failure.path, failure.reason) for failure in report.failures[:LISTED]],
     }
 
 
@@ -57,7 +57,7 @@ def report_filling(filled: FillReport) -> dict[str, Any]:
     return {
         "made": filled.made,
         "left_out": len(left_out),
-        "failures": _first((bad.path, bad.reason) for bad in left_out),
+        "failures": [report_failure(bad.path, bad.reason) for bad in left_out[:LISTED]],
     }
 
 
@@ -69,10 +69,6 @@ def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> 
     taken = sum(before.get(name, 0) for name in ("added", "changed", "moved", "duplicates"))
     known = {"unchanged": max(last["unchanged"] - taken, 0)} if "unchanged" in last else {}
     return {**last, **sums, **known}
-
-
-def _first(failures: Iterable[tuple[str | Path, str]]) -> list[dict[str, str]]:
-    return [report_failure(path, reason) for path, reason in list(failures)[:LISTED]]
 
 
 COMMAND = (sys.executable, "-m", "viewfinder.server.jobs.worker")
@@ -103,12 +99,7 @@ class Worker:
         worker._say(json.dumps(dict(job)))
         return worker
 
-    @property
-    def pid(self) -> int:
-        """Its process id."""
-        return self._process.pid
-
-    async def told(self) -> AsyncIterator[dict[str, Any]]:
+    async def said(self) -> AsyncIterator[dict[str, Any]]:
         """What it says, until it ends."""
         async for line in self._output:
             with suppress(ValueError):  # cut short by its death
@@ -137,12 +128,12 @@ class Worker:
     def _say(self, line: str) -> None:
         """A line of a few bytes: a pipe takes it at once."""
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError, ValueError):  # it has died: `told` ends, and that says so
+        with suppress(BrokenPipeError, ValueError):  # it has died: `said` ends, and that says so
             self._process.stdin.write(line.encode() + b"\n")
 
 
 NICENESS = 19
-"""Talks come first: what runs beside them takes what they leave."""
+"""Conversations come first: what runs beside them takes what they leave."""
 
 Tell = Callable[[Mapping[str, Any]], None]
 
@@ -153,10 +144,16 @@ class Stopped(Exception):
 
 def main() -> int:
     """Reads the job, does it, tells how it went."""
-    told = _private_stdout()
+    # The pipe to the server is ours alone; what libraries print goes to stderr instead.
+    pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
     with suppress(OSError):
         os.nice(NICENESS)
-    tell = _teller(told)
+
+    def tell(message: Mapping[str, Any]) -> None:
+        with suppress(OSError):  # the server is gone: the work that is acknowledged is not
+            print(json.dumps(message), file=pipe, flush=True)
+
     job = json.loads(sys.stdin.readline())
     stopping = threading.Event()
     threading.Thread(target=_listen, args=(sys.stdin, stopping), daemon=True).start()
@@ -189,10 +186,12 @@ def run_job(job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool])
 
 
 def _add(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
-    def progress(done: int, total: int) -> None:
-        tell({"done": done, "total": total})
-
-    report = library.add(*map(Path, job["paths"]), workers=1, progress=progress, should_stop=should_stop)
+    report = library.add(
+        *map(Path, job["paths"]),
+        workers=1,
+        progress=lambda done, total: tell({"done": done, "total": total}),
+        should_stop=should_stop,
+    )
     if not report.stopped:
         _warm(library)
     return {"report": report_adding(report), "stopped": report.stopped}
@@ -224,22 +223,6 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
             computed.append(gallery.vocabulary_nl)
         if space is not None:
             gallery.block(space)
-
-
-def _private_stdout() -> TextIO:
-    """The pipe to the server; what libraries print goes to stderr instead."""
-    private = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return private
-
-
-def _teller(out: TextIO) -> Tell:
-    def tell(message: Mapping[str, Any]) -> None:
-        with suppress(OSError):  # the server is gone: the work that is acknowledged is not
-            out.write(json.dumps(message) + "\n")
-            out.flush()
-
-    return tell
 
 
 def _listen(stdin: TextIO, stopping: threading.Event) -> None:

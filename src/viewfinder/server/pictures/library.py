@@ -126,17 +126,12 @@ def make_hits(
     ]
 
 
-def make_cards(snapshot: Snapshot, rows: Sequence[int]) -> list[Card]:
-    """Pictures that nobody asked for."""
-    paths = [paths[0] for paths in snapshot.paths_of(rows)]
-    return [Card(**card) for card in _describe_rows(snapshot, rows, paths)]
-
-
 def _describe_rows(snapshot: Snapshot, rows: Sequence[int | None], paths: Sequence[str]) -> list[dict[str, Any]]:
     """Id, name, caption and size; column by column, as every turn needs fifty of them."""
     there = [row for row in rows if row is not None]
     assert len(there) == len(paths), "a result is of the snapshot that it was found in"
-    names = [to_unicode(os.path.basename(path)) for path in paths]  # noqa: PTH119 (pathlib takes ten times as long)
+    names = [os.path.basename(path) for path in paths]  # noqa: PTH119 (pathlib takes ten times as long)
+    names = [name if name.isascii() else to_unicode(name) for name in names]
     sizes = [snapshot.size(row) for row in there]
     captions: list[str | None] = [None] * len(there)
     if snapshot.has_captions:
@@ -181,7 +176,9 @@ def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
     rows = np.flatnonzero(snapshot.where(given.where))
     start = int(given.cursor or 0)
     shown = rows[start : start + given.n].tolist()
-    return Browsed(pictures=make_cards(snapshot, shown), total=len(rows), next=next_cursor(start + given.n, len(rows)))
+    found = _describe_rows(snapshot, shown, [paths[0] for paths in snapshot.paths_of(shown)])
+    following = next_cursor(start + given.n, len(rows))
+    return Browsed(pictures=[Card(**card) for card in found], total=len(rows), next=following)
 
 
 def find_similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPictures:
@@ -343,9 +340,10 @@ def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chos
     """A column's most frequent values among the pictures allowed; one that is chosen is always listed."""
     counts_v = count_values(column, allowed_n)
     order = [int(code) for code in np.argsort(-counts_v, kind="stable") if counts_v[code]]
-    wanted = [code for code, value in enumerate(column.values) if _same(value, chosen)]
     shown = order[:SHOWN_VALUES]
-    shown += [code for code in wanted[:1] if code not in shown]
+    if chosen is not None:
+        wanted = [code for code, value in enumerate(column.values) if value.casefold() == chosen.strip().casefold()]
+        shown += [code for code in wanted[:1] if code not in shown]
     values = [FacetValue(value=to_unicode(column.values[code]), count=int(counts_v[code])) for code in shown]
     return Facet(column=to_unicode(column.name), values=values, more=len(set(order) - set(shown)))
 
@@ -363,7 +361,3 @@ def _all_but(met: Mapping[str, Bool[np.ndarray, " n"]], name: str | None, count:
         if other != name:
             allowed_n &= mask_n
     return allowed_n
-
-
-def _same(value: str, chosen: str | None) -> bool:
-    return chosen is not None and value.casefold() == chosen.strip().casefold()

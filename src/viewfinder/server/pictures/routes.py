@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path as FilePath
 from typing import Annotated, Any
@@ -14,7 +13,6 @@ from pydantic import StringConstraints
 from viewfinder.index.grounding import GROUNDER
 from viewfinder.library import Library
 from viewfinder.server.access.tokens import Admin, Reader, Writer
-from viewfinder.server.database.records import UploadRow
 from viewfinder.server.pictures.library import browse_pictures as browse
 from viewfinder.server.pictures.library import (
     describe_picture,
@@ -75,20 +73,13 @@ _FILE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post(
-    "/pictures/placeholders",
-    summary="Tiny copies of many pictures at once",
-)
+@router.post("/pictures/placeholders", summary="Tiny copies of many pictures at once")
 async def placeholders(given: PlaceholdersIn, caller: Reader, services: WithServices) -> Placeholders:
     """Only those that were made by now: a first thumbnail makes one."""
     return Placeholders(placeholders=await services.pool.run(services.thumbnails.placeholders, given.ids))
 
 
-@router.get(
-    "/pictures/{picture}",
-    summary="All that is known of a picture",
-    responses=responses(404),
-)
+@router.get("/pictures/{picture}", summary="All that is known of a picture", responses=responses(404))
 async def picture_details(picture: PictureId, caller: Reader, services: WithServices) -> PictureDetails:
     """Facts of the file, captions, catalogue, and what the encoder sees."""
     return await services.pool.run(describe_picture, services.library, picture, originals=services.settings.originals)
@@ -129,11 +120,7 @@ async def picture_original(
     if _names(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return FileResponse(
-        found.path,
-        media_type=found.media_type,
-        filename=found.name,
-        content_disposition_type="inline",
-        headers=headers,
+        found.path, media_type=found.media_type, filename=found.name, content_disposition_type="inline", headers=headers
     )
 
 
@@ -143,11 +130,7 @@ async def browse_pictures(given: BrowseIn, caller: Reader, services: WithService
     return await services.pool.run(browse, services.library, given)
 
 
-@router.get(
-    "/pictures/{picture}/similar",
-    summary="The pictures most like one",
-    responses=responses(404),
-)
+@router.get("/pictures/{picture}/similar", summary="The pictures most like one", responses=responses(404))
 async def similar_pictures(
     picture: PictureId,
     caller: Reader,
@@ -160,9 +143,7 @@ async def similar_pictures(
 
 
 @router.get(
-    "/pictures/{picture}/where",
-    summary="Which regions of a picture answer which words",
-    responses=responses(404, 410),
+    "/pictures/{picture}/where", summary="Which regions of a picture answer which words", responses=responses(404, 410)
 )
 async def where_in_picture(
     picture: PictureId,
@@ -224,7 +205,8 @@ async def upload(request: Request, caller: Writer, services: WithServices) -> Up
     uploads = services.uploads
     given = await receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
     row = await services.thumbnails.aside.run(uploads.accept, given, caller)
-    return await services.pool.run(_told, services, row)
+    known = await services.pool.run(is_in_library, services.library, row.picture)
+    return Upload.model_validate({**vars(row), "known": known})
 
 
 @router.get(
@@ -234,11 +216,7 @@ async def upload(request: Request, caller: Writer, services: WithServices) -> Up
     responses={**responses(404, 410), **_IMAGE},
 )
 async def upload_thumbnail(
-    upload: UploadId,
-    caller: Reader,
-    services: WithServices,
-    size: AskedSize = Size.SMALL,
-    if_none_match: Known = None,
+    upload: UploadId, caller: Reader, services: WithServices, size: AskedSize = Size.SMALL, if_none_match: Known = None
 ) -> Response:
     """One's own uploads only."""
     row = await services.pool.run(services.uploads.get, upload, caller)
@@ -248,11 +226,7 @@ async def upload_thumbnail(
 
 
 @router.delete(
-    "/uploads/{upload}",
-    summary="Forget an upload",
-    status_code=204,
-    response_class=Response,
-    responses=responses(404),
+    "/uploads/{upload}", summary="Forget an upload", status_code=204, response_class=Response, responses=responses(404)
 )
 async def delete_upload(upload: UploadId, caller: Writer, services: WithServices) -> None:
     """Turns that showed it say so when they are read again."""
@@ -279,15 +253,3 @@ def _names(if_none_match: str | None, tag: str) -> bool:
     """Whether a client has this version already, by its If-None-Match header (a star stands for any)."""
     tags = (if_none_match or "").split(",")
     return any(known.strip().removeprefix("W/") in (tag, "*") for known in tags)
-
-
-def _told(services: Services, row: UploadRow) -> Upload:
-    return Upload(
-        id=row.id,
-        picture=row.picture,
-        width=row.width,
-        height=row.height,
-        bytes=row.bytes,
-        created=datetime.fromtimestamp(row.created, UTC),
-        known=is_in_library(services.library, row.picture),
-    )

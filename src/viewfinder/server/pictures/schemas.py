@@ -226,7 +226,7 @@ class RetrieverInfo(BaseModel):
 
 
 class Retrievers(BaseModel):
-    """What reads a talk."""
+    """What reads a conversation."""
 
     retrievers: list[RetrieverInfo]
     default: str

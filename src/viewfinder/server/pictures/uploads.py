@@ -117,8 +117,8 @@ class FileReceiver:
                 boundary,
                 {
                     "on_part_begin": self._begin_part,
-                    "on_header_field": self._header_name,
-                    "on_header_value": self._header_value,
+                    "on_header_field": lambda data, start, end: self._name.extend(data[start:end]),
+                    "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
                     "on_header_end": self._end_header,
                     "on_headers_finished": self._check_part,
                     "on_part_data": self._content,
@@ -172,12 +172,6 @@ class FileReceiver:
         if self._parts > 1:
             raise _malformed("it has more than one field")
 
-    def _header_name(self, data: bytes, start: int, end: int) -> None:
-        self._name += data[start:end]
-
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
     def _end_header(self) -> None:
         if self._name.lower() == b"content-disposition":
             self._disposition = self._value.decode("latin-1")
@@ -215,6 +209,8 @@ class Uploads:
         self._rows = rows
         self._settings = settings
         self._copies = folder / "thumbnails"
+        # Held while rows and files are brought in line: one of a pair of equal files must not take both away.
+        self._changing = FileLock(folder / ".lock")
         folder.mkdir(parents=True, exist_ok=True)
         _remove_left_over(folder)
 
@@ -235,13 +231,13 @@ class Uploads:
                 height=picture.facts.height,
                 created=time.time(),
             )
-            with self._changing():
+            with self._changing:
                 given.path.replace(self.folder / given.picture)
                 self._rows.create(row)
         finally:
             given.discard()
         cache_thumbnails(picture, self._copies, sizes=(_SHOWN, PLACEHOLDER))
-        self.sweep(caller.token)
+        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_session, caller.token))
         return row
 
     def get(self, upload: str, caller: Caller) -> UploadRow:
@@ -281,24 +277,16 @@ class Uploads:
         """
         self._forget([self.get(upload, caller)])
 
-    def sweep(self, owner: str | None) -> None:
-        """Forgets the oldest uploads beyond what one may have."""
-        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_session, owner))
-
     def _forget(self, rows: list[UploadRow]) -> None:
         if not rows:
             return
-        with self._changing():
+        with self._changing:
             for row in rows:
                 self._rows.delete(row.id)
             for picture in {row.picture for row in rows} - self._rows.pictures():
                 (self.folder / picture).unlink(missing_ok=True)
                 for size in SIZES:
                     thumbnail_path(self._copies, picture, size).unlink(missing_ok=True)
-
-    def _changing(self) -> FileLock:
-        """Held while rows and files are brought in line: one of a pair of equal files must not take both away."""
-        return FileLock(str(self.folder / ".lock"))
 
 
 def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:

@@ -11,7 +11,7 @@ import { t } from "./texts.js";
 
 const { state } = store;
 
-/** Results of the first page of a new talk; later pages come as they are scrolled to. */
+/** Results of the first page of a new conversation; later pages come as they are scrolled to. */
 const FIRST = 60;
 const PAGE = 100;
 const MOST = 500;
@@ -116,20 +116,20 @@ async function wall(mine) {
   if (mine === latest) store.set({ results });
 }
 
-/** Begins a new talk (on the page: the server hears of it with the first turn). */
-export async function newTalk() {
+/** Begins a new conversation (on the page: the server hears of it with the first turn). */
+export async function newConversation() {
   router.show({ page: "home" });
   await home();
 }
 
-/** Opens a talk at a turn (null: where it stands).
+/** Opens a conversation at a turn (null: where it stands).
  * @param {string} id @param {number | null} [turn] @param {{fromHistory?: boolean}} [given] */
 export async function open(id, turn = null, { fromHistory = false } = {}) {
   await acting(async () => {
     const mine = ++latest;
     previewed = null;
     const same = state.session?.id === id ? state.session : null;
-    // The first results of a page that is opened at a turn are not to wait for the talk.
+    // The first results of a page that is opened at a turn are not to wait for the conversation.
     const early = !same && turn ? resultsOf(id, turn) : null;
     early?.catch(() => {});
     const session = same ?? (await api.get(`/sessions/${id}`));
@@ -140,9 +140,9 @@ export async function open(id, turn = null, { fromHistory = false } = {}) {
     store.set({ session, where: session.where, compare: null, pinned: null, ...(same ? {} : { found: null }) });
     await showNode(at, mine, early);
   }).then(() => {
-    // A talk that is gone: the page goes on, and says so.
+    // A conversation that is gone: the page goes on, and says so.
     if (state.problem?.status === 404 && state.session?.id !== id) {
-      store.set({ problem: { ...state.problem, detail: t("missing.talk") } });
+      store.set({ problem: { ...state.problem, detail: t("missing.conversation") } });
       router.show({ page: "home" }, { replace: true });
       return home();
     }
@@ -171,7 +171,7 @@ async function showNode(turn, mine, early = null) {
 
 // -- turns
 
-/** Takes a turn from what is shown now: where that is not the newest, the talk goes back there first.
+/** Takes a turn from what is shown now: where that is not the newest, the conversation goes back there first.
  * @param {any} turn */
 async function take(turn) {
   const mine = ++latest;
@@ -187,7 +187,7 @@ async function take(turn) {
   tell(results);
 }
 
-/** The talk, which begins when the first turn is taken. */
+/** The conversation, which begins when the first turn is taken. */
 async function begun() {
   if (state.session) return state.session;
   const given = { where: state.where, n: FIRST, ...state.chosen };
@@ -201,7 +201,7 @@ async function begun() {
  * @param {string} id @param {any} turn @returns {Promise<Results>} */
 async function told(id, turn) {
   const results = await api.post(`/sessions/${id}/turns`, turn).catch(async (error) => {
-    // Said from another window at the same moment: the next try goes on from the talk as it is now.
+    // Said from another window at the same moment: the next try goes on from the conversation as it is now.
     if (error.kind === "conflict") await refreshTree(id);
     throw error;
   });
@@ -246,21 +246,21 @@ function listen(id, turn) {
     why: ({ why }) => void (here() && store.set({ why: { ...state.why, ...why } })),
     done: () => {
       if (here()) store.set({ asking: false });
-      // Where it fails, the talk has gone by now, or the server: both are said elsewhere.
+      // Where it fails, the conversation has gone by now, or the server: both are said elsewhere.
       if (state.session?.id === id) refreshTree(id).catch(() => {});
     },
     failed: () => void (here() && store.set({ asking: false })),
   });
 }
 
-/** Reads the talk's tree again. @param {string} id */
+/** Reads the conversation's tree again. @param {string} id */
 export async function refreshTree(id) {
   const session = await api.get(`/sessions/${id}`);
   // While it was read, another turn may have been taken: then a newer tree is on its way.
   if (state.session?.id === id && session.tree.length >= state.session.tree.length) store.set({ session });
 }
 
-/** What was typed without a talk is said first, so that what follows refers to what is on the screen. */
+/** What was typed without a conversation is said first, so that what follows refers to what is on the screen. */
 async function settle() {
   if (!state.previewing || !previewed) return;
   const { text, ...picture } = previewed;
@@ -272,7 +272,7 @@ const asked = () => (state.question ? { question: state.question } : {});
 export const answer = (text) => acting(() => take({ answer: text, ...asked() }));
 /** Passes the question over: something else is asked. */
 export const skip = () => acting(() => take({ skip: true, ...asked() }));
-/** `turn`: the picture is that of an earlier turn, and the talk goes on from there. */
+/** `turn`: the picture is that of an earlier turn, and the conversation goes on from there. */
 export const like = (id, but = "", turn) =>
   acting(() => take({ like: id, ...(but ? { but } : {}), ...(turn === undefined ? {} : { turn }), ...counting(id) }));
 export const show = (id, but = "") => acting(() => take({ show: id, ...(but ? { but } : {}), ...counting(id) }));
@@ -296,7 +296,7 @@ export const reject = (ids, text = "") =>
     announce(t("live.rejected"));
   });
 
-/** Shows another turn of this talk; what is said next goes on from there. @param {number} turn */
+/** Shows another turn of this conversation; what is said next goes on from there. @param {number} turn */
 export const goTo = (turn) => (state.session ? open(state.session.id, turn) : Promise.resolve());
 
 /** Puts another turn in the place of one; what followed is said again. @param {number} number @param {any} turn */
@@ -352,7 +352,7 @@ export async function more() {
 /** What may have come by events since a page was asked for. */
 const kept = () => ({ question: state.question, asking: state.asking });
 
-/** Plain results for half-typed words: no talk, nothing kept. @param {string} text */
+/** Plain results for half-typed words: no conversation, nothing kept. @param {string} text */
 export async function preview(text) {
   if (state.session) return;
   typing?.abort();
@@ -463,7 +463,7 @@ export const switchQuestioner = (name) =>
     if (state.session && state.asking) listen(state.session.id, state.turn);
   });
 
-/** What a new talk would be set to, or what this one is. @returns {{retriever: string | null, questioner: string | null, leaning: number | null}} */
+/** What a new conversation would be set to, or what this one is. @returns {{retriever: string | null, questioner: string | null, leaning: number | null}} */
 export const setTo = () => ({
   retriever: state.session ? state.session.retriever : (state.chosen.retriever ?? state.retrievers?.default ?? null),
   questioner: state.session ? state.session.questioner : (state.chosen.questioner ?? state.questioners?.default ?? null),
@@ -495,7 +495,7 @@ export const setWhere = (where) =>
     await again();
   });
 
-// -- talks as a whole
+// -- conversations as a whole
 
 /** This is the picture that was meant. @param {string} id */
 export const foundIt = (id) =>
@@ -510,7 +510,7 @@ export const foundIt = (id) =>
     announce(t("found.title"));
   });
 
-/** Gives the present talk a name, or the one of that id. @param {string} name @param {string} [id] */
+/** Gives the present conversation a name, or the one of that id. @param {string} name @param {string} [id] */
 export const rename = (name, id = state.session?.id) =>
   acting(async () => {
     const changed = await api.patch(`/sessions/${id}`, { name });
@@ -519,15 +519,15 @@ export const rename = (name, id = state.session?.id) =>
 export const deleteSession = (id) =>
   acting(async () => {
     await api.remove(`/sessions/${id}`);
-    if (state.session?.id === id) await newTalk();
+    if (state.session?.id === id) await newConversation();
   });
 
-/** Takes up a talk that was exported. @param {File} file */
+/** Takes up a conversation that was exported. @param {File} file */
 export const importSession = (file) =>
   acting(async () => {
-    const talk = await new Response(file).json().catch(() => null);
-    if (!talk) return store.set({ problem: { detail: t("import.wrong") } });
-    const session = await api.post("/sessions/import", talk);
+    const conversation = await new Response(file).json().catch(() => null);
+    if (!conversation) return store.set({ problem: { detail: t("import.wrong") } });
+    const session = await api.post("/sessions/import", conversation);
     await open(session.id);
   });
 export const exportUrl = (id) => api.address(`/sessions/${id}/export`);

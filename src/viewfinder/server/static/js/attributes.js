@@ -7,7 +7,7 @@ import * as api from "./api.js";
 import { element, icon, iconButton } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
-import { chipKeys, list, refill } from "./talk-parts.js";
+import { chipKeys, list, refill } from "./conversation-parts.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./store.js").Attributes} Seen */

@@ -5,8 +5,8 @@ import { thumbnail, uploadThumbnail } from "./api.js";
 import { element, icon } from "./dom.js";
 import { holding } from "./overlay.js";
 import { store } from "./store.js";
-import { chipKeys, refill } from "./talk-parts.js";
-import { readable } from "./talk-shapes.js";
+import { chipKeys, refill } from "./conversation-parts.js";
+import { readable } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./store.js").Belief} Belief */

@@ -4,8 +4,8 @@ import * as actions from "./actions.js";
 import { thumbnail } from "./api.js";
 import { element, icon } from "./dom.js";
 import { store } from "./store.js";
-import { labelled, refill, toldOf } from "./talk-parts.js";
-import { pathTo } from "./talk-shapes.js";
+import { labelled, refill, toldOf } from "./conversation-parts.js";
+import { pathTo } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 import { moves, sharedTurn, tally } from "./tree-shapes.js";
 

@@ -74,7 +74,7 @@ const ICONS = {
   reject: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM6.5 6.5l11 11",
   send: "M12 19V5m-6 6 6-6 6 6",
   sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2.5v2m0 15v2M2.5 12h2m15 0h2M5.3 5.3l1.4 1.4m10.6 10.6 1.4 1.4m0-13.4-1.4 1.4M6.7 17.3l-1.4 1.4",
-  talk: "M4 5h16v11H10l-4 4v-4H4z",
+  conversation: "M4 5h16v11H10l-4 4v-4H4z",
   theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
   tiles: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
   trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",

@@ -4,9 +4,9 @@ import { setWhere } from "./actions.js";
 import { element, icon } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
-import { refill } from "./talk-parts.js";
-import { readable } from "./talk-shapes.js";
-import { refreshFacets } from "./talk-actions.js";
+import { refill } from "./conversation-parts.js";
+import { readable } from "./conversation-shapes.js";
+import { refreshFacets } from "./conversation-actions.js";
 import { number, t } from "./texts.js";
 
 /** @typedef {{column: string, values: {value: string, count: number}[], more: number}} Facet */

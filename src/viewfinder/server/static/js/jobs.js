@@ -2,12 +2,12 @@
 
 import { element, fill, icon } from "./dom.js";
 import { store } from "./store.js";
-import { addFolder, addPictures, failuresPage, isLive, jobName, readJobs, steer } from "./talk-actions.js";
-import { labelled, list, panel, refill } from "./talk-parts.js";
-import { parted } from "./talk-shapes.js";
+import { addFolder, addPictures, failuresPage, isLive, jobName, readJobs, steer } from "./conversation-actions.js";
+import { labelled, list, panel, refill } from "./conversation-parts.js";
+import { parted } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 
-/** @typedef {import("./talk-actions.js").Job} Job */
+/** @typedef {import("./conversation-actions.js").Job} Job */
 
 const FEW = 6;
 

@@ -13,7 +13,7 @@ import { count, t } from "./texts.js";
 /** What is not needed for pictures to be on the screen comes right after them, or when there is something for it to do. */
 const LATER = /** @type {[string[], () => any][]} */ ([
   [["sessions", "jobs", "retrievers", "shortcuts"], () => true],
-  [["talk", "tree", "beliefs"], () => store.state.session],
+  [["conversation", "tree", "beliefs"], () => store.state.session],
   [["beliefs"], () => Object.keys(store.state.where).length],
   [["compare"], () => store.state.compare],
   [["attributes"], () => actions.readsAttributes()],
@@ -48,8 +48,8 @@ const narrow = matchMedia("(max-width: 899px)");
 function switches() {
   const themes = /** @type {const} */ (["system", "light", "dark"]);
   const theme = iconButton("theme", "", () => actions.setTheme(themes[(themes.indexOf(store.state.theme) + 1) % 3]), { class: "theme" });
-  const panel = iconButton("talk", t("header.panel"), () => togglePanel(), { id: "panel-switch", "aria-controls": "panel" });
-  const add = iconButton("add", t("header.new"), () => actions.newTalk(), { class: "new" });
+  const panel = iconButton("conversation", t("header.panel"), () => togglePanel(), { id: "panel-switch", "aria-controls": "panel" });
+  const add = iconButton("add", t("header.new"), () => actions.newConversation(), { class: "new" });
   fill(one("#switches"), add, theme, iconButton("question", t("header.shortcuts"), () => import("./shortcuts.js").then(() => one("vf-shortcuts").show()), { class: "keys" }), panel);
   const showTheme = () => {
     const chosen = store.state.theme;
@@ -105,7 +105,7 @@ function bar() {
   show();
 }
 
-/** What to do, told where the talk will be. */
+/** What to do, told where the conversation will be. */
 function hero() {
   const example = (text) => element("button", { type: "button", onclick: () => actions.say(text) }, text);
   const made = element("section", { class: "hero" }, element("h2", {}, t("start.title")), element("p", {}, t("start.text")),
@@ -121,7 +121,7 @@ one("#skip").addEventListener("click", (event) => {
 one(".brand").addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  void actions.newTalk();
+  void actions.newConversation();
 });
 store.on(["busy"], () => document.body.classList.toggle("busy", store.state.busy));
 hero();
@@ -154,7 +154,7 @@ load.done = false;
 /** The style of all that comes later. @returns {Promise<void>} */
 function styled() {
   styled.asked ??= new Promise((resolve) => {
-    document.head.append(element("link", { rel: "stylesheet", href: "/static/css/talk.css", onload: resolve, onerror: resolve }));
+    document.head.append(element("link", { rel: "stylesheet", href: "/static/css/conversation.css", onload: resolve, onerror: resolve }));
   });
   return styled.asked;
 }

@@ -41,7 +41,7 @@ function foundNote(id) {
   const facts = [turns > 0 && t("found.text", { turns }), rank && t("found.rank", { rank })].filter(Boolean).join(" ");
   return element("div", { class: "notice good", role: "status" }, icon("check"),
     element("p", {}, element("b", {}, t("found.title")), ` ${facts}`),
-    element("button", { type: "button", class: "primary", onclick: () => actions.newTalk() }, t("found.again")),
+    element("button", { type: "button", class: "primary", onclick: () => actions.newConversation() }, t("found.again")),
     element("button", { type: "button", onclick: () => store.set({ found: null }) }, t("found.on")));
 }
 

@@ -5,7 +5,7 @@ import { get } from "./api.js";
 import { element } from "./dom.js";
 import { heatColours, heatGrid, slotOf, softened } from "./heat.js";
 import { store } from "./store.js";
-import { pieces, textOf } from "./talk-shapes.js";
+import { pieces, textOf } from "./conversation-shapes.js";
 
 /** @typedef {{text?: string, turn?: number, label?: string}} Hover */
 /** @typedef {{boxes: number[][], weights: number[]}} Look */

@@ -5,10 +5,10 @@ import * as actions from "./actions.js";
 import * as api from "./api.js";
 import { element, fill, icon, iconButton } from "./dom.js";
 import { store } from "./store.js";
-import { readable } from "./talk-shapes.js";
+import { readable } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 
-/** @typedef {import("./store.js").Hit & {turn?: number}} Hit  `turn`: as the picture of that turn of the talk */
+/** @typedef {import("./store.js").Hit & {turn?: number}} Hit  `turn`: as the picture of that turn of the conversation */
 
 const SIMILAR = 12;
 
@@ -25,9 +25,9 @@ class Picture extends HTMLElement {
     store.on(["turn"], () => this.dialog.close());
     store.on(["why"], () => this.dialog.open && this.explain());
   }
-  /** @param {any} given  a result, or the id of a picture of the talk and its turn */
+  /** @param {any} given  a result, or the id of a picture of the conversation and its turn */
   async open(given) {
-    const hit = given.name ? given : await this.fromTalk(given);
+    const hit = given.name ? given : await this.fromConversation(given);
     if (!hit) return;
     this.hit = hit;
     await styled;
@@ -45,7 +45,7 @@ class Picture extends HTMLElement {
   }
 
   /** @param {{id: string, turn: number}} given @returns {Promise<Hit | undefined>} */
-  async fromTalk({ id, turn }) {
+  async fromConversation({ id, turn }) {
     const known = await actions.acting(() => api.get(`/pictures/${id}`), { quiet: true });
     if (!known) return undefined;
     const { names, captions, facts } = known;
@@ -115,7 +115,7 @@ class Picture extends HTMLElement {
       original && element("p", {}, element("a", { href: api.original(id), target: "_blank", rel: "noopener" }, t("picture.original"))),
     ];
   }
-  /** What is seen in it; of a picture of the talk, it can be kept. @param {[string, [string, number]][]} seen */
+  /** What is seen in it; of a picture of the conversation, it can be kept. @param {[string, [string, number]][]} seen */
   seen(seen) {
     if (this.hit?.turn) return element("dl", {}, ...seen.map(([group, [answer]]) => row(readable(group), answer, this.keep(group, [answer]))));
     const tag = ([group, [answer, chance]]) => element("span", { class: "tag", title: `${group} · ${Math.round(chance * 100)} %` }, answer);

@@ -4,9 +4,9 @@ import { setTo, speaks } from "./actions.js";
 import { events } from "./api.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
-import { pathTo } from "./talk-shapes.js";
+import { pathTo } from "./conversation-shapes.js";
 
-/** Whole answers by talk, reader and turn; "" where it was answered with pictures. @type {Map<string, string>} */
+/** Whole answers by conversation, reader and turn; "" where it was answered with pictures. @type {Map<string, string>} */
 const whole = new Map();
 
 /** As what results came: those of another reader may still be shown for a moment. @type {WeakMap<object, string>} */
@@ -64,7 +64,7 @@ function listen(id, number) {
   }
 }
 
-/** Puts what is known of this talk into the store. */
+/** Puts what is known of this conversation into the store. */
 function show() {
   const { session, turn } = store.state;
   const known = pathTo(session, turn).map(({ number }) => [number, heard?.key === keyOf(number) ? heard.text : whole.get(keyOf(number))]);

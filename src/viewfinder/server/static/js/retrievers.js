@@ -1,12 +1,12 @@
-/** Which retriever reads the talk, and who asks back; both can be changed in the middle of it. */
+/** Which retriever reads the conversation, and who asks back; both can be changed in the middle of it. */
 
 import { retrieverInfo, setTo, speaks, switchLeaning, switchQuestioner, switchRetriever } from "./actions.js";
 import { element, icon } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
-import { catchUp, isLive, prepare } from "./talk-actions.js";
-import { panel, refill } from "./talk-parts.js";
-import { spaced } from "./talk-shapes.js";
+import { catchUp, isLive, prepare } from "./conversation-actions.js";
+import { panel, refill } from "./conversation-parts.js";
+import { spaced } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 
 class Retrievers extends HTMLElement {

@@ -1,5 +1,5 @@
 // @ts-check
-/** Addresses of the page: every node of every talk has one, and the browser's back and forward go through them. */
+/** Addresses of the page: every node of every conversation has one, and the browser's back and forward go through them. */
 
 /** @typedef {{page: "home"} | {page: "talk", session: string, turn: number | null}
  *   | {page: "compare", session: string, turn: number, other: number}} Place */

@@ -1,6 +1,6 @@
 // @ts-check
 /** vf-say: the one text box. Words, a picture that is picked ("like this, but ..."), or an image of one's own, which may
- * be chosen, pasted, or dropped anywhere on the page. Before a talk has begun, results come while one types. */
+ * be chosen, pasted, or dropped anywhere on the page. Before a conversation has begun, results come while one types. */
 
 import * as actions from "./actions.js";
 import { element, fill, icon, iconButton } from "./dom.js";
@@ -165,7 +165,7 @@ function pillOf(pinned) {
   return [
     element("span", { class: "pinned-pill" },
       element("img", { src: pinned.thumbnail, alt: pinned.name, width: "40", height: "40" }),
-      element("b", {}, pinned.turn ? t("talk.on", pinned) : t(`say.pinned.${pinned.kind}`)),
+      element("b", {}, pinned.turn ? t("conversation.on", pinned) : t(`say.pinned.${pinned.kind}`)),
       iconButton("close", t("say.unpin"), () => actions.unpin())),
   ];
 }

@@ -1,24 +1,24 @@
-/** All talks: open, rename, delete, take along as a file, bring one in. */
+/** All conversations: open, rename, delete, take along as a file, bring one in. */
 
 import * as actions from "./actions.js";
 import { element, icon, iconButton } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
-import { sessionsPage } from "./talk-actions.js";
-import { labelled, list, panel, refill } from "./talk-parts.js";
+import { sessionsPage } from "./conversation-actions.js";
+import { labelled, list, panel, refill } from "./conversation-parts.js";
 import { t } from "./texts.js";
 
-/** @typedef {{id: string, name: string, turns: number, updated: string}} Talk */
+/** @typedef {{id: string, name: string, turns: number, updated: string}} Conversation */
 
-const nameOf = (talk) => talk.name || t("sessions.untitled");
+const nameOf = (conversation) => conversation.name || t("sessions.untitled");
 const when = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
 
 class Sessions extends HTMLElement {
-  /** The pages read so far, while the panel is open. @type {Talk[]} */
-  #talks = [];
+  /** The pages read so far, while the panel is open. @type {Conversation[]} */
+  #conversations = [];
   /** @type {string | null} */
   #next = null;
-  /** The talk whose name is being changed, or which is about to be deleted. @type {{id: string, what: "rename" | "delete"} | null} */
+  /** The conversation whose name is being changed, or which is about to be deleted. @type {{id: string, what: "rename" | "delete"} | null} */
   #doing = null;
 
   connectedCallback() {
@@ -32,7 +32,7 @@ class Sessions extends HTMLElement {
   async #open() {
     this.#doing = null;
     this.#fill();
-    this.#talks = [];
+    this.#conversations = [];
     await this.#read(null);
   }
 
@@ -40,7 +40,7 @@ class Sessions extends HTMLElement {
   async #read(cursor) {
     const page = await sessionsPage(cursor);
     if (!page) return;
-    this.#talks = [...(cursor ? this.#talks : []), ...page.sessions];
+    this.#conversations = [...(cursor ? this.#conversations : []), ...page.sessions];
     this.#next = page.next;
     this.#fill();
   }
@@ -50,7 +50,7 @@ class Sessions extends HTMLElement {
     const name = session ? nameOf(session) : t("sessions.new");
     this.button?.setAttribute("aria-label", `${t("sessions.title")}: ${name}`);
     this.button?.setAttribute("title", name);
-    this.button?.replaceChildren(icon("talk"), element("span", { class: "panel-label" }, name), icon("down"));
+    this.button?.replaceChildren(icon("conversation"), element("span", { class: "panel-label" }, name), icon("down"));
   }
 
   #close() {
@@ -58,13 +58,13 @@ class Sessions extends HTMLElement {
   }
 
   #fill() {
-    const begin = () => (this.#close(), actions.newTalk());
+    const begin = () => (this.#close(), actions.newConversation());
     const older = this.#next && element("button", { type: "button", class: "link", "data-key": "older", onclick: () => this.#read(this.#next) }, t("sessions.more"));
-    const talks = this.#talks.length ? list(t("sessions.title"), this.#talks.map((talk) => this.#talk(talk)), { class: "talks" }) : element("p", { class: "quiet" }, t("sessions.none"));
+    const conversations = this.#conversations.length ? list(t("sessions.title"), this.#conversations.map((conversation) => this.#conversation(conversation)), { class: "conversations" }) : element("p", { class: "quiet" }, t("sessions.none"));
     refill(
       this.panel,
       element("div", { class: "panel-tools" }, element("button", { type: "button", class: "primary", "data-key": "new", onclick: begin }, ...labelled("add", t("sessions.new"))), this.#import()),
-      talks,
+      conversations,
       older,
     );
   }
@@ -76,28 +76,28 @@ class Sessions extends HTMLElement {
       this.#close();
       await actions.importSession(file);
     };
-    const input = element("input", { type: "file", accept: "application/json,.json", class: "unseen", id: "import-talk", "data-key": "import", onchange: chosen });
-    return element("label", { class: "file-button", for: "import-talk" }, input, ...labelled("upload", t("sessions.import")));
+    const input = element("input", { type: "file", accept: "application/json,.json", class: "unseen", id: "import-conversation", "data-key": "import", onchange: chosen });
+    return element("label", { class: "file-button", for: "import-conversation" }, input, ...labelled("upload", t("sessions.import")));
   }
 
-  /** @param {Talk} talk */
-  #talk(talk) {
-    const doing = this.#doing?.id === talk.id ? this.#doing.what : null;
-    const content = doing === "rename" ? this.#renaming(talk) : doing === "delete" ? this.#deleting(talk) : this.#row(talk);
-    return element("li", { class: "talk-row" }, ...[content].flat());
+  /** @param {Conversation} conversation */
+  #conversation(conversation) {
+    const doing = this.#doing?.id === conversation.id ? this.#doing.what : null;
+    const content = doing === "rename" ? this.#renaming(conversation) : doing === "delete" ? this.#deleting(conversation) : this.#row(conversation);
+    return element("li", { class: "conversation-row" }, ...[content].flat());
   }
 
-  /** @param {Talk} talk */
-  #row(talk) {
-    const name = nameOf(talk);
-    const open = () => (this.#close(), actions.open(talk.id, null));
-    const facts = `${t("sessions.turns", { n: talk.turns })} · ${when.format(new Date(talk.updated))}`;
-    const current = talk.id === store.state.session?.id;
+  /** @param {Conversation} conversation */
+  #row(conversation) {
+    const name = nameOf(conversation);
+    const open = () => (this.#close(), actions.open(conversation.id, null));
+    const facts = `${t("sessions.turns", { n: conversation.turns })} · ${when.format(new Date(conversation.updated))}`;
+    const current = conversation.id === store.state.session?.id;
     return [
-      element("button", { type: "button", class: "talk-open", "aria-current": current && "true", "data-key": `open-${talk.id}`, onclick: open }, element("span", { class: "talk-name" }, name), element("span", { class: "quiet" }, facts)),
-      iconButton("edit", t("sessions.rename", { name }), () => this.#do(talk.id, "rename"), { "data-key": `rename-${talk.id}` }),
-      element("a", { class: "icon-button", href: actions.exportUrl(talk.id), download: `${name.replace(/[^\p{L}\p{N} _-]/gu, "").trim() || "talk"}.json`, "aria-label": t("sessions.export", { name }), title: t("sessions.export", { name }) }, icon("download")),
-      iconButton("trash", t("sessions.delete", { name }), () => this.#do(talk.id, "delete"), { "data-key": `delete-${talk.id}` }),
+      element("button", { type: "button", class: "conversation-open", "aria-current": current && "true", "data-key": `open-${conversation.id}`, onclick: open }, element("span", { class: "conversation-name" }, name), element("span", { class: "quiet" }, facts)),
+      iconButton("edit", t("sessions.rename", { name }), () => this.#do(conversation.id, "rename"), { "data-key": `rename-${conversation.id}` }),
+      element("a", { class: "icon-button", href: actions.exportUrl(conversation.id), download: `${name.replace(/[^\p{L}\p{N} _-]/gu, "").trim() || "conversation"}.json`, "aria-label": t("sessions.export", { name }), title: t("sessions.export", { name }) }, icon("download")),
+      iconButton("trash", t("sessions.delete", { name }), () => this.#do(conversation.id, "delete"), { "data-key": `delete-${conversation.id}` }),
     ];
   }
 
@@ -115,7 +115,7 @@ class Sessions extends HTMLElement {
     (this.panel?.querySelector(`[data-key="${key}-${id}"]`) ?? this.panel?.querySelector("[data-key=new]"))?.focus();
   }
 
-  /** @param {Talk} talk */
+  /** @param {Conversation} conversation */
   #renaming({ id, name }) {
     const input = element("input", { type: "text", value: name, maxlength: 200, "aria-label": t("sessions.name"), "data-key": `name-${id}`, "data-first": true });
     const onsubmit = async (event) => {
@@ -132,16 +132,16 @@ class Sessions extends HTMLElement {
     return element("form", { class: "line-form", onsubmit, onkeydown }, input, element("button", { type: "submit", class: "primary" }, t("sessions.save")), iconButton("close", t("sessions.cancel"), () => this.#done(id, "rename")));
   }
 
-  /** @param {Talk} talk */
-  #deleting(talk) {
-    const name = nameOf(talk);
+  /** @param {Conversation} conversation */
+  #deleting(conversation) {
+    const name = nameOf(conversation);
     const go = async () => {
-      await actions.deleteSession(talk.id);
-      this.#talks = this.#talks.filter(({ id }) => id !== talk.id);
+      await actions.deleteSession(conversation.id);
+      this.#conversations = this.#conversations.filter(({ id }) => id !== conversation.id);
       announce(t("sessions.deleted", { name }));
-      this.#done(talk.id, "open");
+      this.#done(conversation.id, "open");
     };
-    const keep = element("button", { type: "button", "data-first": true, onclick: () => this.#done(talk.id, "delete") }, t("sessions.keep"));
+    const keep = element("button", { type: "button", "data-first": true, onclick: () => this.#done(conversation.id, "delete") }, t("sessions.keep"));
     return element("div", { class: "confirm", role: "group" }, element("span", {}, t("sessions.sure", { name })), element("button", { type: "button", class: "danger", onclick: go }, t("sessions.delete-now")), keep);
   }
 }

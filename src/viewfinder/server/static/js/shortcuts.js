@@ -40,7 +40,7 @@ class Shortcuts extends HTMLElement {
       "/": () => /** @type {HTMLElement | null} */ (document.querySelector("vf-say textarea"))?.focus(),
       "?": () => this.show(),
       g: () => grid?.focusOn(grid.at),
-      n: () => actions.newTalk(),
+      n: () => actions.newConversation(),
       b: () => session && turn > 0 && actions.goTo(session.tree[turn].parent),
       t: () => document.getElementById("panel-switch")?.click(),
       l: () => document.getElementById("filters-button")?.click(),

@@ -23,13 +23,13 @@
  * @property {any} retrievers (Retrievers) @property {any} questioners (Questioners)
  * @property {SessionTree | null} session @property {number} turn The turn that is shown; 0 is the start
  * @property {Results | null} results Of that turn, all pages so far in `results.results`
- * @property {boolean} previewing Whether they are of half-typed words, with no talk yet
+ * @property {boolean} previewing Whether they are of half-typed words, with no conversation yet
  * @property {Record<string, any>} why Picture id -> why it is where it is (as `why` of a hit)
  * @property {Question | null} question @property {boolean} asking Whether it is still being chosen
  * @property {Pinned | null} pinned The picture that the next words are about
  * @property {Attributes | null} attributes What the retriever sees in it, and what is to count in place of that
- * @property {Record<number, string>} replies What turns of this talk are answered in words, as far as it has been written
- * @property {{retriever?: string, questioner?: string, leaning?: number}} chosen What a talk that has not begun will be set to
+ * @property {Record<number, string>} replies What turns of this conversation are answered in words, as far as it has been written
+ * @property {{retriever?: string, questioner?: string, leaning?: number}} chosen What a conversation that has not begun will be set to
  * @property {{turn: number, results: Results} | null} compare The other branch, side by side
  * @property {Record<string, string>} where Filters
  * @property {{text?: string, turn?: number, label?: string} | null} hover What to show in the pictures
@@ -110,6 +110,6 @@ export function wayTo(tree, number) {
   return way;
 }
 
-/** The number of the turn where the talk stands: the newest, or the one that was gone back to.
+/** The number of the turn where the conversation stands: the newest, or the one that was gone back to.
  * @param {SessionTree | null} session */
 export const standsAt = (session) => (session ? (wayTo(session.tree, session.tree.length - 1).at(-1) ?? 0) : 0);

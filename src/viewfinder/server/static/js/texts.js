@@ -1,15 +1,15 @@
 // @ts-check
-/** Every English text of the page: translate this object (and texts-talk.js, texts-study.js), and nothing else. */
+/** Every English text of the page: translate this object (and texts-conversation.js, texts-study.js), and nothing else. */
 
-import { TEXTS as talk } from "./texts-talk.js";
+import { TEXTS as conversation } from "./texts-conversation.js";
 
 /** @type {Record<string, string | ((values: any) => string)>} */
 const TEXTS = {
   "app.name": "viewfinder",
   "app.skip": "Skip to the pictures",
 
-  "header.new": "New talk",
-  "header.panel": "Talk",
+  "header.new": "New conversation",
+  "header.panel": "Conversation",
   "header.theme": ({ theme }) => `Theme: ${theme}. Change`,
   "header.shortcuts": "Keyboard shortcuts",
   "theme.system": "as the system",
@@ -22,7 +22,7 @@ const TEXTS = {
   "bar.larger": "Larger pictures",
   "bar.none": "None of these",
   "bar.none.about": "Reject all that is shown, and look elsewhere",
-  "bar.preview": "As you type. Enter begins the talk.",
+  "bar.preview": "As you type. Enter begins the conversation.",
 
   "say.label": "What are you looking for?",
   "say.start": "Describe the picture",
@@ -81,8 +81,8 @@ const TEXTS = {
   "offline.title": "The server cannot be reached.",
   "offline.text": "What is shown stays. Trying again by itself …",
   "offline.back": "The server is back.",
-  "import.wrong": "This file is not a talk that was exported.",
-  "missing.talk": "This talk is not here any more. It may have been deleted.",
+  "import.wrong": "This file is not a conversation that was exported.",
+  "missing.conversation": "This conversation is not here any more. It may have been deleted.",
 
   "login.title": "This server wants a token",
   "login.text": "Whoever runs it makes one with:",
@@ -133,8 +133,8 @@ const TEXTS = {
   "shortcuts.reject": "Not this one",
   "shortcuts.found": "Found it",
   "shortcuts.none": "None of these",
-  "shortcuts.new": "New talk",
-  "shortcuts.panel": "Show or hide the talk",
+  "shortcuts.new": "New conversation",
+  "shortcuts.panel": "Show or hide the conversation",
   "shortcuts.filters": "Show or hide the filters",
   "shortcuts.size": "Larger or smaller pictures",
   "shortcuts.back": "Back to the turn before",
@@ -149,7 +149,7 @@ const TEXTS = {
   "live.attributes": ({ names }) => (names.length ? `Counts: ${names.join(", ")}.` : "No attribute counts."),
   "live.rejected": "Rejected.",
   "live.uploaded": "Your picture is picked. Say how the wanted one differs, or press Enter.",
-  ...talk,
+  ...conversation,
 };
 
 /** Joins the texts of a page that is not always there, as that of studies. @param {typeof TEXTS} more */

@@ -1,6 +1,6 @@
 /** Pure shapes behind the tree and comparing: rows and lanes of branches, moves between rankings. */
 
-import { childrenOf, pathTo } from "./talk-shapes.js";
+import { childrenOf, pathTo } from "./conversation-shapes.js";
 
 /** @typedef {import("./store.js").TreeNode} TreeNode */
 
@@ -25,7 +25,7 @@ function sizeOf(children, number) {
 
 /**
  * The tree as rows from top to bottom. A straight run stays in its lane, whatever its length: only a branch moves to
- * the right. The oldest follow-up goes on in the lane, so that rows keep their order while the talk grows.
+ * the right. The oldest follow-up goes on in the lane, so that rows keep their order while the conversation grows.
  * @param {TreeNode[]} tree @param {Set<number>} folded  turns whose side branches are folded away
  * @returns {TreeRow[]}
  */

@@ -4,8 +4,8 @@ import * as actions from "./actions.js";
 import { thumbnail } from "./api.js";
 import { element, icon, iconButton } from "./dom.js";
 import { store } from "./store.js";
-import { refill, toldOf } from "./talk-parts.js";
-import { isMove, origin, pathTo } from "./talk-shapes.js";
+import { refill, toldOf } from "./conversation-parts.js";
+import { isMove, origin, pathTo } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 import { foldedAtFirst, litLanes, treeRows } from "./tree-shapes.js";
 
@@ -48,9 +48,9 @@ function rail({ level, head, last, node }, { above, below }, onPath) {
 }
 
 class Tree extends HTMLElement {
-  /** Turns whose branches are folded away, and of which talk. */
+  /** Turns whose branches are folded away, and of which conversation. */
   #folded = new Set();
-  #talk = "";
+  #conversation = "";
   /** The row that the tab key reaches. */
   #at = 0;
 
@@ -64,9 +64,9 @@ class Tree extends HTMLElement {
     const { session, turn } = store.state;
     this.hidden = !session || session.tree.length < 2;
     if (this.hidden || !session) return;
-    if (session.id !== this.#talk) {
+    if (session.id !== this.#conversation) {
       this.#folded = foldedAtFirst(session, turn);
-      this.#talk = session.id;
+      this.#conversation = session.id;
     }
     const shown = origin(session.tree, turn);
     this.#reveal(shown);

@@ -1,4 +1,4 @@
-"""The first tables: talks, uploads, jobs, tokens, feedback, studies."""
+"""The first tables: conversations, uploads, jobs, tokens, feedback, studies."""
 
 from __future__ import annotations
 
@@ -13,19 +13,6 @@ depends_on = None
 
 def upgrade() -> None:
     """Makes the tables."""
-    _talks()
-    _jobs_and_tokens()
-    _studies()
-
-
-def downgrade() -> None:
-    """Drops them, those that refer to others first."""
-    op.drop_index("sessions_by_time", table_name="sessions")
-    for table in ("trials", "participants", "studies", "feedback", "tokens", "jobs", "uploads", "nodes", "sessions"):
-        op.drop_table(table)
-
-
-def _talks() -> None:
     op.create_table(
         "sessions",
         sa.Column("id", sa.String(36), primary_key=True),
@@ -73,9 +60,6 @@ def _talks() -> None:
         sa.Column("conversation", sa.JSON, nullable=False),
         sa.Column("at", sa.Float, nullable=False),
     )
-
-
-def _jobs_and_tokens() -> None:
     op.create_table(
         "jobs",
         sa.Column("id", sa.String(36), primary_key=True),
@@ -100,9 +84,6 @@ def _jobs_and_tokens() -> None:
         sa.Column("expires", sa.Float, nullable=True),
         sa.Column("revoked", sa.Boolean, nullable=False),
     )
-
-
-def _studies() -> None:
     op.create_table(
         "studies",
         sa.Column("id", sa.String(36), primary_key=True),
@@ -135,3 +116,10 @@ def _studies() -> None:
         sa.Column("ranks", sa.JSON, nullable=False),
         sa.UniqueConstraint("participant", "number"),
     )
+
+
+def downgrade() -> None:
+    """Drops them, those that refer to others first."""
+    op.drop_index("sessions_by_time", table_name="sessions")
+    for table in ("trials", "participants", "studies", "feedback", "tokens", "jobs", "uploads", "nodes", "sessions"):
+        op.drop_table(table)

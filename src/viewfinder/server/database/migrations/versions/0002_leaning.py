@@ -1,4 +1,4 @@
-"""How much a talk's retriever leans to pictures when it decides whether to answer in words."""
+"""How much a conversation's retriever leans to pictures when it decides whether to answer in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Talks that are there already keep to what their retriever does by itself."""
+    """Conversations that are there already keep to what their retriever does by itself."""
     op.add_column("sessions", sa.Column("leaning", sa.Float, nullable=True))
 
 

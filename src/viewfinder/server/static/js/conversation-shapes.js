@@ -1,4 +1,4 @@
-/** Pure shapes behind the talk: its turns as words, its tree as paths. Data in, data out, no page. */
+/** Pure shapes behind the conversation: its turns as words, its tree as paths. Data in, data out, no page. */
 
 /** @typedef {import("./store.js").TreeNode} TreeNode */
 
@@ -18,7 +18,7 @@ export function pieces(text) {
   return found.map((piece) => ({ text: piece, word: /^[\p{L}\p{N}]/u.test(piece) && !SMALL_WORDS.has(piece.toLowerCase()) }));
 }
 
-/** Whether a turn only moved the talk: such nodes stand for the one they go back to and are never drawn. */
+/** Whether a turn only moved the conversation: such nodes stand for the one they go back to and are never drawn. */
 export const isMove = (node) => node.turn !== null && "back_to" in node.turn;
 
 /** The node that `number` stands for: itself, or the one that was gone back to. */

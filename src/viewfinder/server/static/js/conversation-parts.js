@@ -1,24 +1,24 @@
-/** Parts that the talk's elements share: rendering that keeps the focus, panels, one tab stop for a row of buttons. */
+/** Parts that the conversation's elements share: rendering that keeps the focus, panels, one tab stop for a row of buttons. */
 
 import { element, fill, icon } from "./dom.js";
-import { DONT_KNOW, kindOf, textOf } from "./talk-shapes.js";
+import { DONT_KNOW, kindOf, textOf } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 
 /** What stands before the words of a turn, by its kind. */
 const LEADS = {
   say: () => "",
-  answer: (turn) => (turn.answer.trim() ? "" : t("talk.skipped")),
-  like: (turn) => t(`talk.${turn.turn === undefined ? "like" : "on"}${turn.but ? "-but" : ""}`, turn),
-  show: (turn) => t(turn.but ? "talk.show-but" : "talk.show"),
-  reject: (turn) => (turn.text ? t("talk.reject-text") : t("talk.reject", { n: turn.reject.length })),
-  keep: (turn) => t("talk.keep", { attribute: turn.keep, turn: turn.turn }),
+  answer: (turn) => (turn.answer.trim() ? "" : t("conversation.skipped")),
+  like: (turn) => t(`conversation.${turn.turn === undefined ? "like" : "on"}${turn.but ? "-but" : ""}`, turn),
+  show: (turn) => t(turn.but ? "conversation.show-but" : "conversation.show"),
+  reject: (turn) => (turn.text ? t("conversation.reject-text") : t("conversation.reject", { n: turn.reject.length })),
+  keep: (turn) => t("conversation.keep", { attribute: turn.keep, turn: turn.turn }),
 };
 
 /** @param {any} turn */
 export const leadOf = (turn) => LEADS[kindOf(turn)](turn);
 
 /** A turn in a few words. @param {any} turn  null: the start */
-export const toldOf = (turn) => (turn ? (turn.answer === DONT_KNOW ? t("talk.dont-know") : `${leadOf(turn)} ${turn.keep ? "" : textOf(turn)}`.trim()) : t("tree.start"));
+export const toldOf = (turn) => (turn ? (turn.answer === DONT_KNOW ? t("conversation.dont-know") : `${leadOf(turn)} ${turn.keep ? "" : textOf(turn)}`.trim()) : t("tree.start"));
 
 /**
  * Puts new children into `parent`, and the focus (and the caret) back on the one with the same `data-key`; where that

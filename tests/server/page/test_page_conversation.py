@@ -1,4 +1,4 @@
-"""A talk on the page: words, results, questions, pictures as words, what is believed, and the end of it."""
+"""A conversation on the page: words, results, questions, pictures as words, what is believed, and the end of it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from tests.server.page.conftest import Person, Photos
 
 
-def test_results_come_while_one_types_and_no_talk_has_begun(person: Person, photos: Photos) -> None:
+def test_results_come_while_one_types_and_no_conversation_has_begun(person: Person, photos: Photos) -> None:
     before = person.api("/sessions")
     person.box.press_sequentially(photos.first, delay=20)
-    expect(person.page.locator(".total")).to_have_text("As you type. Enter begins the talk.")
+    expect(person.page.locator(".total")).to_have_text("As you type. Enter begins the conversation.")
     found = person.api("/search", {"text": photos.first, "n": 10, "why": False})
     expect(person.tiles.first).to_have_attribute("data-id", found["results"][0]["id"])
     assert person.shown[:10] == [hit["id"] for hit in found["results"]]
@@ -139,7 +139,7 @@ def test_a_turn_is_said_in_another_way_and_what_followed_is_said_again(person: P
     assert person.shown[:8] == person.ranking()[:8]
 
 
-def test_a_talk_ends_with_the_picture_that_was_meant(person: Person, photos: Photos) -> None:
+def test_a_conversation_ends_with_the_picture_that_was_meant(person: Person, photos: Photos) -> None:
     person.say(photos.first)
     person.tiles.nth(2).hover()
     person.tiles.nth(2).get_by_role("button", name="Found it").click()
@@ -151,22 +151,26 @@ def test_a_talk_ends_with_the_picture_that_was_meant(person: Person, photos: Pho
     expect(person.page).to_have_url(re.compile(r":\d+/$"))
 
 
-def test_talks_are_renamed_taken_along_brought_back_and_deleted(person: Person, photos: Photos) -> None:
+def test_conversations_are_renamed_taken_along_brought_back_and_deleted(person: Person, photos: Photos) -> None:
     person.say(photos.first)
     page = person.page
-    page.get_by_role("button", name=f"Talks: {photos.first}").click()
+    page.get_by_role("button", name=f"Conversations: {photos.first}").click()
     page.get_by_role("button", name=f"Rename “{photos.first}”").first.click()
-    page.get_by_role("textbox", name="Name of the talk").fill("My talk")
+    page.get_by_role("textbox", name="Name of the conversation").fill("My conversation")
     page.keyboard.press("Enter")
     with page.expect_download() as taken:
-        page.get_by_role("link", name="Export “My talk”").click()
+        page.get_by_role("link", name="Export “My conversation”").click()
     before, order = person.place[0], person.shown
     with person.turn():
-        page.get_by_label("Import a talk …").set_input_files(taken.value.path())
+        page.get_by_label("Import a conversation …").set_input_files(taken.value.path())
     assert person.place[0] != before
     assert person.shown == order
-    page.get_by_role("button", name="Talks: My talk").click()
-    page.get_by_role("button", name="Delete “My talk”").first.click()
+    page.get_by_role("button", name="Conversations: My conversation").click()
+    page.get_by_role("button", name="Delete “My conversation”").first.click()
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page).to_have_url(re.compile(r":\d+/$"))
-    assert [talk["id"] for talk in person.api("/sessions")["sessions"] if talk["name"] == "My talk"] == [before]
+    assert [
+        conversation["id"]
+        for conversation in person.api("/sessions")["sessions"]
+        if conversation["name"] == "My conversation"
+    ] == [before]

@@ -1,4 +1,4 @@
-/** The talk: what was said on the way to what is shown, the question that is open, and what the search makes of it. */
+/** The conversation: what was said on the way to what is shown, the question that is open, and what the search makes of it. */
 
 import * as actions from "./actions.js";
 import { thumbnail, uploadThumbnail } from "./api.js";
@@ -6,8 +6,8 @@ import { element, iconButton } from "./dom.js";
 import { holding, looking } from "./overlay.js";
 import { isWriting } from "./replies.js";
 import { store } from "./store.js";
-import { leadOf, oneTabStop, refill, toldOf } from "./talk-parts.js";
-import { childrenOf, DONT_KNOW, isPass, origin, pathTo, pieces, reasonOf, spaced, textOf, withText } from "./talk-shapes.js";
+import { leadOf, oneTabStop, refill, toldOf } from "./conversation-parts.js";
+import { childrenOf, DONT_KNOW, isPass, origin, pathTo, pieces, reasonOf, spaced, textOf, withText } from "./conversation-shapes.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./store.js").TreeNode} TreeNode */
@@ -24,14 +24,14 @@ function pictures({ number, turn }) {
   const sources = kept ? [kept] : (turn.reject ?? []).map((id) => thumbnail(id, 160));
   if (!sources.length) return null;
   const rest = sources.length - PICTURES;
-  const shown = sources.slice(0, PICTURES).map((src) => mini(src, t("talk.picture"), 44));
+  const shown = sources.slice(0, PICTURES).map((src) => mini(src, t("conversation.picture"), 44));
   return element("span", { class: `pictures ${turn.reject ? "rejected" : ""}` }, shown, rest > 0 && element("span", { class: "quiet" }, `+${rest}`));
 }
 
 /** The picture of a turn, as a button: it is shown in large, where one can go on from it; an image of one's own is picked
  * again at once. @param {number} number @param {any} turn */
 function again(number, { like, show }) {
-  const label = t(like ? "talk.again" : "talk.again-own", { turn: number });
+  const label = t(like ? "conversation.again" : "conversation.again-own", { turn: number });
   const open = ({ currentTarget }) => currentTarget.dispatchEvent(new CustomEvent("vf-open", { bubbles: true, detail: { id: like, turn: number } }));
   const given = { type: "button", class: "again", "aria-label": label, title: label, "data-key": `again-${number}` };
   return element("button", { ...given, onclick: like ? open : () => actions.pinShown(show) }, mini(pictureOf(number), "", 44));
@@ -51,24 +51,24 @@ function operations({ number }) {
   const line = ({ kind, turn, attribute }, index) => {
     const src = pictureOf(turn);
     const given = { type: "button", class: "link", title: toldOf(store.state.session?.tree[turn]?.turn), onclick: () => actions.goTo(turn), "data-key": `done-${number}-${index}` };
-    return element("li", {}, element("button", given, src && mini(src, "", 24), t(kind === "rollback" ? "talk.rollback" : "talk.keeps", { turn, attribute })));
+    return element("li", {}, element("button", given, src && mini(src, "", 24), t(kind === "rollback" ? "conversation.rollback" : "conversation.keeps", { turn, attribute })));
   };
   return done.length > 0 && element("ul", { class: "operations", role: "list" }, ...done.map(line));
 }
 
 /** The attributes that count of a turn's picture, where somebody said which. @param {any} turn */
-const counts = ({ attributes }) => attributes && element("span", { class: "counts quiet" }, t("talk.counts", { names: attributes }));
+const counts = ({ attributes }) => attributes && element("span", { class: "counts quiet" }, t("conversation.counts", { names: attributes }));
 
 /** The words of a turn; each that may be in a picture is a button which shows where. @param {TreeNode} node */
 function words({ number, turn }) {
   const text = turn.keep ? "" : textOf(turn);
   if (!text) return null;
-  if (isPass(turn)) return t("talk.dont-know");
+  if (isPass(turn)) return t("conversation.dont-know");
   const word = (piece, index) =>
     piece.word
       ? element("button", { type: "button", class: "spot", "data-key": `word-${number}-${index}`, ...holding({ text: piece.text, turn: number }) }, piece.text)
       : piece.text;
-  const group = element("span", { role: "group", class: "words", "aria-label": `${text}; ${t("talk.words")}` }, ...pieces(text).map(word));
+  const group = element("span", { role: "group", class: "words", "aria-label": `${text}; ${t("conversation.words")}` }, ...pieces(text).map(word));
   oneTabStop(group, ".spot");
   return group;
 }
@@ -76,7 +76,7 @@ function words({ number, turn }) {
 /** What a turn is answered in words. @param {number} number */
 const reply = (number) => (store.state.replies[number] ? element("p", { class: "reply" }, store.state.replies[number]) : null);
 
-class Talk extends HTMLElement {
+class Conversation extends HTMLElement {
   /** The turn whose words are being changed, and the form for it. @type {{number: number, form: HTMLFormElement} | null} */
   #editing = null;
   /** The form for an answer that is none of the choices. @type {HTMLFormElement | null} */
@@ -98,12 +98,12 @@ class Talk extends HTMLElement {
     this.hidden = !session || path.length === 0;
     this.toggleAttribute("aria-busy", store.state.busy);
     if (this.hidden || !session) return;
-    const turns = element("ol", { class: "turns", role: "list", "aria-label": t("talk.turns"), tabindex: -1 }, ...path.map((node) => this.#turn(node, turn)));
+    const turns = element("ol", { class: "turns", role: "list", "aria-label": t("conversation.turns"), tabindex: -1 }, ...path.map((node) => this.#turn(node, turn)));
     const old = this.querySelector(".turns");
     const before = old?.scrollTop ?? 0;
     // The question that comes after the turn takes room from the list: its end stays in sight.
     const atEnd = !old || before + old.clientHeight >= old.scrollHeight - 4;
-    refill(this, element("h2", { class: "unseen" }, t("talk.title")), turns, this.#later(), ...this.#notes(), this.#answer(), this.#question());
+    refill(this, element("h2", { class: "unseen" }, t("conversation.title")), turns, this.#later(), ...this.#notes(), this.#answer(), this.#question());
     const shown = `${session.id} ${turn}`;
     turns.scrollTop = shown === this.#shown && !atEnd ? before : turns.scrollHeight;
     this.#shown = shown;
@@ -126,9 +126,9 @@ class Talk extends HTMLElement {
     return element(
       "div",
       { class: "turn-tools" },
-      number !== shown && iconButton("back", t("talk.look", { told }), () => actions.goTo(number), key("look")),
-      !turn.keep && iconButton("edit", t("talk.edit", { told }), () => this.#edit(number, turn), key("edit")),
-      iconButton("trash", t("talk.remove", { told }), () => actions.deleteTurn(number), key("remove")),
+      number !== shown && iconButton("back", t("conversation.look", { told }), () => actions.goTo(number), key("look")),
+      !turn.keep && iconButton("edit", t("conversation.edit", { told }), () => this.#edit(number, turn), key("edit")),
+      iconButton("trash", t("conversation.remove", { told }), () => actions.deleteTurn(number), key("remove")),
     );
   }
 
@@ -144,7 +144,7 @@ class Talk extends HTMLElement {
       if (changed) actions.editTurn(number, changed);
       else actions.deleteTurn(number);
     };
-    this.#editing = { number, form: inputForm(`edit-input-${number}`, t("talk.edit-text"), t("talk.save"), textOf(turn), choices, done) };
+    this.#editing = { number, form: inputForm(`edit-input-${number}`, t("conversation.edit-text"), t("conversation.save"), textOf(turn), choices, done) };
     this.#render();
     this.#editing.form.querySelector("input")?.select();
   }
@@ -156,25 +156,25 @@ class Talk extends HTMLElement {
     let [count, last] = [0, origin(session?.tree, turn)];
     for (; children[last]?.length; count += 1) last = children[last].at(-1);
     if (!count) return null;
-    const button = element("button", { type: "button", class: "link", "data-key": "latest", onclick: () => actions.goTo(last) }, t("talk.latest"));
-    return element("p", { class: "quiet later" }, t("talk.later", { n: count }), " · ", button);
+    const button = element("button", { type: "button", class: "link", "data-key": "latest", onclick: () => actions.goTo(last) }, t("conversation.latest"));
+    return element("p", { class: "quiet later" }, t("conversation.later", { n: count }), " · ", button);
   }
 
-  /** What the search makes of the talk: nothing alike, or turns that it took another way. */
+  /** What the search makes of the conversation: nothing alike, or turns that it took another way. */
   #notes() {
     const { results } = store.state;
-    const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("talk.adapter", { name })));
+    const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("conversation.adapter", { name })));
     return [
-      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t("talk.nothing")),
+      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t("conversation.nothing")),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
     ];
   }
 
-  /** What is answered in words to the turn that is shown; like the question, it is seen where the talk is not. */
+  /** What is answered in words to the turn that is shown; like the question, it is seen where the conversation is not. */
   #answer() {
     const { turn } = store.state;
-    const said = reply(turn) ?? (isWriting() && element("p", { class: "reply waiting quiet" }, t("talk.answering")));
-    return said && element("section", { class: "answer", "aria-label": t("talk.answer") }, said);
+    const said = reply(turn) ?? (isWriting() && element("p", { class: "reply waiting quiet" }, t("conversation.answering")));
+    return said && element("section", { class: "answer", "aria-label": t("conversation.answer") }, said);
   }
 
   #question() {
@@ -182,7 +182,7 @@ class Talk extends HTMLElement {
     const fresh = question?.text !== this.#asked;
     if (fresh) this.#other = null;
     this.#asked = question?.text;
-    if (asking && !question) return element("div", { class: "question waiting" }, element("p", { class: "quiet" }, t("talk.asking")));
+    if (asking && !question) return element("div", { class: "question waiting" }, element("p", { class: "quiet" }, t("conversation.asking")));
     if (!question) return null;
     const choices = question.choices.filter((text) => text !== DONT_KNOW);
     // Where nothing is offered, one answers in one's own words.
@@ -191,18 +191,18 @@ class Talk extends HTMLElement {
     const choice = (text, index) => this.#chip(text, () => actions.answer(text), `choice-${index}`);
     const chips = element(
       "div",
-      { class: "chips", role: "group", "aria-label": t("talk.choices") },
+      { class: "chips", role: "group", "aria-label": t("conversation.choices") },
       ...choices.map(choice),
-      this.#chip(t("talk.dont-know"), () => actions.answer(DONT_KNOW), "dont-know", "quiet-chip"),
-      !isFree && !this.#other && this.#chip(t("talk.other"), () => this.#free(), "other", "quiet-chip"),
-      this.#chip(t("talk.skip"), actions.skip, "skip", "quiet-chip"),
+      this.#chip(t("conversation.dont-know"), () => actions.answer(DONT_KNOW), "dont-know", "quiet-chip"),
+      !isFree && !this.#other && this.#chip(t("conversation.other"), () => this.#free(), "other", "quiet-chip"),
+      this.#chip(t("conversation.skip"), actions.skip, "skip", "quiet-chip"),
     );
     const { instead, why } = reasonOf(question);
     const notice = instead && element("p", { class: "instead" }, spaced(instead));
-    const reason = question.by && element("details", {}, element("summary", {}, t("talk.why")), t("talk.because", { why, by: spaced(question.by) }));
+    const reason = question.by && element("details", {}, element("summary", {}, t("conversation.why")), t("conversation.because", { why, by: spaced(question.by) }));
     const ask = element("p", { class: "ask" }, question.text);
     const answers = isFree ? [this.#other, chips] : [chips, this.#other];
-    return element("section", { class: `question ${fresh ? "fresh" : ""}`, "aria-label": t("talk.question") }, notice, ask, ...answers, reason);
+    return element("section", { class: `question ${fresh ? "fresh" : ""}`, "aria-label": t("conversation.question") }, notice, ask, ...answers, reason);
   }
 
   /** @param {string} text @param {() => void} onclick @param {string} key @param {string} [more] */
@@ -225,7 +225,7 @@ class Talk extends HTMLElement {
       if (text === null || shut) shut?.();
       if (text?.trim()) actions.answer(text.trim());
     };
-    return inputForm("other-input", t("talk.other-label"), t("talk.send"), "", [], done, shut !== null);
+    return inputForm("other-input", t("conversation.other-label"), t("conversation.send"), "", [], done, shut !== null);
   }
 }
 
@@ -243,8 +243,8 @@ function inputForm(key, label, send, value, choices, done, shuts = true) {
     done(null);
   };
   const options = element("datalist", { id: `${key}-list` }, ...choices.map((choice) => element("option", { value: choice })));
-  const cancel = shuts && iconButton("close", t("talk.cancel"), () => done(null), { "data-key": `${key}-cancel` });
+  const cancel = shuts && iconButton("close", t("conversation.cancel"), () => done(null), { "data-key": `${key}-cancel` });
   return element("form", { class: "line-form", onsubmit, onkeydown }, input, choices.length > 0 && options, element("button", { type: "submit", class: "primary", "data-key": `${key}-send` }, send), cancel);
 }
 
-customElements.define("vf-talk", Talk);
+customElements.define("vf-conversation", Conversation);

@@ -1,4 +1,4 @@
-/** What a person can do beside talking: talks as files, filters with counts, jobs on the collection. */
+/** What a person can do beside talking: conversations as files, filters with counts, jobs on the collection. */
 
 import { acting, goTo, refreshCollection } from "./actions.js";
 import * as api from "./api.js";
@@ -12,9 +12,9 @@ const { state } = store;
 /** @typedef {{id: string, kind: string, what: any, state: string, done: number, total: number | null,
  *   eta_s: number | null, report: any, error: string | null}} Job */
 
-// -- talks
+// -- conversations
 
-/** A page of talks, the last one used first. @param {string | null} [cursor] @returns {Promise<any>} */
+/** A page of conversations, the last one used first. @param {string | null} [cursor] @returns {Promise<any>} */
 export const sessionsPage = (cursor = null) => acting(() => api.get("/sessions", { cursor }), { quiet: true });
 
 /** Shows the turn that the address names, if it could not be shown before: its retriever was not ready then. */

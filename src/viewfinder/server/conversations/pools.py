@@ -1,0 +1,388 @@
+"""The retrievers and questioners of a server: each loaded once, and what stands in the way of using it.
+
+A retriever that reads regions needs them of every picture, which takes as long as adding the pictures did. Nobody waits
+for that in a conversation: such a retriever is refused until a job has made them. While pictures are added, it goes on
+with those that it has seen. Those that answer in words have a leaning to pictures; those that read attributes tell what
+they see in a picture.
+
+A client names a questioner and nothing else. What it needs besides (a language model, a file of trained questions,
+released dialogues) is the server's to say, so that nobody outside chooses a path or an address.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
+from viewfinder.index import Gallery, check_fits
+from viewfinder.index.raw_vectors import StoredVectors, best_labels, name_labels
+from viewfinder.language import LoadsInBackground, load_language_model
+from viewfinder.pictures import decode_one
+from viewfinder.questioners import QUESTIONERS, load_questioner
+from viewfinder.retrievers import RETRIEVERS, AnsweringRetriever, RegionSpace, Retriever, load_retriever
+from viewfinder.server.conversations.schemas import MOST_LEANING, PictureAttribute, PictureAttributes, SessionIn
+from viewfinder.server.pictures.library import current_gallery
+from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
+from viewfinder.server.problems import Problem, not_found
+from viewfinder.server.redaction import hide_paths, to_unicode
+
+if TYPE_CHECKING:
+    from viewfinder.library import Library
+    from viewfinder.server.pictures.uploads import Uploads
+    from viewfinder.server.settings import ServerSettings
+
+DEFAULT = "composer"
+
+AT_ONCE = 32
+"""Pictures without regions that a turn makes itself, rather than refuse: about a second."""
+
+
+WAIT_S = 5.0
+"""How long a turn waits for another that makes a retriever's vectors of all pictures; there are few threads."""
+
+
+@dataclass(frozen=True)
+class ReadablePictures:
+    """The pictures of a library that grows, as far as a retriever can read them."""
+
+    pool: RetrieverPool
+    retriever: str
+
+    def gallery(self) -> Gallery:
+        """Those of now; raises as `RetrieverPool.gallery`."""
+        return self.pool.gallery(self.retriever)
+
+
+class RetrieverPool:
+    """Retrievers by name, for all threads."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._loading, self._counting, self._making = threading.Lock(), threading.Lock(), threading.Lock()
+        self._loaded: dict[str, Retriever[Any]] = {}
+        self._prepared: dict[str, Gallery] = {}
+        self._missing: tuple[str, int] | None = None
+
+    def retriever(self, name: str) -> Retriever[Any]:
+        """The retriever of this name.
+
+        Raises:
+            UnknownName, BadInput: there is none, or it has no weights here.
+        """
+        if name not in self._loaded:
+            with self._loading:
+                if name not in self._loaded:
+                    self._loaded[name] = load_retriever(name)
+        return self._loaded[name]
+
+    def gallery(self, name: str) -> Gallery:
+        """The pictures as they are, or as this retriever could read them last.
+
+        Raises:
+            Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
+        """
+        retriever, gallery = self.retriever(name), current_gallery(self._library)
+        space = retriever.reads.space
+        if space is None or self._prepared.get(name) is gallery:
+            return gallery
+        try:
+            check_fits(space, gallery.raw)
+        except EncoderMismatch as error:
+            raise Problem(409, "encoder-mismatch", str(error)) from error
+        before = self._prepared.get(name)
+        if before is not None and before.snapshot.space != gallery.snapshot.space:
+            before = None
+        missing = self.missing(gallery) if retriever.reads.regions else 0
+        if missing > AT_ONCE:
+            if before is None:
+                detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
+                raise Problem(409, "not-prepared", detail, retriever=name, missing=missing)
+            return before
+        return self._with_block(name, gallery, space, before)
+
+    def _with_block(self, name: str, gallery: Gallery, space: RegionSpace, before: Gallery | None) -> Gallery:
+        """The pictures, once they are in the retriever's space; one thread sees to that, others do not wait long."""
+        if not self._making.acquire(timeout=0 if before is not None else WAIT_S):
+            if before is not None:
+                return before
+            detail = f"{name} is looking at the pictures for the first time: try again in a while"
+            raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
+        try:
+            gallery.block(space)
+            self._prepared[name] = gallery
+            return gallery
+        finally:
+            self._making.release()
+
+    def missing(self, gallery: Gallery) -> int:
+        """How many of these pictures have no regions, but a file that they can be made from."""
+        snapshot = gallery.snapshot
+        with self._counting:
+            if self._missing is None or self._missing[0] != snapshot.generation:
+                assert isinstance(gallery.raw, StoredVectors), "the pictures of a library"
+                rows = np.flatnonzero(~gallery.raw.has_regions(snapshot)).tolist()
+                count = sum(any(Path(path).exists() for path in snapshot.paths(row)) for row in rows)
+                self._missing = snapshot.generation, count
+            return self._missing[1]
+
+    def listed(self) -> Retrievers:
+        """All there are, with what stands in the way of using them."""
+        try:
+            gallery: Gallery | None = current_gallery(self._library)
+        except Problem:
+            gallery = None
+        return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
+
+    def _info(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
+        missing, problem, leaning, needs, tells = 0, None, None, [], False
+        try:
+            retriever = self.retriever(name)
+            declared = retriever.reads
+            needs, tells = list(declared.needs), declared.predictor is not None
+            leaning = own_picture_bias(retriever)
+            if gallery is not None and declared.space is not None:
+                check_fits(declared.space, gallery.raw)
+                missing = self.missing(gallery) if declared.regions else 0
+        except ViewfinderError as error:
+            problem = " ".join(str(error).split())
+        ready = problem is None and missing <= AT_ONCE
+        reads: list[Literal["attributes"]] = ["attributes"] if tells else []
+        return RetrieverInfo(
+            name=name, needs=needs, reads=reads, leaning=leaning, ready=ready, missing=missing, problem=problem
+        )
+
+
+def session_picture_bias(
+    retriever: Retriever[Any], given: float | None, *, pictures_alone: bool = False
+) -> float | None:
+    """The picture bias that a session is to have; None: the retriever's own, or it answers with pictures alone.
+
+    `given` is as it goes over the wire, where the farthest in either direction is infinity.
+    """
+    if not isinstance(retriever, AnsweringRetriever):
+        return None
+    if pictures_alone:
+        return math.inf
+    return given if given is None or abs(given) < MOST_LEANING else math.copysign(math.inf, given)
+
+
+def own_picture_bias(retriever: Retriever[Any]) -> float | None:
+    """A retriever's own picture bias, as it goes over the wire; None: it answers with pictures alone."""
+    if not isinstance(retriever, AnsweringRetriever):
+        return None
+    return max(-MOST_LEANING, min(retriever.picture_bias, MOST_LEANING))
+
+
+def predict_picture_attributes(
+    retrievers: RetrieverPool, uploads: Uploads, name: str, *, like: str | None = None, show: str | None = None
+) -> PictureAttributes:
+    """What the retriever of this name sees in a picture of the library (`like`), or in an upload (`show`).
+
+    Raises:
+        UnknownName, BadInput: there is no such retriever or upload; not exactly one of the two is given.
+        Problem: 404, there is no such picture; or the retriever has yet to be prepared.
+    """
+    if (like is None) == (show is None):
+        raise BadInput("give one picture: `like`, the id of a picture, or `show`, the id of an upload")
+    reads, gallery = retrievers.retriever(name).reads, retrievers.gallery(name)
+    row = None if like is None else gallery.snapshot.row_of(like)
+    file = None if show is None else uploads.find(show)
+    if like is not None and row is None:
+        raise not_found("picture", like)
+    if reads.predictor is None:
+        return PictureAttributes(attributes=[], known=[])
+    if file is not None:
+        raw_1g = gallery.encoder.pictures([decode_one(file, gallery.encoder.fit).pixels]).global_bd
+        [best_c2] = best_labels(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)
+        seen = name_labels(best_c2, reads.predictor.labels)
+    else:
+        assert row is not None
+        seen = gallery.predicted([row], reads.predictor, reads.count)[0]
+    return PictureAttributes(
+        attributes=[PictureAttribute(name=name, chance=round(chance, 4)) for name, chance in seen.items()],
+        known=sorted(reads.predictor.labels),
+    )
+
+
+# -- who asks back
+
+MODEL, QUESTIONS, DIALOGUES = "language_model", "questions", "dialogues"
+"""Settings that are a questioner's source."""
+
+NAMED = {MODEL: "a language model", QUESTIONS: "a file of trained questions", DIALOGUES: "released dialogues"}
+
+SOURCES = {
+    "information_gain": (QUESTIONS,),
+    "pool": (QUESTIONS,),
+    "llm": (MODEL,),
+    "unanswered": (MODEL,),
+    "plugir": (MODEL,),
+    "recorded": (DIALOGUES,),
+}
+"""Which settings a questioner may get its source from, the first that is set; any other gets none."""
+
+CAN_DO_WITHOUT = frozenset({"information_gain"})
+INSTEAD = "information_gain"
+"""Who asks in a conversation whose questioner cannot be used here (any more)."""
+
+TRIED_AGAIN_S = 30.0
+"""How long a language model that did not answer counts as one that cannot be used."""
+
+PROBE, PROBE_S = "Question: is it red?\nAnswer:", 10.0
+
+_ADDRESS = re.compile(r"https?://[^\s,;)]+")
+
+_LOG = logging.getLogger("viewfinder.server")
+
+
+@dataclass(frozen=True)
+class ModelProbe:
+    """What came of trying a language model, and when."""
+
+    problem: str | None
+    at: float
+
+
+class QuestionerPool:
+    """Questioners by name, for all threads."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._sources = {MODEL: settings.language_model, QUESTIONS: settings.questions, DIALOGUES: settings.dialogues}
+        self._good: set[str] = set()
+        self._bad: dict[str, str] = {}
+        self._tried: ModelProbe | None = None
+        self._trying = threading.Lock()
+
+    def listed(self) -> Questioners:
+        """All there are, with what stands in the way of using them."""
+        found = [(name, self.problem(name)) for name in QUESTIONERS]
+        infos = [QuestionerInfo(name=name, ready=problem is None, problem=problem) for name, problem in found]
+        return Questioners(questioners=infos, default=SessionIn().questioner)
+
+    def check(self, name: str) -> None:
+        """Whether a conversation may have this questioner.
+
+        Raises:
+            BadInput: the name has a source in it.
+            UnknownName: there is none of this name.
+            Problem: 409, it cannot be used here.
+        """
+        if "=" in name:
+            raise BadInput("a questioner is chosen by its name alone: what it needs is set where the server is started")
+        if name not in QUESTIONERS:
+            raise UnknownName(f"no questioner is called {name!r}; there are: {', '.join(sorted(QUESTIONERS))}")
+        problem = self.problem(name)
+        if problem is not None:
+            raise Problem(409, "questioner-not-ready", problem, questioner=name)
+
+    def problem(self, name: str) -> str | None:
+        """Why it cannot be used here; None where it can."""
+        found = self._missing(name) or self._failure(self.spec(name))
+        return found or (self._model_problem() if self.is_slow(name) else None)
+
+    def spec(self, name: str) -> str:
+        """The name with its source, as `load_questioner` takes it."""
+        given = self._given(name)
+        spec = f"{name}={given[1]}" if given else name
+        return name if name in CAN_DO_WITHOUT and self._failure(spec) else spec
+
+    def is_slow(self, name: str) -> bool:
+        """Whether it waits for a language model, rather than compute for some milliseconds."""
+        given = self._given(name)
+        return given is not None and given[0] == MODEL
+
+    def stands_in(self, name: str) -> tuple[str, str] | None:
+        """Who asks instead in a conversation that is set to `name`, and why; None where that can ask itself.
+
+        A conversation may be older than the server's settings, or come from another server.
+        """
+        if name in QUESTIONERS and not (self._missing(name) or self._failure(self.spec(name))):
+            return None
+        return self.spec(INSTEAD), f"{name} cannot be used here: asked by {INSTEAD} instead"
+
+    def gave_up(self, name: str, error: ViewfinderError) -> None:
+        """It could be made, and cannot ask: trained questions, say, that do not fit these pictures."""
+        self._bad[self.spec(name)] = self._told(str(error))
+
+    def start(self) -> None:
+        """Tries what is set, aside; what cannot be used is said in the log."""
+        threading.Thread(target=self._look, name="questioners", daemon=True).start()
+
+    # -- inside
+
+    def _look(self) -> None:
+        if self._sources[MODEL]:
+            self._try()
+            if problem := self._model_problem():
+                slow = ", ".join(name for name in QUESTIONERS if self.is_slow(name))
+                _LOG.warning("the language model cannot be used: %s; nothing is asked by %s", problem, slow)
+        for name in QUESTIONERS:
+            given = self._given(name)
+            if given and given[0] != MODEL and (problem := self._failure(f"{name}={given[1]}")):
+                _LOG.warning("what is set for the questioner %s cannot be used: %s", name, problem)
+
+    def _given(self, name: str) -> tuple[str, str] | None:
+        """The setting that is the questioner's source, and what it says."""
+        return next(((key, source) for key in SOURCES.get(name, ()) if (source := self._sources[key])), None)
+
+    def _missing(self, name: str) -> str | None:
+        if name in CAN_DO_WITHOUT or name not in SOURCES or self._given(name):
+            return None
+        wanted = " or ".join(NAMED[key] for key in SOURCES[name])
+        variables = " or ".join(f"VIEWFINDER_{key.upper()}" for key in SOURCES[name])
+        return f"{name} needs {wanted}: start the server with {variables} set"
+
+    def _failure(self, spec: str) -> str | None:
+        """Why it cannot be made; asked once, where it can."""
+        if spec in self._good:
+            return self._bad.get(spec)
+        try:
+            load_questioner(spec)
+        except (ViewfinderError, OSError) as error:
+            return self._told(str(error))
+        self._good.add(spec)
+        return None
+
+    def _model_problem(self) -> str | None:
+        """What was wrong with the language model when it was last tried; a failure is not held against it for long."""
+        tried = self._tried
+        if tried is None or tried.problem is None:
+            return None
+        if time.monotonic() - tried.at > TRIED_AGAIN_S:
+            threading.Thread(target=self._try, name="questioners", daemon=True).start()
+        return tried.problem
+
+    def _try(self) -> None:
+        if self._trying.acquire(blocking=False):
+            try:
+                problem = probe_language_model(self._sources[MODEL] or "")
+                self._tried = ModelProbe(problem and self._told(problem), time.monotonic())
+            finally:
+                self._trying.release()
+
+    def _told(self, problem: str) -> str:
+        """Without the paths and addresses that were set: they are nobody's outside."""
+        for source in filter(None, self._sources.values()):
+            problem = problem.replace(source, "what is set")
+        return to_unicode(hide_paths(_ADDRESS.sub("its address", problem)))
+
+
+def probe_language_model(source: str) -> str | None:
+    """Why a language model cannot be used, found by having it say something; None where it can."""
+    try:
+        model = load_language_model(source)
+        if isinstance(model, LoadsInBackground):
+            model.wait()
+        model.complete(PROBE, most_tokens=1, seconds=PROBE_S)
+    except (ViewfinderError, OSError) as error:
+        return " ".join(str(error).split())
+    return None
