@@ -66,7 +66,7 @@ def chat(
         return 0
     from viewfinder.cli.terminal import Terminal
 
-    return Terminal(collection, session, teller, retriever=found, questioner=questioner, n=n).run()
+    return Terminal(collection, session, teller, found, questioner, n).run()
 
 
 SCRIPT = Path(__file__).with_name("demo.json")

@@ -77,20 +77,12 @@ def world(
 
 def _say_drawn(report: WorldReport) -> None:
     others = {
-        "region phrase": report.regions,
-        "dialogue": report.dialogues,
-        "chat-search sample": report.chats,
-        "pair": report.pairs,
-        "session": report.sessions,
-        "transaction": report.transactions,
-        "query": report.queries,
-        "edit": report.edits,
-    }
-    made = [
-        count_noun(report.pictures, "picture"),
-        count_noun(report.captions, "caption"),
-        *(count_noun(count, noun) for noun, count in others.items() if count),
-    ]
+        "region phrase": report.regions, "dialogue": report.dialogues, "chat-search sample": report.chats,
+        "pair": report.pairs, "session": report.sessions, "transaction": report.transactions,
+        "query": report.queries, "edit": report.edits,
+    }  # fmt: skip
+    counted = {"picture": report.pictures, "caption": report.captions, **{k: n for k, n in others.items() if n}}
+    made = [count_noun(count, noun) for noun, count in counted.items()]
     print_line(f"{', '.join(made[:-1])} and {made[-1]} in {report.out}")
     for what, file in (("look at them", "preview.png"), ("how it was made", "world.json")):
         if (report.out / file).is_file():
@@ -176,9 +168,8 @@ def _say_made(done: ConstructionReport) -> None:
         print_line(f"  left out of the data: {line}")
     for name, made in done.made.items():
         reasons = done.dropped.get(name, {})
-        print_line(
-            f"{name}: {count_noun(made, 'dialogue')}" + (f", {sum(reasons.values()):,} dropped" if reasons else "")
-        )
+        dropped = f", {sum(reasons.values()):,} dropped" if reasons else ""
+        print_line(f"{name}: {count_noun(made, 'dialogue')}{dropped}")
         for reason, times in reasons.items():
             print_line(f"  {times:,}: {reason}")
     if done.files:
@@ -253,7 +244,5 @@ def _say_made_dialogues(made: GenerationReport, data: Path) -> None:
         print_line(f"  left out: {line}")
     if made.ended and made.out.stem.endswith("_train") and made.out.parent == data / "dialogues":
         stem = made.out.stem.removesuffix("_train")
-        print_line(
-            f"learn from them: {shlex.join(['viewfinder', 'train', 'chatir', '--data', str(data)])} "
-            f"--set {shlex.quote(f'dialogues={stem}*')}"
-        )
+        command = ["viewfinder", "train", "chatir", "--data", str(data), "--set", f"dialogues={stem}*"]
+        print_line(f"learn from them: {shlex.join(command)}")

@@ -87,16 +87,15 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_caption_page, write_report
     from viewfinder.evaluation.results import write_measured_run
 
-    notify = notifier(as_json)
+    notify, options = notifier(as_json), parse_style(manner or ())
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
     announce_preparation(model)
     plan = Plan(
-        system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=parse_style(manner or
-        ()), questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors,
-        features=take_vectors(library, [data], model, features, notify),
-        captions=captions, ties=cast("Ties", ties), limit=limit, seed=seed, checkpoint=checkpoint,
-        processes=processes,
+        system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=options,
+        questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, captions=captions,
+        features=take_vectors(library, [data], model, features, notify), ties=cast("Ties", ties), limit=limit,
+        seed=seed, checkpoint=checkpoint, processes=processes,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
@@ -147,17 +146,17 @@ def compare(
     """
     from viewfinder.evaluation import compare_runs as compared
     from viewfinder.evaluation import read_run
-    from viewfinder.evaluation.report import comparison_head, comparison_rows
+    from viewfinder.evaluation.report import comparison_table
 
     read = [read_run(run) for run in runs]
     rows = compared(read)
     if as_json:
         print_json({"runs": [str(run) for run in runs], "rows": [asdict(row) for row in rows]})
         return 0
-    head = comparison_head([run.provenance.label for run in read])
+    labels = [run.provenance.label for run in read]
     for title in dict.fromkeys(row.title for row in rows):
         print_line(title)
-        print_table(head, comparison_rows([row for row in rows if row.title == title]))
+        print_table(*comparison_table(labels, [row for row in rows if row.title == title]))
         print_line()
     return 0
 
@@ -191,13 +190,10 @@ def _run_record(run: Run) -> dict[str, Any]:
         "skipped": list(run.skipped),
         "tasks": [
             {
-                "title": task.title,
-                "talks": len(task.dialogue_ids),
-                "gallery": task.ranks.gallery_size,
-                "left_out": list(task.left_out),
-                "times": dict(task.times),
+                "title": task.title, "talks": len(task.dialogue_ids), "gallery": task.ranks.gallery_size,
+                "left_out": list(task.left_out), "times": dict(task.times),
                 "figures": [figure.measure.to_json() for figure in task.figures],
             }
             for task in run.tasks
         ],
-    }
+    }  # fmt: skip

@@ -192,8 +192,7 @@ def _token_record(row: TokenRow) -> dict[str, Any]:
     }  # fmt: skip
 
 
-PORT = 8009
-"""Beside that of `viewfinder serve`."""
+PORT = 8009  # beside that of `viewfinder serve`
 
 
 def review(

@@ -35,9 +35,14 @@ class Terminal:
     """One conversation with a person. A turn that cannot be taken is said in a line, and the conversation goes on."""
 
     def __init__(
-        self, library: Library, session: Session, teller: TurnPrinter, *, retriever: Retriever[Any], questioner: str,
+        self,
+        library: Library,
+        session: Session,
+        teller: TurnPrinter,
+        retriever: Retriever[Any],
+        questioner: str,
         n: int,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._library, self._session, self._teller = library, session, teller
         self._retriever, self._questioner, self._n = retriever, questioner, n
         self._hits: Hits | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_lowercase
@@ -91,11 +91,10 @@ def parse_line(line: str, conversation: Conversation) -> Turn | Command:
         return Command(WORDS[text.lower().lstrip("/")])
     if text.lower() in NONE:
         return Reject()
-    for pattern, meaning in PATTERNS:
-        found = pattern.fullmatch(text)
-        command = None if found is None else meaning(found, conversation)
-        if command is not None:
-            return command
+    for kind, pattern in PATTERNS.items():
+        found = re.fullmatch(pattern, text, re.IGNORECASE)
+        if found is not None and (meant := _meaning(kind, found, conversation)) is not None:
+            return meant
     # A question is answered in one's own words where it offers nothing but that one does not know.
     is_free = question is not None and all(map(is_dont_know, question.choices))
     return Answer(question, text) if question is not None and is_free else Say(text)
@@ -141,11 +140,64 @@ def find_result(number: int, conversation: Conversation, turn: int | None = None
     return shown[number - 1]
 
 
-def _like(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
-    turn = None if found["turn"] is None else int(found["turn"])
-    return Like(
-        find_result(int(found["number"]), conversation, turn), found["but"] or "", turn, _attributes(found["with"])
-    )
+_BUT = r"(?:,? but (?P<but>.+))?"
+_WITH = r"(?:,? with (?P<with>.+?))?"
+_OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
+
+PATTERNS = {
+    "like": rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}",
+    "reject": r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)",
+    "without": r"(?:not|without) (?P<what>.+)",
+    "show": rf"show (?P<file>.+?){_BUT}",
+    "answer": r"answer:? (?P<text>.+)",
+    "keep": rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",
+    "back": r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?",
+    "why": r"why #?(?P<rank>\d+)",
+    "leaning": r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)",
+    "save": r"save (?P<file>\S+|.+\.json)",
+    "open": r"open (?P<file>.+)",
+    "say": r"say (?P<text>.+)",
+}
+"""How lines begin that are not words alone; the first that fits counts, if `_meaning` finds one."""
+
+
+def _meaning(  # noqa: PLR0911 (one return a kind of line)
+    kind: str, found: re.Match[str], conversation: Conversation
+) -> Turn | Command | None:
+    """The turn or command of a line that one of `PATTERNS` fits; None where it is words after all."""
+    said = found.groupdict()
+    turn = int(said["turn"]) if said.get("turn") else None
+    file = Path((said.get("file") or "").strip("'\"")).expanduser()
+    match kind:
+        case "like":
+            picture = find_result(int(said["number"]), conversation, turn)
+            return Like(picture, said["but"] or "", turn, _attributes(said["with"]))
+        case "reject":
+            numbers = map(int, re.findall(r"\d+", said["numbers"]))
+            return Reject(tuple(dict.fromkeys(find_result(number, conversation) for number in numbers)))
+        case "without":
+            return Reject(text=said["what"])
+        case "show":  # "show me a red car" names no file, so it is words
+            known = file.is_file() or PICTURE_NAME.search(str(file))
+            return Show(str(file), said["but"] or "") if known else None
+        case "answer":
+            question, text = _pending(conversation, "answer"), said["text"]
+            return Answer(question, "" if SKIP.fullmatch(text) else _choice(text, question) or text)  # "answer b" too
+        case "keep":
+            return Keep(said["attribute"], conversation.here.number if turn is None else turn)
+        case "back":  # without a number: the turn before the last that counts
+            path = conversation.path()
+            return BackTo((path[-2].number if len(path) > 1 else 0) if turn is None else turn)
+        case "why":
+            return Command("why", int(said["rank"]))
+        case "leaning":
+            return Command("leaning", float(said["to"]))
+        case "save":
+            return Command("save", file)
+        case "open":
+            return Command("open", file) if file.is_file() or file.suffix == ".json" else None
+        case _:
+            return Say(said["text"])
 
 
 def _attributes(text: str | None) -> tuple[str, ...] | None:
@@ -158,62 +210,6 @@ def _attributes(text: str | None) -> tuple[str, ...] | None:
         return None
     names = [name.strip() for name in re.split(r",(?: and )?| and ", text)]
     return tuple(name for name in names if name and name.lower() != "nothing")
-
-
-def _reject(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
-    numbers = map(int, re.findall(r"\d+", found["numbers"]))
-    return Reject(tuple(dict.fromkeys(find_result(number, conversation) for number in numbers)))
-
-
-def _show(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
-    """None for "show me a red car": it names no file, so it is words."""
-    file = Path(found["file"].strip("'\"")).expanduser()
-    if file.is_file() or PICTURE_NAME.search(str(file)):
-        return Show(str(file), found["but"] or "")
-    return None
-
-
-def _answer(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
-    question, text = _pending(conversation, "answer"), found["text"]
-    return Answer(question, "" if SKIP.fullmatch(text) else _choice(text, question) or text)  # "answer b" too
-
-
-def _back(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
-    """Without a number: the turn before the last that counts."""
-    path = conversation.path()
-    before = path[-2].number if len(path) > 1 else 0
-    return BackTo(int(found["turn"]) if found["turn"] else before)
-
-
-def _open(found: re.Match[str], conversation: Conversation) -> Turn | Command | None:
-    file = Path(found["file"]).expanduser()
-    return Command("open", file) if file.is_file() or file.suffix == ".json" else None
-
-
-_BUT = r"(?:,? but (?P<but>.+))?"
-_WITH = r"(?:,? with (?P<with>.+?))?"
-_OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
-
-PATTERNS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Conversation], Turn | Command | None]], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), meaning)
-    for pattern, meaning in (
-        (rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}", _like),
-        (r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)", _reject),
-        (r"(?:not|without) (?P<what>.+)", lambda found, conversation: Reject(text=found["what"])),
-        (rf"show (?P<file>.+?){_BUT}", _show),
-        (r"answer:? (?P<text>.+)", _answer),
-        (
-            rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",
-            lambda found, conversation: Keep(found["attribute"], int(found["turn"] or conversation.here.number)),
-        ),
-        (r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?", _back),
-        (r"why #?(?P<rank>\d+)", lambda found, conversation: Command("why", int(found["rank"]))),
-        (r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)", lambda found, conversation: Command("leaning", float(found["to"]))),
-        (r"save (?P<file>\S+|.+\.json)", lambda found, conversation: Command("save", Path(found["file"]).expanduser())),
-        (r"open (?P<file>.+)", _open),
-        (r"say (?P<text>.+)", lambda found, conversation: Say(found["text"])),
-    )
-)
 
 
 def play_script(session: Session, script: Path) -> Iterator[tuple[Turn, Hits]]:

@@ -6,28 +6,12 @@ every turn, `figures` are made of the ranks, `results` keeps both and sets runs 
 """
 
 from viewfinder.evaluation.evaluate import Evaluation, evaluate
-from viewfinder.evaluation.figures import Figure, compute_figures
+from viewfinder.evaluation.figures import compute_figures
 from viewfinder.evaluation.plan import Plan, SearchDialogue, Task
-from viewfinder.evaluation.protocols import PROTOCOLS
 from viewfinder.evaluation.replay import RankTable, replay_task
-from viewfinder.evaluation.results import ComparedFigure, Difference, Run, TaskResult, compare_runs, read_run, write_run
+from viewfinder.evaluation.results import Run, compare_runs, read_run, write_run
 
 __all__ = [
-    "PROTOCOLS",
-    "ComparedFigure",
-    "Difference",
-    "Evaluation",
-    "Figure",
-    "Plan",
-    "RankTable",
-    "Run",
-    "SearchDialogue",
-    "Task",
-    "TaskResult",
-    "compare_runs",
-    "compute_figures",
-    "evaluate",
-    "read_run",
-    "replay_task",
-    "write_run",
-]
+    "Evaluation", "Plan", "RankTable", "Run", "SearchDialogue", "Task", "compare_runs", "compute_figures", "evaluate",
+    "read_run", "replay_task", "write_run",
+]  # fmt: skip

@@ -90,9 +90,6 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
     return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTIONS, names, files)
 
 
-# -- the pairs
-
-
 def _read(plan: Plan) -> list[FashionIQ]:
     """The kinds with pairs to caption: of the split that the plan names, else of the first that has any."""
     if not (need_folder(plan.data) / "captions").is_dir():
@@ -146,9 +143,6 @@ def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Featur
     texts = _texts(captioned, plan)
     scores = zip(captioned, rouge_l(*texts), cider_d(*texts), strict=True)
     return [replace(pair, rouge_l=float(rouge), cider_d=float(cider)) for pair, rouge, cider in scores]
-
-
-# -- the figures
 
 
 def _texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[list[str]]]:

@@ -70,8 +70,13 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
         UnknownName, BadInput: no such system, split or manner; a system that does not answer; no dialogues.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
-    speaker = _speaker(plan)
-    split = plan.split or "test"
+    check_options(plan, (LEANING,), PROTOCOL)
+    retriever = load_system(plan.system, plan.seed, plan.checkpoint)
+    asked, split = plan.options.get(LEANING, CHOSEN), plan.split or "test"
+    if asked != CHOSEN and not isinstance(asked, int | float):
+        raise BadInput(f"--manner {LEANING}={asked}: a number is needed, or {CHOSEN}")
+    own = retriever.picture_bias if isinstance(retriever, AnsweringRetriever) else 0.0
+    speaker = with_picture_bias(retriever, own if asked == CHOSEN else float(asked))
     notify(f"reading {plan.data}")
     pictures = load_pictures(plan, encoder, speaker, notify=notify)
     if plan.options.get(LEANING) == CHOSEN:
@@ -95,26 +100,10 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
     return MeasuredRun(make_run(plan, encoder, out, (result,)), found, DECISIONS)
 
 
-def _speaker(plan: Plan) -> Speaker[Any]:
-    check_options(plan, (LEANING,), PROTOCOL)
-    retriever = load_system(plan.system, plan.seed, plan.checkpoint)
-    asked = plan.options.get(LEANING, CHOSEN)
-    if asked != CHOSEN and not isinstance(asked, int | float):
-        raise BadInput(f"--manner {LEANING}={asked}: a number is needed, or {CHOSEN}")
-    own = retriever.picture_bias if isinstance(retriever, AnsweringRetriever) else 0.0
-    return with_picture_bias(retriever, own if asked == CHOSEN else float(asked))
-
-
-# -- dialogues
-
-
 def decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
     """Searches and questions of a split as dialogues, so many of each at most; their settings are what they want.
 
     Where no chat-search dialogues are for validation, those for training that are held out of it are.
-
-    Raises:
-        BadInput: there are none of either.
     """
     most = plan.limit or DIALOGUES_PER_KIND
     dialogues = (*pick_evenly(_searches(plan.data, split), most), *pick_evenly(_questions(plan.data, split), most))
@@ -150,9 +139,6 @@ def _questions(folder: Path, split: str) -> list[SearchDialogue]:
     return found
 
 
-# -- figures
-
-
 def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " s"]]:
     """A value a dialogue for each figure: 1 where it is answered as it wants, NaN where a figure is not about it.
 
@@ -166,9 +152,6 @@ def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " 
         weights_s = np.array([len(found) / (len(RIGHT) * counts[one.wants]) for one in found])
         values[BOTH] = right_s * weights_s
     return values
-
-
-# -- choosing
 
 
 def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -> PictureBias:

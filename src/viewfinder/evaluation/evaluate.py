@@ -93,11 +93,7 @@ def evaluate(
 
 
 def load_tasks(plan: Plan) -> list[Task]:
-    """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues.
-
-    Raises:
-        UnknownName, BadInput: as `read_tasks`; or no task has the plan's words in its title.
-    """
+    """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues."""
     if plan.protocol == "chatir" and plan.questioner is not None and not chatir_splits(plan.data):
         found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
     else:

@@ -121,11 +121,10 @@ def turn_line(turn: Turn) -> str:
 
 def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
     """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
+    row = gallery.row(dialogue.target)
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None
-    row = gallery.row(dialogue.target)
-    boxes_r4 = gallery.boxes(row, query.space)
-    if len(boxes_r4) < 2:
+    if len(boxes_r4 := gallery.boxes(row, query.space)) < 2:
         return None
     [attention_pr] = gallery.attention(query, np.array([row]))
     pairs = zip(query.parts, attention_pr, strict=True)
@@ -233,8 +232,7 @@ def _colour(slot: int) -> str:
 
 def _lines(text: str, width: int, most: int) -> str:
     """A text in lines, cut where it is longer; mathematics is not read into it."""
-    lines = textwrap.wrap(text, width, max_lines=most, placeholder=" ...")
-    return "\n".join(lines).replace("$", r"\$")
+    return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder=" ...")).replace("$", r"\$")
 
 
 def to_png(figure: Any) -> bytes:

@@ -42,7 +42,6 @@ ValuesST = Float[np.ndarray, "s t"]
 WHOLE_DIALOGUE = frozenset({"BRI"})
 """Metrics with one value a dialogue."""
 
-
 LAST_TURN = -1
 """Stands for the last turn of each dialogue."""
 
@@ -72,7 +71,12 @@ def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> li
     for setting in ("", *apart):
         for metric in task.metrics:
             values = metric_values(metric, table, ties)
-            for turn in _turns(task, metric, values.shape[1]):
+            turns: Sequence[int | None] = range(values.shape[1])
+            if metric in WHOLE_DIALOGUE or task.last_only:
+                turns = (None if metric in WHOLE_DIALOGUE else LAST_TURN,)
+            elif task.at is not None:
+                turns = [turn - 1 for turn in task.at if turn <= values.shape[1]]
+            for turn in turns:
                 name = name_figure(task, table, metric, turn, setting, ties)
                 values_s = values_per_dialogue(values, turn, setting, settings)
                 found += _figure(name, values_s, turn, setting)
@@ -114,14 +118,6 @@ def values_per_dialogue(
     return np.where(np.asarray(settings) == setting, values_s, np.nan) if setting else np.asarray(values_s)
 
 
-def _turns(task: Task, metric: str, width: int) -> Sequence[int | None]:
-    if metric in WHOLE_DIALOGUE:
-        return (None,)
-    if task.last_only:
-        return (LAST_TURN,)
-    return range(width) if task.at is None else [turn - 1 for turn in task.at if turn <= width]
-
-
 def name_figure(
     task: Task, table: RankTable, metric: str, turn: int | None, setting: str, ties: Ties | Literal["none"]
 ) -> MeasureName:
@@ -133,14 +129,9 @@ def name_figure(
     else:
         when = f"{'turn' if task.first_turn else 'round'} {turn + task.first_turn}"
     of = ", ".join(part for part in (task.name, task.split) if part)
-    return MeasureName(
-        metric=metric,
-        at=f"{when}, {setting}" if setting else when,
-        gallery=f"{of}, {table.gallery_size:,} pictures",
-        split=task.split,
-        caption=task.caption or "none",
-        ties=ties,
-    )
+    gallery, at = f"{of}, {table.gallery_size:,} pictures", f"{when}, {setting}" if setting else when
+    caption = task.caption or "none"
+    return MeasureName(metric=metric, at=at, gallery=gallery, split=task.split, caption=caption, ties=ties)
 
 
 def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)

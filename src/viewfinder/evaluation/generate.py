@@ -54,11 +54,6 @@ class GenerationOrder:
     rounds: int = ROUNDS
     resume: bool = False
 
-    @property
-    def journal(self) -> Path:
-        """Where dialogues are kept until all are held."""
-        return self.out.with_name(f"{self.out.name}.journal")
-
 
 @dataclass(frozen=True)
 class GenerationReport:
@@ -107,7 +102,8 @@ def generate_dialogues(
     dialogues, pictures = here.task.dialogues, here.task.gallery
     if len(pictures) < 2 or not dialogues:
         raise BadInput(f"{plan.data}: fewer than two pictures of {here.task.split!r} are here: there is nothing to ask")
-    journal = DialogueJournal(order.journal, _describe_run(order, encoder, here.task))
+    file = order.out.with_name(f"{order.out.name}.journal")
+    journal = DialogueJournal(file, _describe_run(order, encoder, here.task))
     try:
         entries = journal.entries(resume=order.resume)
         notify(f"{len(dialogues):,} dialogues about {len(pictures):,} pictures; {len(entries):,} are held already")
@@ -126,7 +122,7 @@ def generate_dialogues(
                 fresh, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())]
             )
             fresh.replace(order.out)
-            order.journal.unlink()
+            file.unlink()
     except OSError as error:
         raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
     return _summarize(order, list(entries.values()), here.task)

@@ -132,14 +132,9 @@ def _grounded(
         for name, system in systems.items():
             query = system.query(replay_turns((Say(phrase.text),), gallery, system))
             rows[name] = int(gallery.scores(query).total_n.argmax())
-        yield GroundedPhrase(
-            picture=one.path.name,
-            phrase=phrase.text,
-            box=tuple(right_4.tolist()),
-            chosen=tuple(boxes_n4[rows[GROUNDED]].tolist()),
-            iou={name: float(iou_n[row]) for name, row in rows.items()},
-            random=float((iou_n >= ENOUGH_OVERLAP).mean()),
-        )
+        overlap = {name: float(iou_n[row]) for name, row in rows.items()}
+        chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= ENOUGH_OVERLAP).mean())
+        yield GroundedPhrase(one.path.name, phrase.text, tuple(right_4.tolist()), chosen, overlap, chance)
 
 
 def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retriever[Any]) -> Gallery:
@@ -246,9 +241,6 @@ def name_thing(thing: ThingTruth) -> str:
 def _corners(box: Sequence[float | int]) -> Box:
     x, y, width, height = map(float, box)
     return x, y, x + width, y + height
-
-
-# -- boxes
 
 
 @cache

@@ -145,11 +145,7 @@ def load_pictures(
 
 
 def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float32[np.ndarray, "n g"]]:
-    """What gives raw vectors of the plan's pictures by their keys; nothing is read until it is asked.
-
-    Raises:
-        BadInput: when asked: no pictures there, or the vectors that the user brings are not raw ones.
-    """
+    """What gives raw vectors of the plan's pictures by their keys; nothing is read until it is asked."""
 
     @cache
     def known() -> Features:
@@ -168,9 +164,6 @@ def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: 
 
     `features` then finds them in `place`, and computes what the library lacks (regions, unless it has them of all).
     They get a folder of their own: a library keeps raw vectors in half precision, a data set in single.
-
-    Raises:
-        BadInput: no pictures there, or the folder cannot be written.
     """
     if library.encoder.raw_version != encoder.raw_version:
         found_there = library.encoder.raw_version
@@ -179,15 +172,19 @@ def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: 
     found, _ = find_pictures(dataset)
     rows = library.store.rows()
     id_of = {(os.path.realpath(file.path), file.size, file.mtime_ns): row.id for row in rows for file in row.files}
-    places = [(os.path.realpath(dataset / source.key), source.size, source.mtime_ns) for source in found]
-    ids = {source: id_of[place] for source, place in zip(found, places, strict=True) if place in id_of}
+    files = ((os.path.realpath(dataset / source.key), source.size, source.mtime_ns) for source in found)
+    ids = {source: id_of[file] for source, file in zip(found, files, strict=True) if file in id_of}
     if lacking := len(found) - len(ids):
         notify(f"{library.folder}: {lacking:,} of {len(found):,} pictures are not there as they are now; computed")
+    if not ids:
+        return False
     regions = library.store.pictures_with_regions().issuperset(ids.values())
     with claim_folder(place):
         before = read_manifest(place, encoder.raw_version)
-        if not ids or (before is not None and ("regions" in before.arrays or not regions)):
-            return bool(ids)
+        # Vectors without regions make room for those with them, unless the data set's own may lie there.
+        better = regions and place.is_relative_to(library.folder)
+        if before is not None and ("regions" in before.arrays or not better):
+            return True
 
         def read(rest: Sequence[PictureFile]) -> Iterator[list[Read]]:
             waiting = iter(rest)
@@ -246,7 +243,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
 def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
     """What a catalogue says, by picture; several rows give several values."""
     said: dict[str, dict[str, tuple[str, ...]]] = {}
-    for path, rows in read_catalogue(catalogue).match(map(Path, keys)).items():
+    for path, rows in read_catalogue(catalogue).matches(map(Path, keys)).rows.items():
         values = said.setdefault(path.as_posix(), {})
         for row in rows:
             for column, value in row.values.items():

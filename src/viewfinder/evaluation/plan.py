@@ -35,7 +35,7 @@ class Plan:
     Attributes:
         system: a retriever, or "random".
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
-        task: only tasks that have all these words in their title.
+        task: words that a task must all have in its title.
         user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
         options: of the user (how it speaks) or of the protocol, as --manner gives them.
         questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
@@ -47,7 +47,6 @@ class Plan:
             replayed; those of simulated users, and what is asked in them, are about pictures that nobody described.
         ties: the rule for equal scores; Fashion IQ's own is the optimistic one.
         limit: dialogues a task, taken evenly.
-        checkpoint: trained weights in place of those that are shipped.
         processes: how many hold dialogues at once, where a user talks; the figures do not depend on it.
     """
 

@@ -94,14 +94,12 @@ def is_share(metric: str) -> bool:
     return name in SHARES or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
 
 
-def comparison_head(systems: Sequence[str]) -> tuple[str, ...]:
-    """The head of a comparison: the first system, then each other with its difference and p-value."""
+def comparison_table(
+    systems: Sequence[str], rows: Sequence[ComparedFigure]
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """One row a figure that all runs have: the first system, then each other with its difference and p-value."""
     first, *others = systems
-    return ("metric", "at", "dialogues", first, *(text for other in others for text in (other, "difference", "p")))
-
-
-def comparison_rows(rows: Sequence[ComparedFigure]) -> list[tuple[str, ...]]:
-    """One row a figure that all runs have."""
+    head = ("metric", "at", "dialogues", first, *(text for name in others for text in (name, "difference", "p")))
     table = []
     for row in rows:
         in_hundreds = is_share(row.metric) or row.metric in OF_TEXT
@@ -111,7 +109,7 @@ def comparison_rows(rows: Sequence[ComparedFigure]) -> list[tuple[str, ...]]:
             mean, low, high = (f"{100 * one:+.1f}" if in_hundreds else f"{one:+,.1f}" for one in difference)
             cells += [format_value(row.metric, other.mean), f"{mean} ({low} to {high})", f"{other.p_value:.4f}"]
         table.append(tuple(cells))
-    return table
+    return head, table
 
 
 # -- plots, drawn off the screen, as PNG
@@ -170,11 +168,7 @@ def _axes() -> tuple[Any, Any]:
 
 
 def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
-    """Writes the page of a run into its folder, and beside it one PNG a dialogue of what state vectors look at.
-
-    Raises:
-        BadInput: it cannot be written.
-    """
+    """Writes the page of a run into its folder, and beside it one PNG a dialogue of what state vectors look at."""
     drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
@@ -188,11 +182,7 @@ def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
 
 
 def write_caption_page(captioning: MeasuredRun[PairCaption]) -> Path:
-    """Writes the page of captions: every pair of pictures, what people said of it, and what the captioner says.
-
-    Raises:
-        BadInput: it cannot be written.
-    """
+    """Writes the page of captions: every pair of pictures, what people said of it, and what the captioner says."""
     run = captioning.run
     rows = []
     for task in run.tasks:

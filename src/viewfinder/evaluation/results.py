@@ -123,8 +123,8 @@ def write_run(run: Run) -> None:
     arrays: dict[str, Any] = {}
     for number, task in enumerate(run.tasks):
         ranks = task.ranks
-        named = {"best": ranks.best_st, "worst": ranks.worst_st, "ids": np.array(task.dialogue_ids)}
-        named |= {"settings": np.array(task.settings)}
+        named = {"best": ranks.best_st, "worst": ranks.worst_st}
+        named |= {"ids": np.array(task.dialogue_ids), "settings": np.array(task.settings)}
         subsets = {"subset_best": ranks.subset_best_st, "subset_worst": ranks.subset_worst_st}
         named |= {name: ranks_st for name, ranks_st in subsets.items() if ranks_st is not None}
         arrays |= {f"{name}_{number}": values for name, values in named.items()}
@@ -235,23 +235,13 @@ def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> P
         "captions": None if plan.captions else "no",
         **plan.options,
     }
-    return Provenance(
-        system=plan.system,
-        data=plan.data.resolve().name,
-        encoder=encoder.version,
-        user=(plan.user or "") if simulated else "",
-        questioner=questioner_label(plan.questioner or "") if simulated else "",
-        seed=plan.seed,
-        options={name: str(value) for name, value in options.items() if value is not None},
-    )
+    user, questioner = (plan.user or "", questioner_label(plan.questioner or "")) if simulated else ("", "")
+    given = {name: str(value) for name, value in options.items() if value is not None}
+    return Provenance(plan.system, plan.data.resolve().name, encoder.version, user, questioner, plan.seed, given)
 
 
 def check_options(plan: Plan, known: Sequence[str], protocol: str) -> None:
-    """Refuses a plan with options (--manner) that the protocol does not know.
-
-    Raises:
-        UnknownName: there is such an option.
-    """
+    """Refuses a plan with options (--manner) that the protocol does not know."""
     for name in plan.options:
         if name not in known:
             raise UnknownName(f"{protocol} has no manner {name!r}; there are: {', '.join(known)}")
@@ -272,11 +262,7 @@ class MeasuredRun(Generic[Thing]):
 
 
 def write_measured_run(measured: MeasuredRun[Any]) -> Path:
-    """Writes a run as others are, and beside it a JSON line for each thing behind it; gives their file.
-
-    Raises:
-        BadInput: the folder cannot be written.
-    """
+    """Writes a run as others are, and beside it a JSON line for each thing behind it; gives their file."""
     write_run(measured.run)
     file = measured.run.folder / measured.file
     records = (
@@ -315,11 +301,7 @@ class ComparedFigure:
 
 
 def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
-    """Every figure that all runs have, each run against the first on the dialogues they share.
-
-    Raises:
-        BadInput: fewer than two runs, or nothing that all of them measured on the same dialogues.
-    """
+    """Every figure that all runs have, each run against the first on the dialogues they share."""
     if len(runs) < 2:
         raise BadInput("compare needs at least two runs: name their folders")
     rows = [row for task in runs[0].tasks for row in _rows(task, runs)]

@@ -125,15 +125,8 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
     return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(asked), ANSWERS)
 
 
-# -- questions
-
-
 def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue]]:
-    """Dialogues of a split with questions and answers, by the name of their file without the split.
-
-    Raises:
-        BadInput: no such folder, or a damaged file.
-    """
+    """Dialogues of a split with questions and answers, by the name of their file without the split."""
     files = sorted((need_folder(folder) / "dialogues").glob(f"*_{split}.json"))
     found = {file.stem.removesuffix(f"_{split}"): _complete(read_dialogues(file)[0]) for file in files}
     if not any(found.values()):
@@ -158,9 +151,6 @@ def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     if plan.split is not None:
         raise UnknownName(f"{plan.data}: no dialogues/*_{plan.split}.json with questions here; name another --split")
     raise BadInput(f"{plan.data}: no dialogues/*_test.json with questions here, and no visdial/; name another --data")
-
-
-# -- answers# -- answers
 
 
 def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
@@ -203,9 +193,6 @@ def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]
                 counts.setdefault(kind, Counter())[normalize_answer(one.answer)] += 1
     most = {kind: count.most_common(1)[0][0] for kind, count in counts.items()}
     return [replace(one, majority=most.get("", ""), by_kind=most.get(one.kind, most.get("", ""))) for one in asked]
-
-
-# -- figures
 
 
 def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:

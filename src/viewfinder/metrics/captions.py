@@ -1,7 +1,8 @@
 """Metrics of captions: BLEU, ROUGE-L and CIDEr-D, each with several references a sentence.
 
-They take sentences whose words are set apart by blanks, and change nothing about them: Fashion IQ scores captions as
-they are, while COCO captions are brought to words first, for which there is `caption_words`.
+They take sentences whose words are set apart by blanks, refuse what `check_sentences` does, and change nothing about
+them: Fashion IQ scores captions as they are, while COCO captions are brought to words first, for which there is
+`caption_words`.
 
 BLEU-1 to BLEU-4 of a corpus, with several references a sentence.
 
@@ -98,11 +99,7 @@ def caption_words(text: str) -> str:
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:
-    """BLEU-1, -2, -3 and -4 of a whole corpus, 0 to 1; sentences may have different numbers of references.
-
-    Raises:
-        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
-    """
+    """BLEU-1, -2, -3 and -4 of a whole corpus, 0 to 1; sentences may have different numbers of references."""
     from sacrebleu.metrics.bleu import BLEU
 
     check_sentences(hypotheses, references)
@@ -117,11 +114,7 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floa
 def rouge_l(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, beta: float = 1.2
 ) -> Float[np.ndarray, " s"]:
-    """ROUGE-L of every sentence, 0 to 1; that of a corpus is their mean.
-
-    Raises:
-        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
-    """
+    """ROUGE-L of every sentence, 0 to 1; that of a corpus is their mean."""
     from rouge_score.rouge_scorer import RougeScorer
 
     check_sentences(hypotheses, references)
@@ -146,11 +139,7 @@ SIGMA = 6.0
 
 
 def cider_d(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " s"]:
-    """CIDEr-D of every sentence, 0 to 10; that of a corpus is their mean.
-
-    Raises:
-        ValueError: there are no sentences, not as many lists of references, or one of these is empty.
-    """
+    """CIDEr-D of every sentence, 0 to 10; that of a corpus is their mean."""
     check_sentences(hypotheses, references)
     counted = [[ngrams(reference) for reference in several] for several in references]
     seen = Counter(ngram for several in counted for ngram in set().union(*several))

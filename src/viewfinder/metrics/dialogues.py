@@ -90,9 +90,6 @@ def freeze_ranks(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray,
 
     >>> freeze_ranks(10, np.array([[30, 4, 50], [12, 11, 10]])).mean(axis=0) + 1      # the first stays at 4
     array([22. ,  8.5,  8. ])
-
-    Raises:
-        ValueError: k is below 1, there is no dialogue, or a rank is negative, or missing in round 0.
     """
     ranks_st = carry_ranks(ranks_st)
     hit_st = has_hit(k, ranks_st)

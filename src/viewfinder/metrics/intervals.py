@@ -87,11 +87,7 @@ def seeded_interval(values_es: Real[np.ndarray, "e s"], *, resamples: int = 10_0
 
 
 def median_interval(values_s: Values, *, seed: int = 0) -> Interval:
-    """Interval for the median of one value a session, which stands where an interval has its mean; seeded.
-
-    Raises:
-        ValueError: there are no sessions, or a value is not finite.
-    """
+    """Interval for the median of one value a session, which stands where an interval has its mean; seeded."""
     sessions_s = np.asarray(values_s, dtype=np.float64)
     draws = _draw_sessions(sessions_s, 10_000, np.random.default_rng(seed))
     medians = [np.median(sessions_s[drawn_rs], axis=1) for drawn_rs in draws]
@@ -148,5 +144,5 @@ def permutation_test(first_s: Values, second_s: Values, *, resamples: int = 10_0
     random, rows = np.random.default_rng(seed), max(1, SIGNS_AT_ONCE // count)
     for start in range(0, resamples, rows):
         signs_rs = 2 * random.integers(0, 2, (min(rows, resamples - start), count), dtype=np.int8) - 1
-        as_far += np.count_nonzero(np.abs(signs_rs @ differences_s) >= found)
+        as_far += int(np.count_nonzero(np.abs(signs_rs @ differences_s) >= found))
     return (as_far + 1) / (resamples + 1)

@@ -118,9 +118,6 @@ def recall_at(k: int, ranks_q: Ranks) -> float:
 
     >>> recall_at(2, [0, 1, 2, 8])
     0.5
-
-    Raises:
-        ValueError: k is below 1, there are no ranks, or one is negative or NaN.
     """
     return float(np.mean(check_ranks(ranks_q) < check_depth(k)))
 
@@ -150,9 +147,6 @@ def mean_reciprocal_rank(ranks_q: Ranks) -> float:
 
     >>> mean_reciprocal_rank([0, 1, 3])     # (1 + 1/2 + 1/4) / 3
     0.5833333333333334
-
-    Raises:
-        ValueError: there are no ranks, or one is negative or NaN.
     """
     return float(np.mean(1 / (check_ranks(ranks_q) + 1)))
 

@@ -57,16 +57,13 @@ def read_tasks(folder: Path, protocol: str | None, split: str | None, pool: Path
     if not splits:
         asked = "any protocol" if protocol is None else protocol
         raise BadInput(f"{folder}: no data of {asked} here; see docs/data.md for the files that each protocol reads")
-    chosen = {name: _split(known, split) for name, known in splits.items()}
-    if all(one is None for one in chosen.values()):
+    if split is None:
+        chosen = {name: next((one for one in PREFERRED if one in known), known[0]) for name, known in splits.items()}
+    else:
+        chosen = {name: split for name, known in splits.items() if split in known}
+    if not chosen:
         there = "; ".join(f"{name}: {', '.join(known)}" for name, known in splits.items())
         raise UnknownName(f"{folder}: no split is called {split!r}; there are: {there}")
     if pool is not None:
-        return chatir.chatir_tasks(folder, chosen["chatir"] or "", pool)
-    return [task for name, one in chosen.items() if one is not None for task in PROTOCOLS[name].tasks(folder, one)]
-
-
-def _split(known: tuple[str, ...], asked: str | None) -> str | None:
-    if asked is not None:
-        return asked if asked in known else None
-    return next((split for split in PREFERRED if split in known), known[0])
+        return chatir.chatir_tasks(folder, chosen["chatir"], pool)
+    return [task for name, one in chosen.items() for task in PROTOCOLS[name].tasks(folder, one)]

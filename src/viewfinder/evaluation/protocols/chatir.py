@@ -37,9 +37,6 @@ def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Tas
     """One task a dialogue file of the split; files that name no split are all of `val`, as those released.
 
     `pool` is a file that lists the pictures to search in, in place of the folder's own.
-
-    Raises:
-        BadInput: no pool of the split, or a damaged file.
     """
     pools = _pools(folder, split) if pool is None else [read_pool(pool)[0]]
     return [_task(file, split, pools) for file in _files(folder, split)]
@@ -50,10 +47,6 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
 
     Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
     as for training. The pictures of the split are those that are searched, unless `pool` lists others.
-
-    Raises:
-        UnknownName: there is no such split.
-        BadInput: nothing is said of pictures here, or a damaged file.
     """
     said, report = _openings(folder, split)
     gallery = tuple(said) if pool is None else read_pool(pool)[0]

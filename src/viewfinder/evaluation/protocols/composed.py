@@ -45,7 +45,7 @@ from viewfinder.data.fashion_iq import (
 from viewfinder.data.fashionmt import (
     Transaction,
     fashionmt_sources,
-    parse_back_reference,
+    parse_ordinal_reference,
     product_of,
     read_caption_files,
     read_titles,
@@ -149,21 +149,26 @@ MT_FASHION_IQ_METRICS = ("R@5", "R@8", "mean R@5,8")
 
 def mai_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's transactions and sessions."""
-    known = (*_sources(folder).values(), *_kinds_mai(folder).values())
-    return tuple(sorted({split for splits_of_one in known for split in splits_of_one}))
+    return tuple(sorted({split for known in _sources_and_kinds(folder) for some in known.values() for split in some}))
 
 
 def mai_tasks(folder: Path, split: str) -> list[Task]:
     """One task a source of transactions and a kind of sessions."""
-    of_sources = [_transactions(folder, source, split) for source, known in _sources(folder).items() if split in known]
-    of_kinds = [_sessions(folder, kind, split) for kind, known in _kinds_mai(folder).items() if split in known]
+    sources, kinds = _sources_and_kinds(folder)
+    of_sources = [_transactions(folder, source, split) for source, known in sources.items() if split in known]
+    of_kinds = [_sessions(folder, kind, split) for kind, known in kinds.items() if split in known]
     said = {picture: caption for task in of_sources for picture, caption in task.captions.items()}
     names = sorted(said.keys() | {picture for task in (*of_sources, *of_kinds) for picture in task.pictures()})
     others = table_captions(folder, names, said)
-    of_sources = [
-        _captioned(task, published_captions(folder, task.name, task.pictures()), others) for task in of_sources
-    ]
-    return of_sources + [_captioned(task, others) for task in of_kinds]
+    own = (published_captions(folder, task.name, task.pictures()) for task in of_sources)
+    captioned = [_captioned(task, published, others) for task, published in zip(of_sources, own, strict=True)]
+    return captioned + [_captioned(task, others) for task in of_kinds]
+
+
+def _sources_and_kinds(folder: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+    """The splits of each source of transactions, and of each kind of sessions."""
+    sources = fashionmt_sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
+    return sources, session_kinds(folder) if any((folder / "data").glob("*.*.json")) else {}
 
 
 def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
@@ -178,20 +183,12 @@ def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
     return replace(task, captions=captions, reports=(*task.reports, report))
 
 
-def _sources(folder: Path) -> dict[str, tuple[str, ...]]:
-    return fashionmt_sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
-
-
-def _kinds_mai(folder: Path) -> dict[str, tuple[str, ...]]:
-    return session_kinds(folder) if any((folder / "data").glob("*.*.json")) else {}
-
-
 def _transactions(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
     dialogues = []
     for number, one in enumerate(read.transactions):
         turns = tuple(Like(*said) for said in zip(one.pictures[:-1], one.modifications, strict=True))
-        back = parse_back_reference(one.modifications[-1])
+        back = parse_ordinal_reference(one.modifications[-1])
         setting = "" if back is None else back.setting
         dialogues.append(SearchDialogue(str(number), one.targets[-1], turns, one.targets, setting))
     return Task(
@@ -231,11 +228,7 @@ def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:
 
 
 def published_captions(folder: Path, source: str, names: Iterable[str]) -> dict[str, str]:
-    """The captions of these pictures in the source's own files, as far as they are there.
-
-    Raises:
-        BadInput: a damaged file.
-    """
+    """The captions of these pictures in the source's own files, as far as they are there."""
     titles = folder / "modifiers" / f"{source}-caption.json"
     texts = folder / CAPTION_FOLDERS.get(source, "")
     if titles.is_file():
@@ -252,9 +245,6 @@ def table_captions(folder: Path, names: Sequence[str], said: Mapping[str, str]) 
 
     `said` are captions that are known of some of the names. The place is where most of them stand; the first, if none
     is known. Where they stand nowhere, the table describes pictures in another manner, and is not used.
-
-    Raises:
-        BadInput: a damaged file.
     """
     file = folder / "captions.csv"
     if not file.is_file():
