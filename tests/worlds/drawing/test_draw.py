@@ -6,7 +6,7 @@ import pytest
 from PIL import Image, ImageChops
 
 from viewfinder.worlds.drawing.backgrounds import PAINTINGS, SCALE, Scenery
-from viewfinder.worlds.drawing.draw import caption_sheet, draw_scene
+from viewfinder.worlds.drawing.draw import caption_sheet, draw_scene, draw_sheet
 from viewfinder.worlds.drawing.sprites import SPRITES, draw_sprite
 from viewfinder.worlds.kinds import COLOURS, HEIGHT, KINDS, PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
@@ -98,3 +98,10 @@ def test_one_picture_makes_a_small_sheet_with_a_caption(tmp_path: Path) -> None:
 def test_long_captions_stay_in_their_two_lines(tmp_path: Path) -> None:
     sheet = np.asarray(caption_sheet(_pictures(tmp_path, 6)))
     assert (sheet[-6:] == 255).all() and (sheet[:, -6:] == 255).all()
+
+
+def test_a_row_is_as_high_as_its_longest_caption(tmp_path: Path) -> None:
+    *short, long = _pictures(tmp_path, 7)
+    low, high = draw_sheet([short[:2], short[:2]], lines=12), draw_sheet([short[:2], [long]], lines=12)
+    assert low.size == (466, 422)
+    assert high.width == 466 and high.height > low.height

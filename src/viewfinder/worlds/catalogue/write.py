@@ -19,13 +19,12 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
 from viewfinder.data.captions import SPLITS, Split
 from viewfinder.data.cirr import write_cirr
@@ -41,6 +40,7 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.files import Dropped, write_json, write_jsonl
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.errors import BadInput
+from viewfinder.worlds import making
 from viewfinder.worlds.catalogue.garments import draw_item
 from viewfinder.worlds.catalogue.items import (
     COLUMNS,
@@ -62,16 +62,7 @@ from viewfinder.worlds.catalogue.pairs import (
 from viewfinder.worlds.catalogue.photos import read_photos
 from viewfinder.worlds.catalogue.statements import CAPTIONS, caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
-from viewfinder.worlds.making import (
-    MOST_PICTURES,
-    Progress,
-    WorldReport,
-    claim_folder,
-    link_file,
-    world_marker,
-    write_lines,
-    write_rows,
-)
+from viewfinder.worlds.drawing.draw import Captioned, draw_sheet, rows_of_six
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
@@ -106,9 +97,9 @@ def write_catalogue(
     sprites: Path | None = None,
     transactions: int | None = None,
     pairs: int = 1,
-    progress: Progress = lambda written: None,
+    progress: making.Progress = lambda written: None,
     workers: int = 1,
-) -> WorldReport:
+) -> making.WorldReport:
     """Write a catalogue world: drawn articles, or with `sprites` the real product photos of a folder themselves.
 
     Drawn article k depends on the seed and k alone. Of photos `count` are chosen by the seed (0: all there are, one
@@ -123,7 +114,6 @@ def write_catalogue(
         transactions: FashionMT transactions in all, half of each setting; None: three a picture.
         pairs: Fashion IQ pairs of each picture for training, with so many references, the most alike first. The
             published data has one; pictures for validation and testing always do. All else is the same bytes.
-        progress: called with the number of pictures written so far.
         workers: unused while drawing takes about ten milliseconds an article.
 
     Raises:
@@ -131,43 +121,33 @@ def write_catalogue(
         DiskFull: the disk is full.
     """
     least = 1 if sprites is None else 0
-    if not least <= count <= MOST_PICTURES:
-        raise BadInput(f"--count {count}: ask for {least} to {MOST_PICTURES} pictures")
+    if not least <= count <= making.MOST_PICTURES:
+        raise BadInput(f"--count {count}: ask for {least} to {making.MOST_PICTURES} pictures")
     items, dropped, source = _items(count, seed, sprites)
     wanted = PER_PICTURE * len(items) if transactions is None else transactions
     if wanted < 0:
         raise BadInput(f"--transactions {wanted}: ask for 0 or more")
     if pairs < 1:
         raise BadInput(f"--pairs {pairs}: ask for 1 or more")
-    made = world_marker("catalogue", VERSION, count, seed)
+    made = making.world_marker("catalogue", VERSION, count, seed)
     made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
     written = _Written()
-    with claim_folder(out, made, ("images",)):
+    with making.claim_folder(out, made, ("images",)):
         for number, item in enumerate(items, start=1):
             if sprites is None:
                 draw_item(item).save(out / "images" / item.image, quality=QUALITY)
             else:
-                link_file(sprites / "images" / item.image, out / "images" / item.image)
+                making.link_file(sprites / "images" / item.image, out / "images" / item.image)
             progress(number)
         _write_tables(out, items)
         _write_dialogues(out, items, seed, pairs, written)
         for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
             _write_transactions(out, items, setting, share, seed, written)
         _write_queries(out, items, seed, written)
-        catalogue_sheet(out, items, written.shown, written.examples).save(out / "preview.png")
+        catalogue_sheet(out, items, written).save(out / "preview.png")
         write_json(out / "report.json", _account(items, dropped, written), indent=1)
-    return WorldReport(
-        out,
-        "catalogue",
-        seed,
-        pictures=len(items),
-        captions=CAPTIONS * len(items),
-        things=len(items),
-        pairs=sum(written.pairs.values()),
-        sessions=sum(written.sessions.values()),
-        transactions=sum(written.transactions.values()),
-        queries=sum(written.queries.values()),
-    )
+    counts = {name: sum(getattr(written, name).values()) for name in ("pairs", "sessions", "transactions", "queries")}
+    return making.WorldReport(out, "catalogue", seed, len(items), CAPTIONS * len(items), things=len(items), **counts)
 
 
 def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
@@ -182,10 +162,10 @@ def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tup
 
 
 def _write_tables(out: Path, items: Sequence[Item]) -> None:
-    write_rows(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
+    making.write_rows(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
     said = ([item.image, caption] for item in items for caption in caption_item(item))
-    write_rows(out / "captions.csv", ("image", "caption"), said)
-    write_lines(out / TRUTH_FILE, (truth_line(item_truth(item)) for item in items))
+    making.write_rows(out / "captions.csv", ("image", "caption"), said)
+    making.write_lines(out / TRUTH_FILE, (truth_line(item_truth(item)) for item in items))
     write_json(out / "attribute2idx.json", attribute_numbers(items))
 
 
@@ -290,74 +270,25 @@ def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Writ
     }
 
 
-# A sheet to look at
-
-_WIDTH, _SIDE, _GAP, _LINE = 1240, 190, 16, 15
 _TITLES, _PAIRS = 12, 6
-_INK, _QUIET, _PAPER = (30, 30, 34), (110, 110, 118), (255, 255, 255)
-
-Thing = TypeVar("Thing")
-Text = tuple[str, tuple[int, int, int]]
+_Any = TypeVar("_Any")
 
 
-def catalogue_sheet(
-    out: Path,
-    items: Sequence[Item],
-    pairs: Sequence[tuple[Item, Item, tuple[str, ...]]],
-    chains: Sequence[tuple[Chain, Transaction]],
-) -> Image.Image:
+def catalogue_sheet(out: Path, items: Sequence[Item], written: _Written) -> Image.Image:
     """Articles with their titles, pairs with their captions, a transaction of each setting; RGB."""
     pictures = out / "images"
-    cards = [_card(pictures, item, [(item.title, _INK)]) for item in _spread(items, _TITLES)]
-    rows = [_row(cards[start : start + 6]) for start in range(0, len(cards), 6)]
-    couples = [_couple(pictures, *pair) for pair in _spread(pairs, _PAIRS)]
-    rows += [_row(couples[start : start + 3]) for start in range(0, len(couples), 3)]
-    rows += [_chain(pictures, chain, transaction) for chain, transaction in chains]
-    sheet = Image.new("RGB", (_WIDTH, sum(row.height for row in rows) + _GAP), _PAPER)
-    top = _GAP
-    for row in rows:
-        sheet.paste(row, (0, top))
-        top += row.height
-    return sheet
+    rows = rows_of_six([(pictures / item.image, item.title) for item in _spread(items, _TITLES)])
+    couples: list[Captioned] = []
+    for target, reference, said in _spread(written.shown, _PAIRS):
+        couples.append((pictures / reference.image, f"shown: {reference.title}"))
+        couples.append((pictures / target.image, f"wanted: {' / '.join(said)}"))
+    rows += rows_of_six(couples)
+    for chain, transaction in written.examples:
+        said = (f"{chain.setting}: the FIRST", *transaction.modifications)
+        named = zip(said, chain.items, strict=True)
+        rows.append([(pictures / item.image, f"{words} ({item.title})") for words, item in named])
+    return draw_sheet(rows, lines=12)
 
 
-def _spread(things: Sequence[Thing], count: int) -> list[Thing]:
+def _spread(things: Sequence[_Any], count: int) -> list[_Any]:
     return [things[place * len(things) // count] for place in range(count)] if len(things) > count else list(things)
-
-
-def _row(cards: Sequence[Image.Image]) -> Image.Image:
-    row = Image.new("RGB", (_WIDTH, max((card.height for card in cards), default=0) + _GAP), _PAPER)
-    for place, card in enumerate(cards):
-        row.paste(card, (_GAP + place * (card.width + _GAP), 0))
-    return row
-
-
-def _card(pictures: Path, item: Item, texts: Sequence[Text]) -> Image.Image:
-    """A picture with texts below it."""
-    with Image.open(pictures / item.image) as picture:
-        picture.thumbnail((_SIDE, _SIDE))
-        photo = picture.convert("RGB")
-    lines = [(line, ink) for text, ink in texts for line in textwrap.wrap(text, _SIDE // 7) or [""]]
-    card = Image.new("RGB", (_SIDE, _SIDE + _LINE * len(lines) + 6), _PAPER)
-    card.paste(photo, ((_SIDE - photo.width) // 2, (_SIDE - photo.height) // 2))
-    draw, font = ImageDraw.Draw(card), ImageFont.load_default(12)
-    for number, (line, ink) in enumerate(lines):
-        draw.text((0, _SIDE + 4 + number * _LINE), line, fill=ink, font=font)
-    return card
-
-
-def _couple(pictures: Path, target: Item, reference: Item, said: Sequence[str]) -> Image.Image:
-    """The reference, then the target with what is said of it."""
-    left = _card(pictures, reference, [("shown", _QUIET), (reference.title, _QUIET)])
-    right = _card(pictures, target, [(f"wanted: {caption}", _INK) for caption in said])
-    couple = Image.new("RGB", (2 * _SIDE + _GAP // 2, max(left.height, right.height)), _PAPER)
-    couple.paste(left, (0, 0))
-    couple.paste(right, (_SIDE + _GAP // 2, 0))
-    return couple
-
-
-def _chain(pictures: Path, chain: Chain, transaction: Transaction) -> Image.Image:
-    """The four pictures of a transaction, each target with the modification that leads to it."""
-    said = (f"{chain.setting}: the FIRST", *transaction.modifications)
-    texts = [[(words, _INK), (item.title, _QUIET)] for words, item in zip(said, chain.items, strict=True)]
-    return _row([_card(pictures, item, text) for item, text in zip(chain.items, texts, strict=True)])

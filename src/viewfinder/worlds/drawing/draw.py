@@ -59,40 +59,49 @@ def _with_products(canvas: Image.Image, scene: Scene, shop: Shop) -> Image.Image
 
 SHEET_PICTURES = 24
 COLUMNS = 6
-_WIDE, _HIGH, _TEXT, _GAP = 224, 168, 34, 6
-_LINES = 2
+_WIDE, _HIGH, _LINE, _GAP = 224, 168, 17, 6
+
+Captioned = tuple[Path, str]
 
 
-def caption_sheet(pictures: Sequence[tuple[Path, str]]) -> Image.Image:
-    """A sheet of pictures, six in a row, each with its caption below; long captions end in dots."""
-    columns = min(COLUMNS, len(pictures))
-    rows = -(-len(pictures) // columns)
-    across, down = _WIDE + _GAP, _HIGH + _TEXT + _GAP
-    sheet = Image.new("RGB", (_GAP + columns * across, _GAP + rows * down), (255, 255, 255))
-    pen, font = ImageDraw.Draw(sheet), ImageFont.load_default(11)
-    for at, (file, caption) in enumerate(pictures):
-        x, y = _GAP + at % columns * across, _GAP + at // columns * down
-        with Image.open(file) as picture:
-            # Onto white and in the middle: pictures of a catalogue need not be wide.
-            small = picture.convert("RGB")
-            small.thumbnail((_WIDE, _HIGH))
-        sheet.paste(small, (x + (_WIDE - small.width) // 2, y + (_HIGH - small.height) // 2))
-        below = "\n".join(_wrapped(caption, pen, font))
-        pen.text((x + 2, y + _HIGH + 2), below, font=font, fill=(30, 30, 34), spacing=2)
+def caption_sheet(pictures: Sequence[Captioned]) -> Image.Image:
+    """A sheet of pictures, six in a row, each with its caption below."""
+    return draw_sheet(rows_of_six(pictures))
+
+
+def rows_of_six(pictures: Sequence[Captioned]) -> list[Sequence[Captioned]]:
+    """Pictures as the rows of a sheet."""
+    return [pictures[start : start + COLUMNS] for start in range(0, len(pictures), COLUMNS)]
+
+
+def draw_sheet(rows: Sequence[Sequence[Captioned]], *, lines: int = 2) -> Image.Image:
+    """Rows of pictures with captions, of which those longer than so many lines end in dots."""
+    font = ImageFont.load_default(11)
+    texts = [[_wrapped(caption, font, lines) for _, caption in row] for row in rows]
+    heights = [_HIGH + _LINE * max(2, *map(len, row)) + _GAP for row in texts]
+    sheet = Image.new("RGB", (_GAP + max(map(len, rows)) * (_WIDE + _GAP), _GAP + sum(heights)), (255, 255, 255))
+    pen, y = ImageDraw.Draw(sheet), _GAP
+    for row, below, height in zip(rows, texts, heights, strict=True):
+        for at, ((file, _), text) in enumerate(zip(row, below, strict=True)):
+            x = _GAP + at * (_WIDE + _GAP)
+            with Image.open(file) as picture:
+                # Onto white and in the middle: pictures of a catalogue need not be wide.
+                small = picture.convert("RGB")
+                small.thumbnail((_WIDE, _HIGH))
+            sheet.paste(small, (x + (_WIDE - small.width) // 2, y + (_HIGH - small.height) // 2))
+            pen.text((x + 2, y + _HIGH + 2), "\n".join(text), font=font, fill=(30, 30, 34), spacing=2)
+        y += height
     return sheet
 
 
-Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-
-
-def _wrapped(text: str, pen: ImageDraw.ImageDraw, font: Font) -> list[str]:
-    """At most two lines of words that fit."""
+def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, most: int) -> list[str]:
+    """Lines of words that fit."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
-        if pen.textlength(longer, font=font) <= _WIDE - 4:
+        if font.getlength(longer) <= _WIDE - 4:
             lines[-1] = longer
-        elif len(lines) < _LINES:
+        elif len(lines) < most:
             lines.append(word)
         else:
             lines[-1] = f"{lines[-1].rsplit(' ', 1)[0]} ..."
