@@ -5,16 +5,7 @@ truth (a world) or written (a language model); galleries find pictures and descr
 wrote.
 """
 
-from viewfinder.construction.pipelines import (
-    Captioner,
-    FoundPicture,
-    GalleryRetriever,
-    ImageTextPair,
-    PipelineParts,
-    SampleNotMade,
-    TextGenerator,
-    TwoRounds,
-)
+from viewfinder.construction.pipelines import FoundPicture, ImageTextPair, PipelineParts, SampleNotMade, TwoRounds
 from viewfinder.construction.run import construct_samples
 from viewfinder.construction.setup import PARTS, ConstructionOrder, ConstructionReport, Part
 from viewfinder.worlds.chatsearch import PIPELINES, Pipeline
@@ -22,17 +13,14 @@ from viewfinder.worlds.chatsearch import PIPELINES, Pipeline
 __all__ = [
     "PARTS",
     "PIPELINES",
-    "Captioner",
     "ConstructionOrder",
     "ConstructionReport",
     "FoundPicture",
-    "GalleryRetriever",
     "ImageTextPair",
     "Part",
     "Pipeline",
     "PipelineParts",
     "SampleNotMade",
-    "TextGenerator",
     "TwoRounds",
     "construct_samples",
 ]

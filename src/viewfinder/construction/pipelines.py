@@ -1,14 +1,8 @@
 """The pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1, Fig. 2 and 3) over captioned pictures, one function each.
 
-text            caption -> a text dialogue that only implies its picture                                     tChat
-mdc-i           picture -> one of its nearest, captioned -> an instruction from the one to the other         iChat
-mdc-t           caption -> two rounds whose first answer is a caption -> the picture found for that          mChat
-mdc-t-single    the last round of such a dialogue, with the picture that was found                           iChat
-merge           a text dialogue -> its picture as the answer -> an instruction about that picture            mChat
-
 They are given something that writes, something that finds pictures, and something that describes them: in the paper
 GPT-4, CLIP-H over LAION-5B, and BLIP-2-OPT2.7b; here `truth` (what a world knows of its pictures), `written` (any
-language model) and `galleries`. What the turns look like stands in `worlds.chatsearch`.
+language model) and `galleries`. What each pipeline makes stands in `worlds.chatsearch`.
 
 The paper leaves the threshold of likeness open. A ceiling, which the paper does not have, keeps copies of the reference
 from being targets: by its reference alone CLIP-i finds 9.65 % of the targets first (Table 2).

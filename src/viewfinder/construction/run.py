@@ -22,6 +22,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from viewfinder.construction import setup
 from viewfinder.construction.pipelines import (
     ImageTextPair,
     PipelineParts,
@@ -32,18 +33,6 @@ from viewfinder.construction.pipelines import (
     merge_samples,
 )
 from viewfinder.construction.remembered import AnswerJournal
-from viewfinder.construction.setup import (
-    PARTS,
-    ConstructionOrder,
-    ConstructionReport,
-    ConstructionSetup,
-    MakeEncoder,
-    Notify,
-    Part,
-    Progress,
-    SourcePicture,
-    prepare_construction,
-)
 from viewfinder.data.chatsearch import ChatSample, Subtask, review_file, write_chatsearch, write_gallery
 from viewfinder.data.files import read_json, write_json
 from viewfinder.errors import BadInput, DiskFull, LanguageModelFailed, LibraryBusy, UnknownName
@@ -54,7 +43,7 @@ CHATSEARCH = "chatsearch"
 RECORDS = "construct"
 SCHEMA = "viewfinder/construct"
 
-SEARCHED: tuple[Part, ...] = ("test", "all")
+SEARCHED: tuple[setup.Part, ...] = ("test", "all")
 """Splits with galleries: a folder has one gallery a subtask, and what is for training or validation needs none."""
 
 
@@ -63,17 +52,17 @@ def journal_file(out: Path) -> Path:
     return out / RECORDS / "journal.jsonl"
 
 
-def subtasks(order: ConstructionOrder) -> tuple[Subtask, ...]:
+def subtasks(order: setup.ConstructionOrder) -> tuple[Subtask, ...]:
     """The subtasks of the pipelines that are asked for."""
     return tuple(dict.fromkeys(SUBTASK_OF[pipeline] for pipeline in order.pipelines))
 
 
-def samples_file(order: ConstructionOrder, subtask: Subtask) -> Path:
+def samples_file(order: setup.ConstructionOrder, subtask: Subtask) -> Path:
     """The file of a subtask's samples."""
     return order.out / CHATSEARCH / f"{subtask}_{order.split}.jsonl"
 
 
-def check_free(order: ConstructionOrder) -> None:
+def check_free(order: setup.ConstructionOrder) -> None:
     """Whether the files may be written: none is there, or an earlier run of ours wrote it and nobody reviewed it.
 
     Raises:
@@ -93,7 +82,7 @@ def check_free(order: ConstructionOrder) -> None:
 
 
 def write_samples(
-    order: ConstructionOrder, samples: Iterable[ChatSample], gallery: Sequence[str], files: Mapping[str, Path]
+    order: setup.ConstructionOrder, samples: Iterable[ChatSample], gallery: Sequence[str], files: Mapping[str, Path]
 ) -> tuple[str, ...]:
     """Writes samples and galleries, and brings the pictures that they name; gives the files' paths below `out`."""
     (order.out / CHATSEARCH).mkdir(parents=True, exist_ok=True)
@@ -116,7 +105,7 @@ def write_samples(
     return tuple(file.relative_to(order.out).as_posix() for file in written)
 
 
-def write_record(order: ConstructionOrder, report: ConstructionReport) -> None:
+def write_record(order: setup.ConstructionOrder, report: setup.ConstructionReport) -> None:
     """Order and result, without places on this machine; files of earlier runs of this split stay ours."""
     file = _record_file(order)
     before = read_json(file, dict).get("files", []) if file.is_file() else []
@@ -127,7 +116,7 @@ def write_record(order: ConstructionOrder, report: ConstructionReport) -> None:
     write_json(file, made | {"files": sorted({*before, *report.files})}, indent=2)
 
 
-def _record_file(order: ConstructionOrder) -> Path:
+def _record_file(order: setup.ConstructionOrder) -> Path:
     return order.out / RECORDS / f"{order.split}.json"
 
 
@@ -139,13 +128,13 @@ SINGLE: tuple[Pipeline, ...] = ("mdc-i", "mdc-t-single")
 
 
 def construct_samples(
-    order: ConstructionOrder,
+    order: setup.ConstructionOrder,
     *,
-    make_encoder: MakeEncoder,
-    notify: Notify = lambda line: None,
-    progress: Progress = lambda done, total: None,
+    make_encoder: setup.MakeEncoder,
+    notify: setup.Notify = lambda line: None,
+    progress: setup.Progress = lambda done, total: None,
     should_stop: Callable[[], bool] = lambda: False,
-) -> ConstructionReport:
+) -> setup.ConstructionReport:
     """Makes the samples of an order and writes them; `should_stop` is asked after every picture.
 
     Raises:
@@ -159,7 +148,7 @@ def construct_samples(
     with _claimed(order):
         check_free(order)
         journal = AnswerJournal.read(journal_file(order.out))
-        ready = prepare_construction(order, journal, make_encoder, notify, progress)
+        ready = setup.prepare_construction(order, journal, make_encoder, notify, progress)
         notify(f"{len(ready.sources):,} pictures, {len(ready.parts.gallery.images):,} to find among")
         books = _Books()
         for results in _worked(order, ready, books, should_stop):
@@ -168,7 +157,7 @@ def construct_samples(
         ended = books.pictures == len(ready.sources)
         made = books.of(order, ready.parts)
         files = write_samples(order, made, ready.parts.gallery.images, ready.files) if ended else ()
-        report = ConstructionReport(
+        report = setup.ConstructionReport(
             out=order.out,
             ended=ended,
             pictures=books.pictures,
@@ -178,7 +167,7 @@ def construct_samples(
             captioner=ready.parts.captioner.name,
             asked=journal.asked,
             files=files,
-            left_out=tuple(str(each) for each in ready.reports if each.dropped),
+            left_out=(str(ready.report),) if ready.report.dropped else (),
         )
         if ended:
             write_record(order, report)
@@ -204,7 +193,7 @@ class _Books:
             else:
                 self.dropped[pipeline][str(result)] += 1
 
-    def of(self, order: ConstructionOrder, parts: PipelineParts) -> list[ChatSample]:
+    def of(self, order: setup.ConstructionOrder, parts: PipelineParts) -> list[ChatSample]:
         """All samples that are asked for, merged ones included."""
         self.samples.sort(key=lambda sample: sample.id)
         texts = [sample for sample in self.samples if sample.source["pipeline"] == "text"]
@@ -228,7 +217,7 @@ def pipelines_to_run(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
 
 
 def _worked(
-    order: ConstructionOrder, ready: ConstructionSetup, books: _Books, should_stop: Callable[[], bool]
+    order: setup.ConstructionOrder, ready: setup.ConstructionSetup, books: _Books, should_stop: Callable[[], bool]
 ) -> Iterator[list[_Result]]:
     """The results of picture after picture, as they are ready.
 
@@ -260,7 +249,7 @@ def _worked(
                 waiting = iter(())
 
 
-def _results(picture: SourcePicture, wanted: frozenset[Pipeline], parts: PipelineParts) -> list[_Result]:
+def _results(picture: setup.SourcePicture, wanted: frozenset[Pipeline], parts: PipelineParts) -> list[_Result]:
     """What the pipelines make of one picture; its caption is drawn (Sec. 3.1: one raw caption)."""
     own = ImageTextPair(picture.name, parts.drawn("caption", picture.name).choice(picture.captions))
     works: list[tuple[tuple[Pipeline, ...], Callable[[], list[ChatSample]]]] = [
@@ -279,13 +268,13 @@ def _results(picture: SourcePicture, wanted: frozenset[Pipeline], parts: Pipelin
     return found
 
 
-def _check(order: ConstructionOrder) -> None:
+def _check(order: setup.ConstructionOrder) -> None:
     unknown = [name for name in order.pipelines if name not in PIPELINES]
     if unknown or not order.pipelines:
         named = unknown[0] if unknown else ""
         raise UnknownName(f"no pipeline is called {named!r}; there are: {', '.join(PIPELINES)}")
-    if order.split not in PARTS:
-        raise UnknownName(f"no split is called {order.split!r}; there are: {', '.join(PARTS)}")
+    if order.split not in setup.PARTS:
+        raise UnknownName(f"no split is called {order.split!r}; there are: {', '.join(setup.PARTS)}")
     if order.in_place and order.gallery is not None:
         raise BadInput(f"{order.out}: pictures of another gallery would be put into the data; choose another --out")
     if order.least_likeness > order.ceiling:
@@ -294,7 +283,7 @@ def _check(order: ConstructionOrder) -> None:
 
 
 @contextmanager
-def _claimed(order: ConstructionOrder) -> Iterator[None]:
+def _claimed(order: setup.ConstructionOrder) -> Iterator[None]:
     """The folder as ours; errors of the disk become ours.
 
     Raises:

@@ -7,7 +7,7 @@ own folder, its pictures get names in `images/`, those of a gallery in `images/g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
@@ -55,7 +55,7 @@ class SourcePicture:
 
 
 def has_captions(folder: Path) -> bool:
-    """Whether a folder has captions in a format that is read here."""
+    """In a format that is read here."""
     return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
 
 
@@ -77,9 +77,8 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
     elif has_captions(folder):
         pictures, report = read_coco(folder)
     else:
-        raise BadInput(
-            f"{folder}: no captions here; needed are captions.csv beside images/, or annotations/captions_*.json"
-        )
+        needed = "captions.csv beside images/, or annotations/captions_*.json"
+        raise BadInput(f"{folder}: no captions here; needed are {needed}")
     # A world's pictures are called by their numbers.
     stems = [picture.path.stem for picture in pictures]
     in_world = (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems)
@@ -110,11 +109,6 @@ def take_evenly(pictures: Sequence[SourcePicture], count: int | None) -> list[So
     if count is None or count >= len(pictures):
         return list(pictures)
     return [pictures[at * len(pictures) // count] for at in range(count)]
-
-
-def files_of(pictures: Iterable[SourcePicture]) -> Mapping[str, Path]:
-    """Where pictures lie, by name."""
-    return {picture.name: picture.file for picture in pictures}
 
 
 WORLD = "world"
@@ -195,17 +189,13 @@ class ConstructionOrder:
 
 @dataclass(frozen=True)
 class ConstructionReport:
-    """What was made.
+    """What was made: samples by pipeline, and pictures that were dropped by pipeline and reason.
 
     Attributes:
-        out: the folder.
         ended: False where the run was stopped; then no file was written, and what models wrote is kept.
         pictures: with how many was begun, as far as it came.
-        made: samples by pipeline.
-        dropped: pictures by pipeline and reason.
-        files: what was written, as paths below `out`.
-        generator, captioner: their names.
         asked: answers of models that were new; others were known.
+        files: what was written, as paths below `out`.
         left_out: what the readers of the data left out.
     """
 
@@ -227,19 +217,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class ConstructionSetup:
-    """What a run works with.
-
-    Attributes:
-        sources: the pictures to begin with.
-        parts: see `pipelines`.
-        files: where every picture lies that a sample may have, by name.
-        reports: what was read.
-    """
+    """What a run works with: the pictures to begin with, and where every picture lies that a sample may have."""
 
     sources: tuple[SourcePicture, ...]
     parts: PipelineParts
     files: Mapping[str, Path]
-    reports: tuple[ReadReport, ...]
+    report: ReadReport
 
 
 def prepare_construction(
@@ -264,18 +247,18 @@ def prepare_construction(
         brought = _Brought({}, {})
     else:
         gallery, brought = _encoded(order, own, make_encoder, notify, progress)
-    files = {**files_of(own), **brought.files}
-    captioner = _captioner(order, journal, {**captions, **brought.captions}, files)
+    files = {picture.name: picture.file for picture in own} | brought.files
+    captioner = _captioner(order, journal, captions | brought.captions, files)
     parts = PipelineParts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
-    return ConstructionSetup(tuple(take_evenly(own, order.count)), parts, files, (report,))
+    return ConstructionSetup(tuple(take_evenly(own, order.count)), parts, files, report)
 
 
 @dataclass(frozen=True)
 class _Brought:
     """The pictures of a gallery of their own, and what is said of them."""
 
-    files: Mapping[str, Path]
-    captions: Mapping[str, tuple[str, ...]]
+    files: dict[str, Path]
+    captions: dict[str, tuple[str, ...]]
 
 
 def _writer(
@@ -307,9 +290,10 @@ def _encoded(
     order: ConstructionOrder, own: list[SourcePicture], make_encoder: MakeEncoder, notify: Notify, progress: Progress
 ) -> tuple[GalleryRetriever, _Brought]:
     """Pictures seen through an encoder: those of the split, of another folder, or of a library."""
+    files = {picture.name: picture.file for picture in own}
     if order.gallery is None:
         encoder = make_encoder()
-        known = _vectors(order.data, files_of(own), encoder, order.features, notify, progress)
+        known = _vectors(order.data, files, encoder, order.features, notify, progress)
         return EncodedGallery(known, known, encoder), _Brought({}, {})
     if (order.gallery / "library.json").is_file():
         library = Library.open(order.gallery, create=False)
@@ -320,7 +304,7 @@ def _encoded(
         found = _vectors(order.gallery, brought.files, encoder, None, notify, progress)
     if order.captioner == CAPTIONS and not brought.captions:
         raise BadInput(f"{order.gallery}: its pictures have no captions; name a model with --captioner")
-    references = _vectors(order.data, files_of(own), encoder, order.features, notify, progress)
+    references = _vectors(order.data, files, encoder, order.features, notify, progress)
     return EncodedGallery(found, references, encoder), brought
 
 
@@ -337,7 +321,10 @@ def _of_folder(folder: Path, captioned: bool) -> _Brought:
 
     if has_captions(folder):
         pictures, _ = read_captioned(folder, "all", prefix=GALLERY)
-        return _Brought(files_of(pictures), {picture.name: picture.captions for picture in pictures})
+        return _Brought(
+            {picture.name: picture.file for picture in pictures},
+            {picture.name: picture.captions for picture in pictures},
+        )
     if captioned:
         raise BadInput(f"{folder}: no captions here (captions.csv, annotations/); name a model with --captioner")
     inner = folder / IMAGES if (folder / IMAGES).is_dir() else folder

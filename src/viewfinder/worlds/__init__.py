@@ -4,37 +4,26 @@ Read it as stock (what there is: drawn kinds, or products) -> scene (the truth) 
 language, questions and dialogues, chatsearch, edits) -> records -> write (files). A world of articles is in catalogue.
 """
 
-from viewfinder.data.captions import SPLITS, split_of
-from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
+from viewfinder.data.captions import SPLITS
 from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.drawing.draw import draw_scene
-from viewfinder.worlds.language import RegionPhrase, caption_scene, describe_regions
+from viewfinder.worlds.language import caption_scene, describe_regions
 from viewfinder.worlds.making import WorldReport
 from viewfinder.worlds.records import picture_truth
-from viewfinder.worlds.scene import Relation, Scene, Thing, relation_holds, sample_scene
-from viewfinder.worlds.stock import DRAWN, Stock, stock_of
+from viewfinder.worlds.scene import sample_scene
+from viewfinder.worlds.stock import stock_of
 from viewfinder.worlds.write import WORLD_WRITERS, write_scenes, write_world
 
 __all__ = [
-    "DRAWN",
     "SPLITS",
     "WORLD_WRITERS",
-    "PicturedScene",
-    "RegionPhrase",
-    "Relation",
-    "Scene",
-    "Stock",
-    "Thing",
     "WorldReport",
     "caption_scene",
-    "chat_samples",
     "describe_regions",
     "draw_scene",
     "picture_truth",
-    "relation_holds",
     "sample_scene",
     "scene_dialogue",
-    "split_of",
     "stock_of",
     "write_scenes",
     "write_world",

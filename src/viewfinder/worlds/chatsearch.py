@@ -7,8 +7,7 @@ mdc-t-single    the last round of such a dialogue, with its picture             
 merge           a text dialogue, its picture as the answer, and a change that leads to another picture   mChat
 
 The paper takes neighbours from LAION-5B by CLIP-H and sentences from GPT-4; here neighbours are alike by their truth
-(`nearest_scenes`) and sentences are made from it, so that what is said is true. What the turns of each pipeline look
-like is the same for dialogues that other writers make (`construction.pipelines`).
+(`nearest_scenes`) and sentences are made from it, so that what is said is true.
 """
 
 from __future__ import annotations

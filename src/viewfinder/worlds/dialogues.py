@@ -83,8 +83,7 @@ def _opening(speaker: Speaker, known: AskerKnowledge) -> str:
     if form == "bare":
         return speaker.pick((named, f"there is {named}", f"a picture of {named}"))
     if form == "stands" and len(told) == 1:
-        thing = next(thing for thing in speaker.scene.things if thing.kind == told[0])
-        return f"{named} {speaker.footing(thing)}"
+        return f"{named} {speaker.footing(speaker.scene.of_kind(told[0])[0])}"
     known.facts.add("place")
     if form == "place":
         return f"{speaker.pick(PLACE_NOUNS[speaker.scene.place])} with {named}"
@@ -93,7 +92,7 @@ def _opening(speaker: Speaker, known: AskerKnowledge) -> str:
 
 def _mentioned(speaker: Speaker, known: AskerKnowledge, kind: str) -> str:
     """Things of a kind as one would mention them first: counted, or with the colour of the only one."""
-    group = [thing for thing in speaker.scene.things if thing.kind == kind]
+    group = speaker.scene.of_kind(kind)
     if len(group) > 1:
         known.facts.add(f"number/{kind}")
         return speaker.count(kind, len(group))

@@ -1,10 +1,6 @@
 """A scene, the same with one thing changed, and the instruction that leads from one to the other, as InstructPix2Pix
 has them (Brooks et al., CVPR 2023). Everything said is true of the pictures.
 
->>> edit = sample_edit(seed=1, number=1)
->>> edit.before != edit.after, edit.change in CHANGES
-(True, True)
-
 As files they have the layout of InstructPix2Pix's data set:
 
 0000001/<seed>_0.jpg, <seed>_1.jpg   a scene, and the same with one thing changed
@@ -26,19 +22,10 @@ from pathlib import Path
 from viewfinder.data.files import write_json
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.errors import ViewfinderError
+from viewfinder.worlds import making
 from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_scene
 from viewfinder.worlds.grammar import Speaker, speaker_for
 from viewfinder.worlds.kinds import PATTERNS, PLACES, WIDTH
-from viewfinder.worlds.making import (
-    MOST_PICTURES,
-    QUALITY,
-    Progress,
-    WorldPlan,
-    WorldReport,
-    drawing_world,
-    make_in_order,
-    write_lines,
-)
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import MARGIN, Scene, Thing, in_drawing_order, is_box_free, kind_fits, sample_scene
 from viewfinder.worlds.stock import DRAWN, Product, Stock
@@ -60,13 +47,9 @@ _TRIES = 12
 
 @dataclass(frozen=True)
 class Edit:
-    """One thing changed.
+    """One thing changed: a scene, the same otherwise, which kind of change (of `CHANGES`), a command that makes it.
 
-    Attributes:
-        before, after: the scenes; they have one number, and the same background unless that is what changes.
-        change: what kind of change it is, one of `CHANGES`.
-        instruction: how to come from one to the other, as a command: "make the umbrella blue".
-        input, output: a caption of each, in the same words but for what is changed.
+    `input` and `output` are captions of the two, in the same words but for what is changed.
     """
 
     before: Scene
@@ -84,7 +67,7 @@ class Edit:
     @property
     def pictures_seed(self) -> int:
         """What its pictures are called by: of all pairs of all worlds another."""
-        return self.before.seed * (MOST_PICTURES + 1) + self.before.number
+        return self.before.seed * (making.MOST_PICTURES + 1) + self.before.number
 
     def picture(self, which: int) -> str:
         """The path of its first picture (0) or its second (1), in the world's folder."""
@@ -194,8 +177,8 @@ def _moved(speaker: Speaker) -> _Draft | None:
     new = next((new for new in moved if new.column != thing.column and _has_room(speaker.scene, thing, new)), None)
     if not named or new is None:
         return None
-    to = "to the middle" if new.column == "middle" else f"to the {new.column}"
-    at = "in the middle" if new.column == "middle" else f"on the {new.column}"
+    to = f"to the {new.column}"
+    at = spot_words(new.column, "centre")[0]
     ways = (f"move {named} {to}", f"put {named} {at}", f"shift {named} {to}")
     return replace(_replaced(speaker, thing, new, speaker.pick(ways)), tells="spot")
 
@@ -336,34 +319,30 @@ def write_edits(
     seed: int,
     sprites: Path | None = None,
     workers: int = 1,
-    progress: Progress = lambda written: None,
-) -> WorldReport:
-    """Draw `count` pairs of pictures and write them; arguments, and what can be relied on, as `write_scenes` has it.
-
-    Raises:
-        BadInput: `count` is not 1 to a million, `workers` is less than 1, the sprites cannot be read, or `out` is a
-            file, not empty, or not writable.
-        DiskFull: the disk is full.
-    """
-    world = drawing_world("edits", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, what="pairs")
+    progress: making.Progress = lambda written: None,
+) -> making.WorldReport:
+    """Draw `count` pairs of pictures and write them; arguments, errors and what can be relied on as `write_scenes`."""
+    world = making.drawing_world(
+        "edits", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, what="pairs"
+    )
     with world as plan:
-        write_lines(out / ".viewfinderignore", ["/preview.png"])
-        edits = make_in_order(make_pair, plan, count, workers, progress)
+        making.write_lines(out / ".viewfinderignore", ["/preview.png"])
+        edits = making.make_in_order(make_pair, plan, count, workers, progress)
         _write_lists(out, edits)
     things = sum(len(scene.things) for edit in edits for scene in (edit.before, edit.after))
-    return WorldReport(out, "edits", seed, pictures=2 * count, captions=2 * count, things=things, edits=count)
+    return making.WorldReport(out, "edits", seed, pictures=2 * count, captions=2 * count, things=things, edits=count)
 
 
-def make_pair(plan: WorldPlan, number: int) -> Edit:
+def make_pair(plan: making.WorldPlan, number: int) -> Edit:
     """Draw a pair, and write it with what is said of it."""
     edit = sample_edit(seed=plan.seed, number=number, stock=plan.stock)
     home = plan.out / edit.folder
     home.mkdir(exist_ok=True)
     for which, scene in enumerate((edit.before, edit.after)):
-        draw_scene(scene).save(plan.out / edit.picture(which), quality=QUALITY)
+        draw_scene(scene).save(plan.out / edit.picture(which), quality=making.QUALITY)
     said = {"input": edit.input, "edit": edit.instruction, "output": edit.output, "change": edit.change}
     write_json(home / "prompt.json", said)
-    write_lines(home / "metadata.jsonl", [json.dumps({"seed": edit.pictures_seed})])
+    making.write_lines(home / "metadata.jsonl", [json.dumps({"seed": edit.pictures_seed})])
     return edit
 
 
@@ -374,7 +353,7 @@ def _write_lists(out: Path, edits: list[Edit]) -> None:
         for which, (scene, said) in enumerate(((edit.before, edit.input), (edit.after, edit.instruction)))
     ]
     truths = (replace(picture_truth(scene), image=name) for name, scene, _ in pictures)
-    write_lines(out / TRUTH_FILE, map(truth_line, truths))
+    making.write_lines(out / TRUTH_FILE, map(truth_line, truths))
     caption_sheet([(out / name, said) for name, _, said in pictures[:SHEET_PICTURES]]).save(out / "preview.png")
     # Last, so that whoever finds it knows that the world is whole.
     write_json(out / "seeds.json", [[edit.folder, [str(edit.pictures_seed)]] for edit in edits])

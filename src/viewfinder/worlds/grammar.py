@@ -105,7 +105,7 @@ class Speaker:
         `hide` is what the name must not tell: "colour", "size" or "column".
         """
         word = self.noun(thing.kind)
-        others = [other for other in self.scene.things if other.kind == thing.kind and other != thing]
+        others = [other for other in self.scene.of_kind(thing.kind) if other != thing]
         if not others:
             return f"the {word}"
         ways = [name for name in ("colour", "size", "column") if name != hide and _is_sole(thing, others, name)]
@@ -115,7 +115,7 @@ class Speaker:
             case "size":
                 return f"the {self.pick(SIZE_WORDS[thing.size])} {word}"
             case "column":
-                return f"the {word} {'in the middle' if thing.column == 'middle' else f'on the {thing.column}'}"
+                return f"the {word} {spot_words(thing.column, 'centre')[0]}"
             case _:
                 return ""
 
@@ -204,8 +204,7 @@ def change_clauses(speaker: Speaker, before: Scene) -> list[str]:
 
 def _kind_changes(speaker: Speaker, before: Scene, kind: str) -> _Ranked:
     """What is different about the things of a kind that the new scene has."""
-    old = [thing for thing in before.things if thing.kind == kind]
-    new = [thing for thing in speaker.scene.things if thing.kind == kind]
+    old, new = before.of_kind(kind), speaker.scene.of_kind(kind)
     if not old:
         return [(1, _with(speaker, new))]
     if len(old) != len(new):
@@ -217,7 +216,7 @@ def _kind_changes(speaker: Speaker, before: Scene, kind: str) -> _Ranked:
     return list(_look_changes(speaker, old[0], new[0]))
 
 
-def _with(speaker: Speaker, new: list[Thing]) -> str:
+def _with(speaker: Speaker, new: Sequence[Thing]) -> str:
     if len(new) > 1:
         return speaker.pick([f"{verb} {speaker.count(new[0].kind, len(new))}" for verb in ("with", "add")])
     named = with_article(speaker.describe(new[0], size=0.3, colour=0.9))

@@ -140,7 +140,7 @@ def _group_region(speaker: Speaker) -> RegionPhrase | None:
     if not repeated:
         return None
     kind = speaker.pick(repeated)
-    group = tuple(thing for thing in speaker.scene.things if thing.kind == kind)
+    group = speaker.scene.of_kind(kind)
     named, number = speaker.plural(kind), NUMBERS[len(group)]
     phrases = [f"{number} {named}", f"{number} {named} {speaker.footing(group[0])}", f"a group of {number} {named}"]
     colours = [speaker.colour_word(thing) for thing in group]

@@ -138,7 +138,7 @@ def ask_presence(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | 
     if not count:
         noes = ("no", "no", f"no, there are no {many}", f"i don't see any {many}", "no, i don't think so")
         return AnsweredQuestion(fact, question, speaker.pick(noes))
-    focus = next(thing for thing in speaker.scene.things if thing.kind == kind) if count == 1 else None
+    focus = speaker.scene.of_kind(kind)[0] if count == 1 else None
     if speaker.chance(0.5):
         answer = f"yes, there {'is' if count == 1 else 'are'} {NUMBERS[count]}"
         return AnsweredQuestion((*fact, f"number/{kind}"), question, answer, (kind,), focus)
@@ -155,7 +155,7 @@ def ask_more(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None
         nothing = ("no", "no, that's all") if question.startswith("is") else ("nothing else", "that's all")
         return AnsweredQuestion(("more",), question, speaker.pick(nothing))
     told = speaker.rng.sample(others, min(len(others), speaker.pick((1, 1, 2))))
-    things = [next(thing for thing in speaker.scene.things if thing.kind == kind) for kind in told]
+    things = [speaker.scene.of_kind(kind)[0] for kind in told]
     named = [with_article(speaker.describe(thing, size=0.1, pattern=0.0, colour=0.0)) for thing in things]
     answer = f"{'yes, ' if question.startswith('is') else ''}{join_with_and(named)}"
     return AnsweredQuestion((f"more/{'+'.join(sorted(told))}",), question, answer, tuple(told))
@@ -245,7 +245,7 @@ def ask_colours(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | N
     if not kinds:
         return None
     kind = speaker.pick(kinds)
-    group = [thing for thing in speaker.scene.things if thing.kind == kind]
+    group = speaker.scene.of_kind(kind)
     counts = sorted(Counter(thing.colour for thing in group).items())
     if len(counts) == 1:
         colour = counts[0][0]

@@ -18,11 +18,6 @@ def file_name(number: int) -> str:
     return f"{number:012d}.jpg"
 
 
-def image_path(number: int) -> str:
-    """In the world's folder."""
-    return f"images/{file_name(number)}"
-
-
 def object_id(scene: Scene, thing: Thing) -> int:
     """An id that is unique in the world and does not depend on the number of pictures."""
     return scene.number * 100 + thing.number

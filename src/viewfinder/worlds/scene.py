@@ -96,6 +96,10 @@ class Scene:
         """How many there are of each kind."""
         return Counter(thing.kind for thing in self.things)
 
+    def of_kind(self, kind: str) -> tuple[Thing, ...]:
+        """All of a kind."""
+        return tuple(thing for thing in self.things if thing.kind == kind)
+
     def main(self) -> Thing:
         """The thing that takes most of the picture."""
         return max(self.things, key=lambda thing: (box_area(thing.box), -thing.number))

@@ -58,7 +58,12 @@ def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
     if background is None:
         return None
     thing = _without_specks(~_flooded(pixels, background))
-    if not LEAST <= thing.mean() <= MOST or _is_ragged(thing, solid):
+    if not LEAST <= thing.mean() <= MOST:
+        return None
+    # At half size, where a closing by a square is two quick running maxima and minima.
+    small = np.pad(thing[::2, ::2], _WIDE_GAP).astype(np.uint8)
+    gap = _WIDE_GAP if solid else _GAP
+    if ndimage.grey_closing(small, size=(gap, gap)).sum() > (1 + RAGGED) * small.sum():
         return None
     # How much of each pixel the thing covers, 0 to 1.
     blurred = ndimage.gaussian_filter(thing.astype(np.float32), 1.0)
@@ -114,15 +119,6 @@ def _without_specks(thing: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
     return kept
 
 
-def _is_ragged(thing: Bool[np.ndarray, "h w"], solid: bool) -> bool:
-    from scipy import ndimage
-
-    # At half size, where a closing by a square is two quick running maxima and minima.
-    small = np.pad(thing[::2, ::2], _WIDE_GAP).astype(np.uint8)
-    gap = _WIDE_GAP if solid else _GAP
-    return bool(ndimage.grey_closing(small, size=(gap, gap)).sum() > (1 + RAGGED) * small.sum())
-
-
 TABLE = "products.csv"
 COLUMNS = ("id", "masterCategory", "subCategory", "articleType", "baseColour", "productDisplayName")
 
@@ -155,9 +151,7 @@ class Product:
 class Shop:
     """The products of a folder by kind and colour, and what is made of them.
 
-    Attributes:
-        digest: of the table; it tells one set of products from another.
-        products: kind -> colour -> products, those without a picture left out.
+    `digest` is of the table, and tells one set of products from another; products without a picture are left out.
     """
 
     folder: Path

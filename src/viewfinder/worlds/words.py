@@ -191,13 +191,14 @@ def spot_words(column: str, row: str) -> tuple[str, ...]:
     return (f"in the {vertical} {column}", f"in the {vertical} {column} corner", f"on the {column}")
 
 
-_PAIRS = frozenset(
+PAIRS = frozenset(
     {"jeans", "trousers", "pants", "shorts", "leggings", "tights", "stockings", "briefs", "boxers", "capris"}
     | {"churidar", "sunglasses", "cufflinks", "gloves", "socks"}
 )
+"""Last words of what is worn in pairs, or is called one."""
+
 _AS_THEY_ARE = {
     "tshirts": (("t-shirt", "t-shirts"), ("tee", "tees")),
-    "tops": (("top", "tops"),),
     "heels": (("high-heeled shoe", "high-heeled shoes"),),
     "flats": (("flat shoe", "flat shoes"),),
     "flip flops": (("flip-flop", "flip-flops"),),
@@ -210,7 +211,6 @@ _AS_THEY_ARE = {
     "perfume and body mist": (("perfume bottle", "perfume bottles"),),
     "necklace and chains": (("necklace", "necklaces"),),
     "innerwear vests": (("undershirt", "undershirts"), ("innerwear vest", "innerwear vests")),
-    "shoe accessories": (("shoe accessory", "shoe accessories"),),
 }
 _OTHER_WORDS = {"trousers": ("slacks",), "track pants": ("tracksuit bottoms",), "sunglasses": ("shades",)}
 
@@ -224,7 +224,7 @@ def nouns_of(article: str) -> Nouns:
     words = article.lower()
     if words in _AS_THEY_ARE:
         return _AS_THEY_ARE[words]
-    if words.split()[-1] in _PAIRS:
+    if words.split()[-1] in PAIRS:
         return tuple((f"pair of {name}", f"pairs of {name}") for name in (words, *_OTHER_WORDS.get(words, ())))
     singular = singular_of(words)
     return ((singular, plural_of(singular)),)

@@ -27,32 +27,13 @@ from viewfinder.data.files import write_json
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.worlds import making, records
 from viewfinder.worlds.catalogue import write_catalogue
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
 from viewfinder.worlds.dialogues import scene_dialogue, visdial_record
 from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_scene
 from viewfinder.worlds.edits import write_edits
 from viewfinder.worlds.language import caption_scene, describe_regions
-from viewfinder.worlds.making import (
-    QUALITY,
-    Progress,
-    WorldPlan,
-    WorldReport,
-    drawing_world,
-    make_in_order,
-    write_lines,
-    write_rows,
-)
-from viewfinder.worlds.records import (
-    caption_records,
-    catalogue_row,
-    image_path,
-    image_record,
-    instance_record,
-    picture_truth,
-    region_record,
-    scene_graph,
-)
 from viewfinder.worlds.scene import Scene, sample_scene
 
 VERSION = 2
@@ -72,8 +53,8 @@ def write_world(
     transactions: int | None = None,
     pairs: int | None = None,
     workers: int = 1,
-    progress: Progress = lambda written: None,
-) -> WorldReport:
+    progress: making.Progress = lambda written: None,
+) -> making.WorldReport:
     """Write a world of the given kind (a key of `WORLD_WRITERS`).
 
     Raises:
@@ -98,8 +79,8 @@ def write_scenes(
     seed: int,
     sprites: Path | None = None,
     workers: int = 1,
-    progress: Progress = lambda written: None,
-) -> WorldReport:
+    progress: making.Progress = lambda written: None,
+) -> making.WorldReport:
     """Draw `count` scenes and write them with their annotations.
 
     Picture k depends on the seed, k and the sprites alone, not on `count` or `workers`. The same call again (after
@@ -107,45 +88,34 @@ def write_scenes(
 
     Args:
         out: a new or empty folder, or one begun by the same call.
-        count: how many pictures.
-        seed: the same seed draws the same pictures.
         sprites: a folder of product photographs (see `stock`) of which things are cut out; None: they are drawn.
         workers: processes that draw. More than one start a new Python, which imports the caller's main module: a
             script needs `if __name__ == "__main__":` then.
-        progress: called after each picture.
 
     Raises:
         BadInput: `count` is not 1 to a million, `workers` is less than 1, the sprites cannot be read, or `out` is a
             file, not empty, or not writable.
         DiskFull: the disk is full.
     """
-    world = drawing_world(
+    world = making.drawing_world(
         "scenes", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, folders=_FOLDERS
     )
     with world as plan:
-        made = make_in_order(make_picture, plan, count, workers, progress)
+        made = making.make_in_order(make_picture, plan, count, workers, progress)
         _write_annotations(plan, made)
         _write_dialogues(out, made)
         chats = _write_chats(out, made)
-        first = [(out / image_path(picture.scene.number), picture.captions[0]) for picture in made[:SHEET_PICTURES]]
+        first = [(out / picture.dialogue.image, picture.captions[0]) for picture in made[:SHEET_PICTURES]]
         caption_sheet(first).save(out / "preview.png")
         # Last, so that whoever finds it knows that the world is whole.
-        rows = [catalogue_row(picture.scene) for picture in made]
-        write_rows(out / "catalogue.csv", rows[0], (row.values() for row in rows))
-    return WorldReport(
-        out,
-        "scenes",
-        seed,
-        pictures=count,
-        captions=sum(len(picture.captions) for picture in made),
-        regions=sum(picture.regions for picture in made),
-        things=sum(len(picture.scene.things) for picture in made),
-        dialogues=len(made),
-        chats=chats,
-    )
+        rows = [records.catalogue_row(picture.scene) for picture in made]
+        making.write_rows(out / "catalogue.csv", rows[0], (row.values() for row in rows))
+    captions, regions = (sum(len(each.captions) for each in made), sum(each.regions for each in made))
+    things = sum(len(each.scene.things) for each in made)
+    return making.WorldReport(out, "scenes", seed, count, captions, regions, things, dialogues=count, chats=chats)
 
 
-WORLD_WRITERS: dict[str, Callable[..., WorldReport]] = {
+WORLD_WRITERS: dict[str, Callable[..., making.WorldReport]] = {
     "scenes": write_scenes,
     "catalogue": write_catalogue,
     "edits": write_edits,
@@ -163,34 +133,32 @@ class MadePicture:
     dialogue: Dialogue
 
 
-def make_picture(plan: WorldPlan, number: int) -> MadePicture:
+def make_picture(plan: making.WorldPlan, number: int) -> MadePicture:
     """Draw a picture, and write it with the files that are about it alone."""
-    scene = sample_scene(seed=plan.seed, number=number, stock=plan.stock)
-    draw_scene(scene).save(plan.out / image_path(number), quality=QUALITY)
-    regions = describe_regions(scene)
-    write_json(plan.out / "rg_jsons" / f"{number}.json", region_record(scene, regions))
-    (plan.out / "sg_xmls" / f"{number}.xml").write_text(
-        scene_graph_xml(scene_graph(scene)), encoding="utf-8", newline="\n"
-    )
-    return MadePicture(scene, tuple(caption_scene(scene)), len(regions), scene_dialogue(scene, image_path(number)))
+    scene, image = sample_scene(seed=plan.seed, number=number, stock=plan.stock), f"images/{records.file_name(number)}"
+    draw_scene(scene).save(plan.out / image, quality=making.QUALITY)
+    regions, graph = describe_regions(scene), scene_graph_xml(records.scene_graph(scene))
+    write_json(plan.out / "rg_jsons" / f"{number}.json", records.region_record(scene, regions))
+    (plan.out / "sg_xmls" / f"{number}.xml").write_text(graph, encoding="utf-8", newline="\n")
+    return MadePicture(scene, tuple(caption_scene(scene)), len(regions), scene_dialogue(scene, image))
 
 
-def _write_annotations(plan: WorldPlan, made: Sequence[MadePicture]) -> None:
+def _write_annotations(plan: making.WorldPlan, made: Sequence[MadePicture]) -> None:
     """COCO's two files, the truth, and the lists of splits."""
     # No date and no count: a world must not differ from one day to the next.
     info = {"description": "A world drawn by viewfinder", "version": str(VERSION), "seed": plan.seed, "kind": "scenes"}
-    shared = {"info": info, "licenses": [], "images": [image_record(picture.scene) for picture in made]}
-    captions = [record for picture in made for record in caption_records(picture.scene, picture.captions)]
-    instances = [instance_record(picture.scene, thing) for picture in made for thing in picture.scene.things]
+    shared = {"info": info, "licenses": [], "images": [records.image_record(picture.scene) for picture in made]}
+    captions = [record for picture in made for record in records.caption_records(picture.scene, picture.captions)]
+    instances = [records.instance_record(picture.scene, thing) for picture in made for thing in picture.scene.things]
     kinds = enumerate(plan.stock.kinds.items(), start=1)
     categories = [{"supercategory": kind.zone, "id": number, "name": name} for number, (name, kind) in kinds]
     folder = plan.out / "annotations"
     write_json(folder / "captions_world.json", shared | {"annotations": captions})
     write_json(folder / "instances_world.json", shared | {"annotations": instances, "categories": categories})
-    write_lines(plan.out / TRUTH_FILE, (truth_line(picture_truth(picture.scene)) for picture in made))
+    making.write_lines(plan.out / TRUTH_FILE, (truth_line(records.picture_truth(picture.scene)) for picture in made))
     for split in SPLITS:
         numbers = (str(picture.scene.number) for picture in _of_split(made, split))
-        write_lines(plan.out / "caches" / f"vg_{split}.txt", numbers)
+        making.write_lines(plan.out / "caches" / f"vg_{split}.txt", numbers)
 
 
 def _of_split(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:

@@ -17,7 +17,7 @@ from viewfinder.data.captions import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
 from viewfinder.worlds.kinds import COLOURS, PATTERNS
-from viewfinder.worlds.words import singular_of
+from viewfinder.worlds.words import PAIRS, singular_of
 
 Word = tuple[str, str]
 """A facet and one word of it: ("colour", "red")."""
@@ -120,11 +120,8 @@ COLUMNS = (
 """Columns of products.csv, in the order in which worlds write them."""
 
 
-PLURAL = frozenset(
-    {"jeans", "trousers", "shorts", "briefs", "capris", "leggings", "stockings", "socks", "pants", "trunks", "boxers"}
-    | {"shoes", "heels", "flats", "sandals", "slippers", "flops", "tights", "sunglasses", "gloves", "cufflinks"}
-    | {"accessories", "beads", "earrings"}
-)
+_OTHERS = {"shoes", "heels", "flats", "sandals", "slippers", "flops", "trunks", "accessories", "beads", "earrings"}
+PLURAL = PAIRS | _OTHERS
 """Last words of articles that one speaks of in the plural."""
 
 

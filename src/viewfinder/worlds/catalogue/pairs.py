@@ -1,18 +1,17 @@
 """Articles that are alike, and what leads from one to another: Fashion IQ's pairs, sessions, CIRR's queries.
 
-References follow the pairing rule of Fashion IQ (Wu et al., CVPR 2021, Sec. 3.2): for a target the reference is the
-article, of the same kind and split, with the largest sum of TF-IDF weights over the words that both titles have. The
-paper does not say whose weights; here they are the target's. It filters inconsistent captions afterwards; here a
-reference that nothing tells from the target gives way to the next best.
+References follow the pairing rule of Fashion IQ (Wu et al., CVPR 2021, Sec. 3.2): the article of the same kind and
+split with the largest sum of TF-IDF weights over the words that both titles have. The paper does not say whose weights;
+here they are the target's. It filters inconsistent captions afterwards; here the next best reference is taken.
 
-Relative captions say what sets the target apart from the reference, as people write it. Their kinds come in the shares
-that the paper found in 200 of its own (Table 2): direct 49 %, comparison 32 %, both 19 %; one attribute 30.5 %, several
-69.5 %; a negation in 3.5 %. Where a pair does not allow a kind the next one fills in.
+Relative captions come in the shares that the paper found in 200 of its own (Table 2): direct 49 %, comparison 32 %,
+both 19 %; one attribute 30.5 %, several 69.5 %; a negation in 3.5 %. Where a pair does not allow a kind the next one
+fills in.
 
 Sessions have two to four turns, as in MT Fashion IQ: from like to like, until the target is reached.
 
-Queries have CIRR's form (Liu et al., ICCV 2021), whose people were asked to say what holds for the target alone: within
-a set of six that are alike, a caption says of the target what rules out as many of the other four as possible.
+Queries have CIRR's form (Liu et al., ICCV 2021): within a set of six that are alike, a caption says of the target what
+rules out as many of the other four as possible.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """Transactions of three turns by the Modification Generation Framework (Chen et al., "MAI", ICLR 2025, Sec. 3.1).
 
-Four articles of one subcategory make a chain (the paper's N + 1 images of N turns): the reference (FIRST), the targets
-of turns 1 (SECOND) and 2, and the final target. A modification is three numbered clauses, as in the released files. The
-last one looks back: `rollback` describes the change from the FIRST or the SECOND, `combination` goes on from the latest
-and keeps an attribute of the FIRST and one of the SECOND. Captions and clauses come from what is known of the articles,
-where the paper asks a captioner and a language model. The paper puts what is kept first; here, as in the released
-files, it is the last clause.
+Four articles of one subcategory make a chain: the reference (FIRST), the targets of turns 1 (SECOND) and 2, and the
+final target. A modification is three numbered clauses. The last one looks back: `rollback` describes the change from
+the FIRST or the SECOND, `combination` goes on from the latest and keeps an attribute of the FIRST and one of the
+SECOND. Captions and clauses come from what is known of the articles, where the paper asks a captioner and a language
+model. The paper puts what is kept first; here, as in the released files, it is the last clause.
 """
 
 from __future__ import annotations
@@ -62,8 +61,7 @@ class KeptAttribute:
 
     def say(self) -> str:
         """As in "keep the FIRST's ..."."""
-        facet, word = self.word
-        return noun_phrase(facet, word) if self.named else FACETS[facet].noun
+        return noun_phrase(*self.word) if self.named else FACETS[self.word[0]].noun
 
 
 @dataclass(frozen=True)
