@@ -89,8 +89,7 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
 def write_cirr(folder: Path, split: str, pairs: Iterable[CirrPair], paths: Mapping[str, str]) -> None:
     """Writes a split as `read_cirr` reads it; `paths` has the file of every picture of the gallery, below the folder.
 
-    Sets are numbered as they come: pairs with the same members belong to one. A ValueError names a reference or target
-    that is not among the members, and a member that is not in the gallery.
+    Pairs with the same members belong to one set. A ValueError names a picture that is not where it should be.
     """
     sets: dict[tuple[str, ...], int] = {}
     records = [_record(pair, sets, paths) for pair in pairs]

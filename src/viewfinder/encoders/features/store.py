@@ -27,7 +27,6 @@ from viewfinder.errors import BadInput, DiskFull, EncoderMismatch, LibraryBusy, 
 IMAGES = "images"
 """The folder of a data set in which its pictures lie, if it has one of that name."""
 
-
 Progress = Callable[[int, int], None]
 """Hears how far the work is: pictures done, pictures to do."""
 

@@ -62,7 +62,6 @@ async def _review_services(request: Request) -> ReviewServices:
 WithReviewServices = Annotated[ReviewServices, Depends(_review_services)]
 """What is reviewed, as a route asks for it."""
 
-
 TurnText = Annotated[str, StringConstraints(min_length=1, max_length=10_000, pattern=NO_NUL)]
 PicturePath = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=NO_NUL)]
 
