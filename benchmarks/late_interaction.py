@@ -125,7 +125,7 @@ def large(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Ways to the best ten of 50,000 pictures; the truth is the definition, written down as it reads."""
     grown = Grown.of(given.features, 128, 50_000)
     block = block_of(grown)
-    len(block.codes)  # made on first use
+    assert block.codes.pictures == grown.pictures  # made on first use
     ways: dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]] = {
         "exact": lambda query_md: top_k(late_interaction(block, query_md), K)
     } | {f"8 bits, then {candidates} exactly": partial(nearly, block, candidates) for candidates in (10, 20, 100)}
