@@ -19,12 +19,11 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     rank_percentile,
     roll_out,
     rollout_loss,
-    target_ranks,
 )
 from viewfinder.retrievers.fashioniq.loss import squared_triplet_loss
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork, PictureEncoder
 from viewfinder.retrievers.fashioniq.settings import FeedbackReading, LossSettings, Preset, TransformerModel
-from viewfinder.retrievers.shared.network import WordNumbers
+from viewfinder.retrievers.shared.network import WordNumbers, target_ranks
 from viewfinder.training import TrainingSettings
 
 PLACES = torch.tensor([[0.0], [1.0], [3.0], [6.0], [10.0]])

@@ -17,7 +17,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     dialogue_batches,
     draw_dialogues,
     garment_kinds,
-    move_kind,
+    move_kinds,
     other_kinds_pictures,
     pair_wordings,
     validation_dialogues,
@@ -195,6 +195,6 @@ def test_validation_of_recorded_pairs_says_both_captions() -> None:
 
 def test_a_shelf_that_is_moved_is_the_same() -> None:
     shirts = shelves()[0]
-    there = move_kind(shirts, torch.device("cpu"))
+    [there] = move_kinds((shirts,), torch.device("cpu"))
     assert torch.equal(there.recorded.words_cl, shirts.recorded.words_cl)
     assert (there.kind, there.says) == ("shirt", nobody)

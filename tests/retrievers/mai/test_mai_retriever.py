@@ -225,7 +225,9 @@ def test_the_second_one_is_the_second_result_where_no_picture_was_picked(made: C
     found, text = made(MODELS["as lab"]), "I prefer the second one, but blue"
     shown = (picture(5), picture(6))
     state = found.step(found.begin(), resolved(Say(text), 1, shown=shown))
-    assert state.adapters == ('screen: "the second" is taken as result 2, as the talk has come to fewer pictures',)
+    assert state.adapters == (
+        'screen: "the second" is taken as result 2, as the conversation has come to fewer pictures',
+    )
     assert state.operations == ()
     liked = found.step(found.begin(), resolved(Like("p006", text), 1))
     np.testing.assert_array_equal(state.turns[0].vector_d, liked.turns[0].vector_d)

@@ -20,7 +20,6 @@ from viewfinder.retrievers.mai.transactions import (
     recalled_captions,
     shorten_modification,
     transaction_texts,
-    transaction_vocabulary,
 )
 from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -79,7 +78,7 @@ def test_transactions_of_all_sources_are_read_and_what_is_left_out_is_told(
     assert found.said[0].texts[-1] == "I prefer the FIRST, and is red, is 3 inches longer"
     assert found.captions == (*(one.caption for one in pictures[:4]), "", "")
     assert (len(found.raw_ng), found.regions_nre, found.raw_version) == (6, None, ENCODER.raw_version)
-    assert {"first", "first's", "red", "inches", "over"} <= {*transaction_vocabulary(found)}
+    assert {"first", "first's", "red", "inches", "over"} <= {*found.vocabulary()}
 
 
 def test_rows_are_those_of_the_pictures(data: Path, pictures: list[TinyPicture]) -> None:
@@ -127,7 +126,12 @@ def test_captioned_pictures_make_talks_where_there_are_no_transactions(tmp_path:
 @pytest.mark.parametrize(
     ("split", "known", "error", "what"),
     [
-        ("train", {"sources": ("mix", "shoes")}, UnknownName, "no source of .train. is called shoes; there are: back, mix"),
+        (
+            "train",
+            {"sources": ("mix", "shoes")},
+            UnknownName,
+            "no source of .train. is called shoes; there are: back, mix",
+        ),
         ("val", {"sources": ("back",)}, UnknownName, "no source of .val. is called back; there are: mix"),
         ("test", {}, BadInput, "no transactions of 'test'"),
     ],
@@ -203,7 +207,7 @@ def test_what_random_goes_back_to_hangs_on_the_transaction_alone() -> None:
 
 
 def test_some_pictures_lose_their_caption_and_what_recalls_it_with_them() -> None:
-    drawn = drawer().draw(np.ones(4000, np.int64), preset(caption_dropout=0.25), np.random.default_rng(0))
+    drawn = drawer().draw(preset(caption_dropout=0.25), np.ones(4000, np.int64), np.random.default_rng(0))
     assert drawn.captioned_bp.double().mean(dim=0).tolist() == pytest.approx([0.75] * 4, abs=0.03)
     known_b = drawn.captioned_bp[:, :2].all(dim=1)
     assert drawn.recall_bl.any(dim=1).tolist() == known_b.tolist()
@@ -212,7 +216,7 @@ def test_some_pictures_lose_their_caption_and_what_recalls_it_with_them() -> Non
 
 def test_some_talks_begin_with_a_description_but_none_that_looks_back_to_its_beginning() -> None:
     rows = np.repeat(np.arange(3), 1000)
-    drawn = drawer().draw(rows, preset(described=0.3), np.random.default_rng(0))
+    drawn = drawer().draw(preset(described=0.3), rows, np.random.default_rng(0))
     assert bool(drawn.seen_bp[:2000].all())
     described_b = ~drawn.seen_bp[2000:, 0]
     assert float(described_b.double().mean()) == pytest.approx(0.3, abs=0.05)
@@ -223,7 +227,7 @@ def test_some_talks_begin_with_a_description_but_none_that_looks_back_to_its_beg
 
 
 def test_some_modifications_are_said_in_short() -> None:
-    drawn = drawer().draw(np.zeros(2000, np.int64), preset(clauses=0.4), np.random.default_rng(0))
+    drawn = drawer().draw(preset(clauses=0.4), np.zeros(2000, np.int64), np.random.default_rng(0))
     for turn, (long, short) in enumerate((("is red", "red"), ("is blue", "blue"), ("is green", "green"))):
         said = words(drawn.words_bnl[:, turn])
         assert {*said} == {long, short}
@@ -232,10 +236,10 @@ def test_some_modifications_are_said_in_short() -> None:
 
 def test_nothing_is_drawn_where_nothing_is_to_be_drawn_and_the_same_by_the_same_seed() -> None:
     one = drawer()
-    plain = one.draw(np.arange(3), preset(), np.random.default_rng(0))
+    plain = one.draw(preset(), np.arange(3), np.random.default_rng(0))
     assert all((found == said).all() for found, said in zip(plain, one.recorded(np.arange(3)), strict=True))
     some = preset(caption_dropout=0.5, described=0.5, clauses=0.5)
-    twice = [one.draw(np.arange(3), some, np.random.default_rng(5)) for _ in range(2)]
+    twice = [one.draw(some, np.arange(3), np.random.default_rng(5)) for _ in range(2)]
     assert all((first == second).all() for first, second in zip(*twice, strict=True))
 
 

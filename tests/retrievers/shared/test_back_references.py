@@ -437,7 +437,7 @@ def test_operations_name_turns_and_what_the_talk_lacks_is_told() -> None:
         Operation("rollback", 2, "", "the first one"),
         Operation("keep", 3, "collar", "the collar of the second"),
     )
-    assert lines == ('drop: "the sleeves of the ninth" is no picture of this talk, which has come to 3',)
+    assert lines == ('drop: "the sleeves of the ninth" is no picture of this conversation, which has come to 3',)
     assert to_operations(looked, ())[0] == ()
 
 

@@ -18,6 +18,7 @@ from viewfinder.retrievers.shared.description_training import (
     measure_recalls,
 )
 from viewfinder.testing import ColourEncoder
+from viewfinder.training import draw_epochs
 
 VOCABULARY = build_vocabulary(["a red boat"], fewest=1)
 COUNT = 12
@@ -50,7 +51,7 @@ def test_sentence_vectors_are_those_of_the_texts(tmp_path: Path) -> None:
 
 def test_what_is_said_belongs_to_the_picture() -> None:
     texts = build_vocabulary([f"{number} {k}" for number in range(COUNT) for k in range(3)], fewest=1)
-    batches = DescriptionDialogues(described(), WordNumberSpeech(texts)).epochs(4)(1, 0)
+    batches = draw_epochs(COUNT, 4, DescriptionDialogues(described(), WordNumberSpeech(texts)).batch)(1, 0)
     assert len(batches) == 3
     for batch in batches:
         for place, number in enumerate(batch.whole_bg[:, 0].int().tolist()):
@@ -59,7 +60,8 @@ def test_what_is_said_belongs_to_the_picture() -> None:
 
 
 def test_batches_are_the_same_for_a_seed_and_an_epoch_and_no_other() -> None:
-    epochs = DescriptionDialogues(described(), WordNumberSpeech(build_vocabulary(["0 1 2"], fewest=1))).epochs(4)
+    dialogues = DescriptionDialogues(described(), WordNumberSpeech(build_vocabulary(["0 1 2"], fewest=1)))
+    epochs = draw_epochs(COUNT, 4, dialogues.batch)
     first, again, later, other = (epochs(*at) for at in ((1, 0), (1, 0), (2, 0), (1, 1)))
     assert all(torch.equal(one.said, two.said) for one, two in zip(first, again, strict=True))
     for changed in (later, other):

@@ -15,7 +15,6 @@ from viewfinder.retrievers import SentenceEncoder
 from viewfinder.retrievers.shared import numpy_network
 from viewfinder.retrievers.shared.network import (
     RegionProjection,
-    SentenceProjection,
     UpdateCell,
     WordReader,
     add_scale,
@@ -29,6 +28,7 @@ from viewfinder.retrievers.shared.numpy_network import (
     to_unit,
 )
 from viewfinder.testing import ColourEncoder
+from viewfinder.training.transformer_layers import FeedForward
 
 
 def arrays_of(**parts: nn.Module) -> dict[str, np.ndarray]:
@@ -106,7 +106,7 @@ def test_no_pictures_are_no_vectors() -> None:
 @torch.no_grad()
 def test_a_reader_reads_words_or_frozen_sentence_vectors() -> None:
     encoder, vocabulary = ColourEncoder(), build_vocabulary(["a red boat", "a dog"], fewest=1)
-    by_layers = SentenceProjection(48, 6, 4)
+    by_layers = FeedForward(48, 6, 4)
     arrays = arrays_of(read_words=WordReader(len(vocabulary), 3, 4), read_sentences=by_layers)
     by_words = NumpySentenceReader(arrays, vocabulary, "")
     np.testing.assert_array_equal(

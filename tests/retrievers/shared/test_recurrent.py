@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from viewfinder.retrievers.shared.network import SentenceProjection, UpdateCell, WordReader, initialise_network
+from viewfinder.retrievers.shared.network import UpdateCell, WordReader, initialise_network
+from viewfinder.training.transformer_layers import FeedForward
 
 
 @torch.no_grad()
@@ -75,7 +76,7 @@ def test_reading_on_is_reading_at_once() -> None:
 
 @torch.no_grad()
 def test_sentence_vectors_are_read_by_two_layers() -> None:
-    reader = SentenceProjection(2, 2, 1)
+    reader = FeedForward(2, 2, 1)
     reader.inner.weight.copy_(torch.tensor([[1.0, 1.0], [1.0, -1.0]]))
     reader.outer.weight.copy_(torch.tensor([[10.0, 1.0]]))
     for bias in (reader.inner.bias, reader.outer.bias):

@@ -1,4 +1,4 @@
-"""Drill-down (Tan et al., NeurIPS 2019): a talk kept in a few state vectors, each of which looks at regions."""
+"""Drill-down (Tan et al., NeurIPS 2019): a dialogue kept in a few state vectors, each of which looks at regions."""
 
 from viewfinder.retrievers.drilldown.retriever import Drilldown, DrilldownState, load
 

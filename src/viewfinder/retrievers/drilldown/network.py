@@ -18,13 +18,13 @@ from viewfinder.retrievers.shared.network import (
     EPS,
     InputWidths,
     RegionProjection,
-    SentenceProjection,
     UpdateCell,
     WordReader,
     add_scale,
     initialise_network,
     scale_raw,
 )
+from viewfinder.training.transformer_layers import FeedForward
 
 
 class SlotStates(NamedTuple):
@@ -45,7 +45,7 @@ class DrilldownNetwork(nn.Module):
         if settings.reads == "words":
             self.read_words = WordReader(inputs.words, settings.word_width, width)
         else:
-            self.read_sentences = SentenceProjection(inputs.sentences, settings.sentence_hidden, width)
+            self.read_sentences = FeedForward(inputs.sentences, settings.sentence_hidden, width)
         self.project = RegionProjection(inputs.regions, width)
         if settings.whole:
             self.project_whole = RegionProjection(inputs.whole, width)

@@ -152,23 +152,14 @@ class Drilldown:
 
     def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         assert raw.regions_nre is not None
-        scaled = self.settings.standardised
-        vectors_nkd = numpy_project_regions(
-            self._arrays, "project", raw.regions_nre, scaled_by="regions" if scaled else None
-        )
+        regions, whole = ("regions", "whole") if self.settings.standardised else (None, None)
+        vectors_nkd = numpy_project_regions(self._arrays, "project", raw.regions_nre, scaled_by=regions)
         if not self.settings.whole:
             return vectors_nkd
-        whole_n1e = raw.whole_ng[:, None]
-        whole_n1d = numpy_project_regions(
-            self._arrays, "project_whole", whole_n1e, scaled_by="whole" if scaled else None
-        )
+        whole_n1d = numpy_project_regions(self._arrays, "project_whole", raw.whole_ng[:, None], scaled_by=whole)
         return np.concatenate([vectors_nkd, whole_n1d], axis=1)
 
 
 def load(checkpoint: Path | None = None) -> Drilldown:
-    """The retriever with these weights; None: the shipped ones.
-
-    Raises:
-        BadInput: as `weights_of`.
-    """
+    """The retriever with these weights; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
     return Drilldown(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -7,10 +7,11 @@ OUT/best.safetensors         the network: of the second stage, where there is on
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor, nn
 
@@ -33,7 +34,8 @@ from viewfinder.training.presets import read_card_settings
 SYSTEM = "drilldown"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-Loss = Callable[[DrilldownNetwork, LossSettings, DialogueBatch], tuple[Tensor, dict[str, Tensor]]]
+Loss = Callable[[Any, LossSettings, DialogueBatch], tuple[Tensor, dict[str, Tensor]]]
+"""Of a `DrilldownNetwork`."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
@@ -87,18 +89,13 @@ def _stage(
     out: Path,
 ) -> TrainingResult:
     """One stage of the training, from the network as it is."""
-
-    def loss(module: nn.Module, batch: DialogueBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
-        assert isinstance(module, DrilldownNetwork)
-        return stage_loss(module, preset.loss, batch)
-
     return run_stage(
         plan,
         data,
         out,
         network=network,
         settings={"model": asdict(network.settings), "loss": asdict(preset.loss)},
-        loss=loss,
+        loss=lambda module, batch: stage_loss(module, preset.loss, batch),
         validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=training,
         batch=preset.batch,

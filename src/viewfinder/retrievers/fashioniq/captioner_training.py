@@ -139,7 +139,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
             validate=partial(measure_captions, examples=val, garments=garments["val"], words=words),
             selects=preset.selects,
             higher=preset.selects != "loss",
-        ),
+        )
     )
 
 
@@ -182,7 +182,7 @@ def _trained_file(
 def _begun(
     model: CaptionerModel, garments: Garments, words: CaptionVocabulary, predictor: AttributePredictor | None
 ) -> CaptionerNetwork:
-    """A network as it begins: its weights drawn, its eyes set by the training pictures, the attributes' head in it."""
+    """A network as it begins: weights drawn, what does not train set by the training pictures, attributes put in."""
     raw_width = garments.raw_ng.shape[1]
     network = make_captioner(model, raw_width, len(words.words), 0 if predictor is None else len(predictor.labels))
     if model.kind == "transformer":
@@ -203,13 +203,8 @@ def _begun(
 
 
 class CaptionBatch(NamedTuple):
-    """Captions of pairs, word by word.
-
-    Attributes:
-        shown_bg, wanted_bg: raw vectors of the two pictures.
-        words_bt: <start> and the words, <pad> after them.
-        goals_bt: at every place the word that comes next, <end> last, <pad> after it.
-    """
+    """Captions of pairs, whose pictures are raw vectors: <start> and the words; and at every place the word that comes
+    next, <end> last. <pad> follows both."""
 
     shown_bg: Float[Tensor, "b g"]
     wanted_bg: Float[Tensor, "b g"]
@@ -221,10 +216,7 @@ class CaptionBatch(NamedTuple):
 class CaptionExamples:
     """Captions with the rows of their pictures: every caption of a pair is an example of its own.
 
-    Attributes:
-        raw_ng: raw vectors of pictures.
-        shown_e, wanted_e: rows of them.
-        words_el: <start>, the words and <end>, <pad> after them, cut to the words that the model says and one more.
+    `words_el` are <start>, the words and <end>, <pad> after them, cut to the words that the model says and one more.
     """
 
     raw_ng: Float[Tensor, "n g"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, likeness
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.settings import Preset
-from viewfinder.retrievers.shared.network import WordNumbers
+from viewfinder.retrievers.shared.network import WordNumbers, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training import Batches
 from viewfinder.training.batches import count_processes
@@ -107,23 +108,24 @@ def garment_kinds(
     says: SimulateFeedback | None,
 ) -> tuple[GarmentKind, ...]:
     """The garments of a split by kind; who simulates users does so for kinds with recorded pairs only."""
-    place_n = np.zeros(len(garments), np.intp)
-    for number in range(len(garments.kinds)):
-        rows = garments.gallery_of(number)
-        place_n[rows] = np.arange(len(rows))
-    pair_kind_p = garments.kind_n[garments.pairs.target_p]
-    kinds = []
+    recorded, kinds = garments.pairs, []
+    pair_kind_p = garments.kind_n[recorded.target_p]
     for number, kind in enumerate(garments.kinds):
         rows, pairs = garments.gallery_of(number), np.flatnonzero(pair_kind_p == number)
+        # Rows rise, so where one would be put in is its place among them.
+        target_p, candidate_p = (
+            torch.from_numpy(np.searchsorted(rows, rows_p[pairs]))
+            for rows_p in (recorded.target_p, recorded.candidate_p)
+        )
         kinds.append(
             GarmentKind(
                 kind=kind,
                 row_n=torch.from_numpy(rows),
                 read_nx=read_nx[rows],
                 attributes_na=attributes_na[rows],
-                target_p=torch.from_numpy(place_n[garments.pairs.target_p[pairs]]),
-                candidate_p=torch.from_numpy(place_n[garments.pairs.candidate_p[pairs]]),
-                recorded=SentenceTable.of([pair_wordings(garments.pairs.captions[pair]) for pair in pairs], words),
+                target_p=target_p,
+                candidate_p=candidate_p,
+                recorded=SentenceTable.of([pair_wordings(recorded.captions[pair]) for pair in pairs], words),
                 described=SentenceTable.of([garments.descriptions[row] for row in rows], words),
                 says=says if len(pairs) else None,
             )
@@ -137,10 +139,9 @@ def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
 
 
 class FeedbackDialogues(NamedTuple):
-    """Dialogues about one kind, before the first turn.
+    """Dialogues about one kind (by its number), before the first turn.
 
     Attributes:
-        kind: the number of the kind.
         wanted_bt: the garment that is wanted in each turn: the same one, where no mind changes.
         shown_b: the garments that are shown first, where `seen_b`; else the dialogue begins without a picture.
         others_bt: garments that each turn tells the target from.
@@ -164,10 +165,8 @@ class FeedbackDialogues(NamedTuple):
 
 
 def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[int, int], Batches[FeedbackDialogues]]:
-    """The batches of a `TrainingJob`: (epoch, seed) -> batches, always the same ones.
-
-    An epoch has as many dialogues as there are garments, as far as they fill batches; targets are drawn with
-    replacement.
+    """The batches of a `TrainingJob`: an epoch has as many dialogues as there are garments, as far as they fill
+    batches; targets are drawn with replacement.
 
     Raises:
         BadInput: there are fewer garments than a batch has dialogues, or the processes cannot share a batch.
@@ -180,9 +179,8 @@ def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[
 
     def batches(epoch: int, seed: int) -> Batches[FeedbackDialogues]:
         def make(numbers_b: Int[np.ndarray, " b"]) -> FeedbackDialogues:
-            return draw_dialogues(
-                kinds, preset, len(numbers_b), np.random.default_rng([seed, epoch, int(numbers_b[0])])
-            )
+            rng = np.random.default_rng([seed, epoch, int(numbers_b[0])])
+            return draw_dialogues(kinds, preset, len(numbers_b), rng)
 
         return Batches(np.arange(count - count % size), size // count_processes(), make)
 
@@ -207,7 +205,12 @@ def draw_dialogues(
         shown_b = torch.where(recorded_b, kind.candidate_p[pairs_b], shown_b)
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
     described_b &= ~recorded_b & (kind.described.count_n[targets_b] > 0)
-    wanted_bt = _wanted(kind, preset, targets_b, rng)
+    wanted_bt = targets_b[:, None].repeat(1, turns)
+    if preset.changes and turns > 1:  # from some turn on another one, where minds change
+        changes_b = torch.from_numpy(rng.random(size)) < preset.changes
+        turn_b = 1 + _any(rng, turns - 1, size)
+        later_bt = (torch.arange(turns) >= turn_b[:, None]) & changes_b[:, None]
+        wanted_bt = torch.where(later_bt, _any(rng, len(kind), size)[:, None], wanted_bt)
     # What is said where nobody simulates users.
     described = (kind.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
     words_btl = torch.stack(list(described), dim=1)
@@ -215,35 +218,16 @@ def draw_dialogues(
         words_btl[:, 0] = torch.where(recorded_b[:, None], kind.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
     given_bt = torch.full((size, turns), kind.says is None)
     given_bt[:, 0] |= recorded_b | described_b
-    return FeedbackDialogues(
-        number,
-        wanted_bt,
-        shown_b,
-        ~described_b,
-        others_bt,
-        words_btl,
-        given_bt,
-        attributed_b >= preset.attribute_dropout,
-    )
-
-
-def _wanted(kind: GarmentKind, preset: Preset, first_b: Places, rng: np.random.Generator) -> Int[Tensor, "b t"]:
-    """What is wanted in each turn: the first ones, and from some turn on others where minds change."""
-    wanted_bt = first_b[:, None].repeat(1, preset.turns)
-    if not preset.changes or preset.turns == 1:
-        return wanted_bt
-    changes_b = torch.from_numpy(rng.random(len(first_b))) < preset.changes
-    turn_b = 1 + _any(rng, preset.turns - 1, len(first_b))
-    later_bt = (torch.arange(preset.turns) >= turn_b[:, None]) & changes_b[:, None]
-    return torch.where(later_bt, _any(rng, len(kind), len(first_b))[:, None], wanted_bt)
+    read_b = attributed_b >= preset.attribute_dropout
+    return FeedbackDialogues(number, wanted_bt, shown_b, ~described_b, others_bt, words_btl, given_bt, read_b)
 
 
 def other_kinds_pictures(
     kinds: Sequence[GarmentKind], dialogues: FeedbackDialogues, count: int
 ) -> Float[Tensor, "m x"] | None:
-    """What a network reads of about `count` pictures of other kinds than the dialogues', some of each; None: of none.
+    """What is read of about `count` pictures of other kinds than the dialogues', some of each; None: of none.
 
-    They follow from what was drawn for the dialogues, so nothing more is.
+    They follow from what was drawn for the dialogues, so nothing more is drawn.
     """
     others = [kind for number, kind in enumerate(kinds) if number != dialogues.kind]
     if not others or not count:
@@ -253,11 +237,8 @@ def other_kinds_pictures(
 
 
 def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
-    """The dialogues of validation, those about one kind together: nothing is drawn.
-
-    Every garment is wanted once, and a fixed other one shown first. Where training has recorded pairs alone, these are
-    the dialogues, and both captions are said.
-    """
+    """The dialogues of validation, those about one kind together: every garment is wanted once, and a fixed other one
+    shown first. Where training has recorded pairs alone, these are the dialogues, and both captions are said."""
     for number, kind in enumerate(kinds):
         if preset.simulator == "recorded" and len(kind.target_p):
             targets_b, shown_b = kind.target_p, kind.candidate_p
@@ -266,10 +247,8 @@ def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterat
         else:
             targets_b = torch.arange(len(kind))
             shown_b = torch.tensor(shuffle_first_pictures(len(kind), FIRST_PICTURES))
-            turns = range(preset.turns)
-            words_btl = torch.stack(
-                [kind.described.sentences(targets_b, torch.full_like(targets_b, turn)) for turn in turns], dim=1
-            )
+            turns_t = [torch.full_like(targets_b, turn) for turn in range(preset.turns)]
+            words_btl = torch.stack([kind.described.sentences(targets_b, turn_b) for turn_b in turns_t], dim=1)
         given_b = torch.full_like(targets_b, kind.says is None or preset.simulator == "recorded").bool()
         yield FeedbackDialogues(
             kind=number,
@@ -283,16 +262,19 @@ def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterat
         )
 
 
-def move_kind(kind: GarmentKind, device: torch.device) -> GarmentKind:
-    """The same on another device."""
-
-    def there(value: Any) -> Any:
-        if isinstance(value, SentenceTable):
-            return SentenceTable(*(there(getattr(value, item.name)) for item in fields(SentenceTable)))
-        return value.to(device) if isinstance(value, Tensor) else value
-
-    parts: dict[str, Any] = {item.name: there(getattr(kind, item.name)) for item in fields(GarmentKind)}
-    return GarmentKind(**parts)
+@lru_cache(maxsize=4)
+def move_kinds(kinds: tuple[GarmentKind, ...], device: torch.device) -> tuple[GarmentKind, ...]:
+    """The same on a device, moved once."""
+    found = []
+    for kind in kinds:
+        moved: dict[str, Any] = {}
+        for name, value in vars(kind).items():
+            if isinstance(value, SentenceTable):
+                moved[name] = SentenceTable(*(table.to(device) for table in vars(value).values()))
+            elif isinstance(value, Tensor):
+                moved[name] = value.to(device)
+        found.append(replace(kind, **moved))
+    return tuple(found)
 
 
 def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
@@ -304,10 +286,8 @@ def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
 
 
 class RolloutTurn(NamedTuple):
-    """What came of a turn: queries, and how near the pictures of the kind are to them (without gradients).
-
-    Pictures that are not to be shown any more are infinitely far, but for the target, which may still be found.
-    """
+    """What came of a turn: queries, and how near the pictures of the kind are to them (without gradients); those that
+    are not to be shown any more are infinitely far, but for the target, which may still be found."""
 
     queries_bh: Float[Tensor, "b h"]
     scores_bn: Float[Tensor, "b n"]
@@ -325,13 +305,14 @@ def roll_out(
         gallery_nh = network.looks.projected(kind.read_nx)
     state = network.begin(len(dialogues.shown_b)) if state is None else state
     shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
+    place_n = torch.arange(len(kind), device=shown_b.device)
     passed_bn = torch.zeros(len(shown_b), len(kind), dtype=torch.bool, device=shown_b.device)
     for turn in range(dialogues.words_btl.shape[1]):
         state, queries_bh = network.step(state, make_feedback(network, kind, dialogues, turn, shown_b, seen_b))
         scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         if exclude_shown:
-            passed_bn = passed_bn | (_at(shown_b, len(kind)) & seen_b[:, None])
-        wanted_bn = _at(dialogues.wanted_bt[:, turn], len(kind))
+            passed_bn = passed_bn | ((place_n == shown_b[:, None]) & seen_b[:, None])
+        wanted_bn = place_n == dialogues.wanted_bt[:, turn, None]
         yield RolloutTurn(queries_bh, scores_bn.masked_fill(passed_bn & ~wanted_bn, -torch.inf))
         shown_b = scores_bn.masked_fill(passed_bn, -torch.inf).argmax(dim=1)
         seen_b = torch.ones_like(seen_b)
@@ -345,10 +326,8 @@ def make_feedback(
     shown_b: Places,
     seen_b: Bool[Tensor, " b"],
 ) -> Feedback:
-    """A turn as the network reads it: what is said of the pictures that are shown, and what these look like.
-
-    A simulated user is asked where nothing is given.
-    """
+    """A turn as the network reads it: what is said of the pictures that are shown (by a simulated user where nothing is
+    given), and what these look like."""
     words_bl = dialogues.words_btl[:, turn]
     asked_a = (~dialogues.given_bt[:, turn]).nonzero()[:, 0]
     if len(asked_a) and kind.says is not None:
@@ -382,11 +361,8 @@ def rollout_loss(
 
 
 def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:
-    """What validation measures in its fixed dialogues, as means over all of them.
-
-    "percentile" is the mean over turns of P = 1 - rank / garments of the kind, "recall" that of Recall@10; and both
-    after turns 1, 3 and 5.
-    """
+    """What validation measures, as means over its dialogues: "percentile", the mean over turns of P = 1 - rank /
+    garments of the kind, and "recall", that of Recall@10; and both after turns 1, 3 and 5."""
     ranks_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
     percentiles_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
     for whole in validation_dialogues(kinds, preset):
@@ -405,16 +381,6 @@ def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], pre
     return means | {f"{name}_{turn}": figures_t[name][turn - 1] for name, turn in named}
 
 
-def target_ranks(scores_bn: Float[Tensor, "b n"], targets_b: Places) -> Int[Tensor, " b"]:
-    """How many pictures are strictly nearer than the target (published: ties favour the target)."""
-    return (scores_bn > scores_bn.gather(1, targets_b[:, None])).sum(dim=1)
-
-
 def rank_percentile(ranks_b: Int[Tensor, " b"], pictures: int) -> Float[Tensor, " b"]:
     """P = 1 - rank / pictures, from 0 to 1."""
     return 1 - ranks_b / pictures
-
-
-def _at(places_b: Places, pictures: int) -> Bool[Tensor, "b n"]:
-    """Where the picture of each dialogue is."""
-    return torch.arange(pictures, device=places_b.device) == places_b[:, None]

@@ -124,12 +124,9 @@ class Garments:
 
     Attributes:
         keys: the pictures' names, as `features` has them.
-        raw_ng: their raw vectors.
-        raw_version: which numbers these are.
         kinds: names, as the files have them; picture i is of `kinds[kind_n[i]]`.
-        descriptions: captions of each picture on its own, lower-case; there may be none.
-        labels: attribute words of each picture, lower-case; there may be none.
-        pairs: there may be none.
+        descriptions: captions of each picture on its own, lower-case; there may be none, as of labels and pairs.
+        labels: attribute words of each picture, lower-case.
     """
 
     keys: tuple[str, ...]
@@ -156,11 +153,7 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
     pairs; and descriptions, if there is a captions.csv. Any other folder is one kind by its own name, without pairs;
     its pictures are split by their place in captions.csv (`data.splits`).
 
-    Args:
-        plan: which data, and of which encoder the vectors are.
-        split: "train", "val" or "test".
-        kinds: which of the kinds; none: all. "others" are the pictures of captions.csv that are of no kind; they are
-            not there unless they are named.
+    `kinds`: which of the kinds; none: all but "others", the pictures of captions.csv that are of no kind.
 
     Raises:
         UnknownName: there is no such kind or split.

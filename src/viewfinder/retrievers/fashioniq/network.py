@@ -45,8 +45,7 @@ PAIR = 2
 class PictureEncoder(nn.Module):
     """A raw vector through a linear map, then through a norm ("l2") or brought to length 1 ("cosine").
 
-    The norm bounds the length of a vector by its own numbers alone: a search, which takes dot products of unit vectors,
-    needs a bound that holds for every picture.
+    The norm bounds the length of every vector, as a search needs, which takes dot products of unit vectors.
     """
 
     def __init__(self, settings: FeedbackReading, raw_width: int) -> None:
@@ -74,14 +73,8 @@ class PictureEncoder(nn.Module):
 
 
 class Feedback(NamedTuple):
-    """One turn of several dialogues.
-
-    Attributes:
-        words_bl: numbers of words in the network's vocabulary, `NO_WORD` after the last.
-        attributes_ba: numbers of the shown picture's attributes, `NO_WORD` where there is none.
-        picture_bh: what the network's `looks` made of the shown picture; anything where there is none.
-        shown_b: whether a picture was shown.
-    """
+    """One turn of several dialogues: numbers of words and of the shown picture's attributes, `NO_WORD` after the last;
+    what `looks` made of the picture (anything where there is none); and whether one was shown."""
 
     words_bl: Int[Tensor, "b l"]
     attributes_ba: Int[Tensor, "b a"]
@@ -92,8 +85,8 @@ class Feedback(NamedTuple):
 class FeedbackNetwork(nn.Module, ABC):
     """A network that looks for pictures by relative feedback.
 
-    `looks` makes vectors of pictures. `log_scale` is the logarithm of what a contrastive loss multiplies scores by.
-    `attributes` predicts the attributes of pictures; it is frozen, and put there by training, to be saved along.
+    `looks` makes vectors of pictures; `attributes` predicts their attributes, frozen, and put there by training to be
+    saved along; `log_scale` is the logarithm of what a contrastive loss multiplies scores by.
     """
 
     looks: PictureEncoder
@@ -171,11 +164,14 @@ class TransformerRetriever(FeedbackNetwork):
         """The dialogues after one more turn, and their queries."""
         tokens_bth, own_bt = self.tokens(state.turns, feedback)
         there_bl = torch.cat([state.there_bl, own_bt], dim=1)
-        if self.settings.history == "whole":
+        whole = self.settings.history == "whole"
+        asking = (there_bl if whole else tokens_bth).shape[1]
+        mask = there_bl[:, None].expand(-1, asking, -1) if self.settings.padding_mask else None  # None: all is seen
+        if whole:
             tokens_blh, seen = torch.cat([state.tokens_blh, tokens_bth], dim=1), state.seen
-            summed_bh = _summed(self.encoder(tokens_blh, self._mask(there_bl, there_bl.shape[1])), there_bl)
+            summed_bh = _summed(self.encoder(tokens_blh, mask), there_bl)
         else:
-            tokens_blh, mask = state.tokens_blh, self._mask(there_bl, tokens_bth.shape[1])
+            tokens_blh = state.tokens_blh
             encoded_bth, seen = self.encoder.step(tokens_bth, state.seen or None, mask)
             summed_bh = state.summed_bh + _summed(encoded_bth, own_bt)
         query_bh = self.looks.compared(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
@@ -206,10 +202,6 @@ class TransformerRetriever(FeedbackNetwork):
         placed_bth = add_positions(tokens_bth, places_lh[first:].to(self.head.weight.device))
         return placed_bth, there_bt if settings.padding_mask else torch.ones_like(there_bt)
 
-    def _mask(self, there_bl: Bool[Tensor, "b l"], asking: int) -> Bool[Tensor, "b t l"] | None:
-        """Which tokens the last `asking` ones may look at; None: at all."""
-        return there_bl[:, None].expand(-1, asking, -1) if self.settings.padding_mask else None
-
 
 def pad_numbers(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {count}"]:
     """The first `count` numbers of each row, with `NO_WORD` after them where there are fewer."""
@@ -222,11 +214,8 @@ def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -
 
 
 class RecurrentRetriever(FeedbackNetwork):
-    """The dialog manager of Guo et al.: words through a convolution over pairs of them, a GRU cell over turns.
-
-    The strongest answers are added to the picture that the words are said of. `labels` is how many attributes there
-    are; they are read where the settings ask for some.
-    """
+    """The dialog manager of Guo et al.: words through a convolution over pairs of them, whose strongest answers are
+    added to the picture that they are said of; a GRU cell over turns. `labels` is how many attributes there are."""
 
     def __init__(self, settings: RecurrentModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()

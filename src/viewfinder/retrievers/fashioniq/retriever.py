@@ -224,9 +224,5 @@ def reads_words_alone(settings: FeedbackReading) -> bool:
 
 
 def load(checkpoint: Path | None = None) -> FashionIq:
-    """The retriever with these weights; None: the shipped ones.
-
-    Raises:
-        BadInput: as `load_system_weights`.
-    """
+    """The retriever with these weights; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
     return FashionIq(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -14,9 +14,10 @@ import copy
 import math
 import shutil
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,23 +25,20 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.retrievers.fashioniq.captioner_training import TrainingStopped, load_predictor, load_simulator
 from viewfinder.retrievers.fashioniq.dialogues import (
     FeedbackDialogues,
     GarmentKind,
     Places,
-    SimulateFeedback,
     dialogue_batches,
     garment_kinds,
     make_feedback,
     measure_rollouts,
-    move_kind,
+    move_kinds,
     other_kinds_pictures,
     rank_percentile,
     roll_out,
     rollout_loss,
-    target_ranks,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.fashioniq.loss import likeness
@@ -51,20 +49,11 @@ from viewfinder.retrievers.fashioniq.network import (
     TransformerRetriever,
 )
 from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, Model, PolicySettings, Preset
-from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
-from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
-from viewfinder.training import (
-    Card,
-    Constant,
-    TrainingJob,
-    TrainingResult,
-    load_network,
-    load_preset,
-    seed_all,
-)
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
+from viewfinder.training import Card, Constant, TrainingJob, TrainingResult, load_network, seed_all
 from viewfinder.training.picture_layers import AttributeHead
-from viewfinder.training.presets import read_card_settings
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import caption_texts, decode_greedily
 
@@ -82,10 +71,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start_card(plan)
-    if start is not None:
-        preset = replace(preset, model=read_card_settings(type(preset.model), start))
+    preset, start = read_preset(plan, PRESETS, Preset)
     try:
         data = read_training_data(plan, preset, start)
     except TrainingStopped as stopped:
@@ -107,13 +93,9 @@ def train(plan: TrainPlan) -> TrainingResult:
 def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
     """The training of dialogues with a simulated user, or of recorded pairs."""
 
-    @cache
-    def on(device: torch.device, kinds: tuple[GarmentKind, ...]) -> tuple[GarmentKind, ...]:
-        return kinds if device.type == "cpu" else tuple(move_kind(kind, device) for kind in kinds)
-
     def loss(module: nn.Module, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, FeedbackNetwork)
-        kinds = on(module.log_scale.device, data.train)
+        kinds = move_kinds(data.train, module.log_scale.device)
         others_mx = other_kinds_pictures(kinds, dialogues, preset.strangers)
         total, figures = rollout_loss(module, kinds[dialogues.kind], dialogues, preset, others_mx)
         scale = {"scale": module.log_scale.detach().exp()} if preset.loss.kind == "contrastive" else {}
@@ -121,7 +103,7 @@ def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> Tr
 
     def validate(module: nn.Module) -> dict[str, float]:
         assert isinstance(module, FeedbackNetwork)
-        return measure_rollouts(module, on(module.log_scale.device, data.val), preset)
+        return measure_rollouts(module, move_kinds(data.val, module.log_scale.device), preset)
 
     return TrainingJob(
         network=data.network,
@@ -163,7 +145,12 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
     if preset.simulator != "recorded" and len(seen.pairs):
         kinds = tuple(seen.kinds[kind] for kind in np.unique(seen.kind_n[seen.pairs.target_p]))
         captioner = load_simulator(plan, preset.simulator, preset.captioner, kinds)
-    predictor = None if start is not None else _load_predictor(plan, preset, captioner)
+    predictor = None  # what tells the attributes of pictures, where the network reads any: the simulated user's, if any
+    if start is None and preset.model.attributes:
+        if captioner is not None and not preset.attribute_file:
+            predictor = captioner.predictor
+        if predictor is None:
+            predictor = load_predictor(plan, preset.attribute_file, preset.kinds, "retriever")
     if start is None:
         labels = () if predictor is None else predictor.labels
         spoken = () if captioner is None else captioner.vocabulary.words
@@ -206,29 +193,11 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
 
 def make_network(model: Model, raw_width: int, words: WordVectors, labels: int) -> FeedbackNetwork:
     """A network as its settings say, its weights drawn; with room for `labels` attributes if there are any."""
-    network: FeedbackNetwork
-    if model.kind == "transformer":
-        network = TransformerRetriever(model, raw_width, words, labels)
-    elif model.kind == "recurrent":
-        network = RecurrentRetriever(model, raw_width, words, labels)
-    else:
-        network = CompositionRetriever(model, raw_width, words, labels)
+    kinds: dict[str, Any] = {"transformer": TransformerRetriever, "recurrent": RecurrentRetriever}
+    network: FeedbackNetwork = kinds.get(model.kind, CompositionRetriever)(model, raw_width, words, labels)
     if labels:
         network.attributes = AttributeHead(labels, raw_width)
     return network
-
-
-def _load_predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> AttributePredictor | None:
-    """What tells the attributes of pictures, where the network reads any: the simulated user's, if it has one.
-
-    Raises:
-        TrainingStopped, BadInput, EncoderMismatch: as `load_predictor`.
-    """
-    if not preset.model.attributes:
-        return None
-    if not preset.attribute_file and captioner is not None and captioner.predictor is not None:
-        return captioner.predictor
-    return load_predictor(plan, preset.attribute_file, preset.kinds, "retriever")
 
 
 def _read_kinds(
@@ -242,19 +211,17 @@ def _read_kinds(
         attributes_na = torch.full((len(raw_ng), attributes), NO_WORD)
         if head is not None:
             attributes_na = torch.cat([head.top(part, attributes) for part in parts])
-    says = None if captioner is None else simulate_with(captioner, raw_ng, words)
+    says = None if captioner is None else partial(simulate_feedback, captioner, raw_ng, words)
     return garment_kinds(garments, read_nx, attributes_na, words, says)
 
 
-def simulate_with(captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: WordNumbers) -> SimulateFeedback:
-    """A simulated user who says the likeliest words, in those that a retriever knows."""
-
-    def says(shown_b: Places, wanted_b: Places) -> Int[Tensor, "b l"]:
-        network = captioner.network.to(shown_b.device)
-        pairs = (raw_ng[rows_b.cpu()].to(shown_b.device) for rows_b in (shown_b, wanted_b))
-        return words(caption_texts(decode_greedily(network, *pairs), captioner.vocabulary.words))
-
-    return says
+def simulate_feedback(
+    captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: WordNumbers, shown_b: Places, wanted_b: Places
+) -> Int[Tensor, "b l"]:
+    """What a simulated user says who is shown the first garments and wants the second, in words that are known."""
+    network = captioner.network.to(shown_b.device)
+    pairs = (raw_ng[rows_b.cpu()].to(shown_b.device) for rows_b in (shown_b, wanted_b))
+    return words(caption_texts(decode_greedily(network, *pairs), captioner.vocabulary.words))
 
 
 # -- policy improvement
@@ -269,14 +236,11 @@ def make_policy_job(first: TrainingJob, preset: Preset, data: FashionIqTrainingD
     """
     policy, frozen = preset.policy, copy.deepcopy(data.network).requires_grad_(False).eval()
 
-    @cache
-    def on(device: torch.device) -> tuple[GarmentKind, ...]:
-        frozen.to(device)
-        return tuple(move_kind(kind, device) for kind in data.train)
-
     def loss(module: nn.Module, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, RecurrentRetriever) and isinstance(frozen, RecurrentRetriever)
-        return policy_loss(module, frozen, on(module.log_scale.device)[dialogues.kind], dialogues, policy)
+        device = module.log_scale.device
+        kind = move_kinds(data.train, device)[dialogues.kind]
+        return policy_loss(module, frozen.to(device), kind, dialogues, policy)
 
     rate, epochs = policy.learning_rate, policy.epochs
     return replace(

@@ -18,7 +18,7 @@ from viewfinder.retrievers.mai.settings import WHITENING, WHOLE_TOKENS, Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
-from viewfinder.training.picture_layers import PictureInput
+from viewfinder.training.picture_layers import PictureInput, PictureKind
 
 
 class PictureComponents(NamedTuple):
@@ -50,15 +50,13 @@ class ImageTokens(nn.Module):
         """`raw_width`: g; `region_width`: e; `width`: h."""
         super().__init__()
         self.settings, self.width = settings, width
-
-        def picture_input(raw_width: int, components: int) -> PictureInput:
-            return PictureInput("whitened" if components else "standardised", raw_width, components, WHITENING)
-
         if settings.image != "regions":
-            self.whole_input = picture_input(raw_width, settings.components)
+            kind: PictureKind = "whitened" if settings.components else "standardised"
+            self.whole_input = PictureInput(kind, raw_width, settings.components, WHITENING)
             self.whole = nn.Linear(self.whole_input.width, WHOLE_TOKENS * width)
         if settings.image != "whole":
-            self.region_input = picture_input(region_width, settings.region_components)
+            kind = "whitened" if settings.region_components else "standardised"
+            self.region_input = PictureInput(kind, region_width, settings.region_components, WHITENING)
             self.regions = nn.Linear(self.region_input.width, width)
         self.norm = nn.LayerNorm(width)
 

@@ -20,14 +20,9 @@ NOISE_SCALE = 0.5
 
 
 class TurnTargets(NamedTuple):
-    """What the queries of a turn are compared with; None: what no term compares.
-
-    Attributes:
-        pictures_bkd: the wanted pictures (g), k vectors each.
-        modifications_bd: the modifications on their own (m).
-        captions_bd: captions of the wanted pictures (c).
-        prompts_bph: what became of the prompts that were read with the modifications (SPRC).
-    """
+    """What the queries of a turn are compared with, None where no term compares it: the wanted pictures (g; k vectors
+    each), the modifications on their own (m), captions of the pictures (c), and what became of the prompts that were
+    read with the modifications (SPRC)."""
 
     pictures_bkd: Float[Tensor, "b k d"]
     modifications_bd: Float[Tensor, "b d"] | None = None

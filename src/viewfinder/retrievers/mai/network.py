@@ -225,10 +225,6 @@ class CaptionedGallery(NamedTuple):
         """The captions of some pictures, nothing where they are not read."""
         return self.captions_nl[rows_b] * read_b[:, None]
 
-    def without_captions(self) -> CaptionedGallery:
-        """The same pictures, of which nobody wrote anything."""
-        return self._replace(captions_nl=torch.zeros_like(self.captions_nl))
-
 
 class EncodedTurns(NamedTuple):
     """What came of a turn: the query, and the tokens after its modification was read."""

@@ -65,10 +65,7 @@ class NumpyComponents(NamedTuple):
 
 
 def numpy_components(
-    arrays: Arrays,
-    settings: Model,
-    whole_bg: Float[np.ndarray, "b g"],
-    regions_bre: Float[np.ndarray, "b r e"] | None,
+    arrays: Arrays, settings: Model, whole_bg: Float[np.ndarray, "b g"], regions_bre: Float[np.ndarray, "b r e"] | None
 ) -> NumpyComponents:
     """`inputs.ImageTokens.components`; of zeros (nothing is seen) zeros."""
     whole_bx = regions_bry = np.zeros((len(whole_bg), 0), np.float32)
@@ -140,9 +137,7 @@ class ModificationInput(NamedTuple):
     """A turn as the network reads it; texts are their places at the width of the Q-Former.
 
     Attributes:
-        seen: the one picture that it is said of, zeros where there is none.
-        caption_lh: what was written about it.
-        modification_lh: what is said.
+        seen: the one picture that it is said of, zeros where there is none; `caption_lh` was written about it.
         recalled: earlier pictures that are to be read again, and texts about them: a text with or without a picture.
     """
 

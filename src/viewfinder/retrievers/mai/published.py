@@ -21,11 +21,7 @@ from viewfinder.retrievers.mai.inputs import PieceInput, longest_text
 from viewfinder.retrievers.mai.network import Blip2Weights, MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
-from viewfinder.retrievers.shared.blip2 import (
-    check_weight_sizes,
-    read_blip2_config,
-    read_blip2_weights,
-)
+from viewfinder.retrievers.shared.blip2 import check_weight_sizes, read_blip2_config, read_blip2_weights
 
 WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-itm-vit-g"
 

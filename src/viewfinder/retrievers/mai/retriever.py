@@ -11,14 +11,14 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.conversation import Keep, Like, PictureId, Reject, Show
+from viewfinder.conversation import Keep, PictureId, Reject
 from viewfinder.retrievers.base import (
     Operation,
     Picture,
@@ -48,7 +48,7 @@ from viewfinder.retrievers.shared.back_references import (
     turn_of_place,
 )
 from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
-from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -68,60 +68,32 @@ class RecalledPicture:
 
 
 @dataclass(frozen=True, eq=False)
-class ModificationTurn:
-    """What a turn says.
+class ModificationTurn(PictureTurn):
+    """What a turn says; `blended` is a second picture that is mixed with its own, `recalled` are earlier pictures of
+    which something is kept."""
 
-    Attributes:
-        text: how the wanted picture differs from `picture`, or, without one, what it is like.
-        picture: the one that this is said of, or that the turn goes back to.
-        blended: a second one that is mixed with it.
-        own: whether the turn names a picture itself.
-        recalled: earlier pictures of which something is kept.
-        operations: what the turn does with earlier ones.
-        adapters: what was not taken as it was given, and what became of it; a line each.
-        ruled: the pictures that are ruled out and readmitted.
-    """
-
-    text: str = ""
-    picture: Picture | None = None
     blended: Picture | None = None
-    own: bool = False
     recalled: tuple[RecalledPicture, ...] = ()
-    operations: tuple[Operation, ...] = ()
-    adapters: tuple[str, ...] = ()
-    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
 
 
 def parse_modification(
     turn: ResolvedTurn, pictured: Sequence[int], settings: Model, *, exclude_shown: bool = False
 ) -> ModificationTurn:
-    """A turn as a modification.
-
-    Args:
-        turn: any.
-        pictured: the earlier turns that named a picture, by their numbers.
-        settings: of the network.
-        exclude_shown: whether a picture goes out once it was said how the wanted one differs.
-    """
-    match turn.turn:
-        case Like() | Show() as picked:
-            # Words said of a picture; without any it may be the one, whatever ruled it out before.
-            picture, text = turn.pictures[0], " ".join(picked.text.split())
-            named: frozenset[PictureId] = frozenset() if picture.id is None else frozenset({picture.id})
-            excluded = named if text and exclude_shown else frozenset()
-            ruled = VerbalizedTurn(excluded=excluded, readmitted=frozenset() if text else named)
-            at = picked.turn if isinstance(picked, Like) else None
-            operations = () if at is None else (Operation("rollback", at),)
-            parsed = ModificationTurn(text, picture, own=True, operations=operations, ruled=ruled)
-        case Keep(attribute, at):
-            parsed = _parse_keep(turn, attribute, at, pictured)
-        case _:
-            said = verbalize_turn(turn)
-            parsed = ModificationTurn(". ".join(said.sentences), adapters=said.adapters, ruled=said)
+    """Any turn as a modification; `pictured` are the earlier turns that named a picture, by their numbers."""
+    if isinstance(turn.turn, Keep):
+        parsed = _parse_keep(turn, turn.turn.attribute, turn.turn.turn, pictured)
+    else:
+        parsed = ModificationTurn(**vars(read_picture_turn(turn, exclude_shown=exclude_shown)))
     back = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(parsed.text)
     if back is not None:
         parsed = _look_back(turn, parsed, back, pictured, settings.rollback)
-    return _drop_unreadable(parsed, settings)
+    # Earlier pictures that cannot be read again go out: words say of them what they say.
+    written = settings.captions and all(one.picture.caption for one in parsed.recalled)
+    if not parsed.recalled or (settings.stages == "two" and (settings.recall == "pictures" or written)):
+        return parsed
+    reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
+    line = f"drop: what is kept of an earlier picture is read as words alone, {reason}"
+    return replace(parsed, recalled=(), adapters=(*parsed.adapters, line))
 
 
 def _parse_keep(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> ModificationTurn:
@@ -142,8 +114,7 @@ def ordinal_name(turn: int, pictured: Sequence[int]) -> str:
     >>> ordinal_name(5, (2, 5)), ordinal_name(4, (2, 5))
     ('SECOND', '')
     """
-    place = pictured.index(turn) if turn in pictured else len(ORDINALS)
-    return ORDINALS[place] if place < len(ORDINALS) else ""
+    return dict(zip(pictured, ORDINALS, strict=False)).get(turn, "")
 
 
 # -- looking back
@@ -158,7 +129,7 @@ class _Places:
     turns: tuple[int, ...]
 
     def on_screen(self, place: int) -> bool:
-        """Whether a result is meant, as the talk has come to fewer pictures."""
+        """Whether a result is meant, as the conversation has come to fewer pictures."""
         return len(self.turns) <= place < min(len(self.turn.shown), len(ORDINALS))
 
     def name(self, place: int) -> str:
@@ -177,7 +148,8 @@ class _Places:
         """What to tell of a picture that is not the conversation's, or no longer there."""
         called = f"the {self.name(place).lower()}"
         if self.on_screen(place):
-            return (f'screen: "{called}" is taken as result {place + 1}, as the talk has come to fewer pictures',)
+            why = "as the conversation has come to fewer pictures"
+            return (f'screen: "{called}" is taken as result {place + 1}, {why}',)
         gone = turn_of_place(place, self.turns) is not None and self.picture(place) is None
         return (f'drop: "{called}" is no longer there',) if gone else ()
 
@@ -186,7 +158,7 @@ def _look_back(
     turn: ResolvedTurn, parsed: ModificationTurn, said: BackReference, pictured: Sequence[int], treatment: Treatment
 ) -> ModificationTurn:
     """A turn that says something of earlier pictures."""
-    places = _Places(turn, parsed.picture, (*pictured, turn.number) if parsed.own else tuple(pictured))
+    places = _Places(turn, parsed.picture, (*pictured, turn.number) if parsed.names_picture else tuple(pictured))
     keeps = tuple(dict.fromkeys(kept.place for kept in said.keeps))
     named = keeps if said.rollback is None else tuple(dict.fromkeys((said.rollback, *keeps)))
     of_conversation = replace(  # without what is said of pictures on the screen
@@ -229,16 +201,6 @@ def _treat_rollback(treatment: Treatment, places: _Places, back: Picture) -> tup
             return places.picture(drawn) or back, None
 
 
-def _drop_unreadable(parsed: ModificationTurn, settings: Model) -> ModificationTurn:
-    """Without earlier pictures that cannot be read again; words say of them what they say."""
-    written = settings.captions and all(one.picture.caption for one in parsed.recalled)
-    if not parsed.recalled or (settings.stages == "two" and (settings.recall == "pictures" or written)):
-        return parsed
-    reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
-    line = f"drop: what is kept of an earlier picture is read as words alone, {reason}"
-    return replace(parsed, recalled=(), adapters=(*parsed.adapters, line))
-
-
 SYSTEM = "mai"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
@@ -248,10 +210,8 @@ BEST = 1e5
 
 @dataclass(frozen=True, eq=False)
 class MaiState:
-    """What the network carries of the conversation, and the turns that said something.
-
-    `pictured` are the turns that named a picture; their vectors are looked up again when a turn looks back.
-    """
+    """What the network carries of the conversation, and the turns that said something; `pictured` are those that named
+    a picture, whose vectors are looked up again when a turn looks back."""
 
     carried: CarriedTokens = NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
@@ -262,10 +222,7 @@ class MaiState:
 
 
 class Mai:
-    """A trained network of MAI at work.
-
-    `fingerprint` changes with every number of the weights.
-    """
+    """A trained network of MAI at work; `fingerprint` changes with every number of the weights."""
 
     name: ClassVar[str] = SYSTEM
 
@@ -312,25 +269,16 @@ class Mai:
             notes = (*notes, *of_words)
             carried, vector_d = numpy_encode_turn(self._arrays, self.settings, carried, said)
             turns = (*turns, TurnVector(turn.number, parsed.text or "this picture", vector_d))
-        pictured = (*state.pictured, turn.number) if parsed.own else state.pictured
+        pictured = (*state.pictured, turn.number) if parsed.names_picture else state.pictured
         excluded, adapters = parsed.ruled.after(state.excluded), tuple(dict.fromkeys((*state.adapters, *notes)))
         return MaiState(carried, pictured, turns, excluded, adapters, parsed.operations)
 
     def query(self, state: MaiState) -> Query:
-        """A part a turn, see `turn_parts`.
-
-        Where pictures have several vectors, the best counts, and there is one part: what is best for a sum is not best
-        for what is added up.
-        """
-        return Query(
-            turn_parts(state.turns[-1:] if self._of_tokens else state.turns, "regions"),
-            self.space,
-            "late_interaction",
-            state.excluded,
-            state.adapters,
-            self._sharpness,
-            state.operations,
-        )
+        """A part a turn, see `turn_parts`; one in all where the best of several vectors of a picture counts, as what is
+        best for a sum is not best for what is added up."""
+        parts, ruled = turn_parts(state.turns[-1:] if self._of_tokens else state.turns, "regions"), state.excluded
+        told = state.adapters, self._sharpness, state.operations
+        return Query(parts, self.space, "late_interaction", ruled, *told)
 
     # -- inside
 
@@ -343,17 +291,17 @@ class Mai:
         if parsed.blended is not None:
             seen = seen.blend(self._components(parsed.blended))
         # Earlier pictures are read again by one text of their captions, or one after the other.
-        recalled: tuple[tuple[NumpyComponents | None, Float32[np.ndarray, "_l h"]], ...] = ()
-        if parsed.recalled and self.settings.recall == "pictures":
-            recalled = tuple(
-                (self._components(one.picture), self._caption(one.picture, sentences)) for one in parsed.recalled
-            )
+        recalled: list[tuple[NumpyComponents | None, Float32[np.ndarray, "_l h"]]] = []
+        if self.settings.recall == "pictures":
+            for one in parsed.recalled:
+                recalled.append((self._components(one.picture), self._caption(one.picture, sentences)))
         elif parsed.recalled:
-            named = [f"{one.name}: " if one.name else "" for one in parsed.recalled]
-            text = " ".join(name + one.picture.caption for name, one in zip(named, parsed.recalled, strict=True))
-            recalled = ((None, self._texts.read(text, sentences)[0]),)
+            named = (
+                f"{one.name}: {one.picture.caption}" if one.name else one.picture.caption for one in parsed.recalled
+            )
+            recalled.append((None, self._texts.read(" ".join(named), sentences)[0]))
         caption_lh = self._caption(parsed.picture, sentences)
-        return ModificationInput(seen, caption_lh, modification_lh, recalled), notes
+        return ModificationInput(seen, caption_lh, modification_lh, tuple(recalled)), notes
 
     def _components(self, picture: Picture | None) -> NumpyComponents:
         """What is read of a picture; of none as of a picture of zeros, as in training."""
@@ -374,9 +322,5 @@ class Mai:
 
 
 def load(checkpoint: Path | None = None) -> Mai:
-    """The retriever with these weights; None: the shipped ones.
-
-    Raises:
-        BadInput: as `load_system_weights`.
-    """
+    """The retriever with these weights; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
     return Mai(load_system_weights(SYSTEM, checkpoint, SHIPPED))

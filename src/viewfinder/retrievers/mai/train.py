@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -24,28 +24,13 @@ from viewfinder.retrievers.mai.network import (
     encode_dialogues,
 )
 from viewfinder.retrievers.mai.published import copy_blip2_weights, load_blip2, load_tokeniser
-from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Preset
+from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Preset
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
-from viewfinder.retrievers.mai.transactions import (
-    DialogueSampler,
-    TrainingTransactions,
-    read_training_transactions,
-    transaction_vocabulary,
-)
-from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table
-from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_start_card
-from viewfinder.training import (
-    Batches,
-    Card,
-    TrainingJob,
-    TrainingResult,
-    load_network,
-    load_preset,
-    seed_all,
-    shuffled,
-)
+from viewfinder.retrievers.mai.transactions import DialogueSampler, TrainingTransactions, read_training_transactions
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table, target_ranks
+from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
+from viewfinder.training import Card, TrainingJob, TrainingResult, draw_epochs, load_network, seed_all
 from viewfinder.training.picture_layers import sample_regions
-from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "mai"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -66,22 +51,13 @@ def train(plan: TrainPlan) -> TrainingResult:
     Raises:
         BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
     """
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
-    start = read_start_card(plan)
-    if start is not None:
-        preset = replace(preset, model=read_card_settings(Model, start))
+    preset, start = read_preset(plan, PRESETS, Preset)
     data = read_training_data(plan, preset, start)
 
     @cache
     def gallery(device: torch.device, split: str) -> CaptionedGallery:
         pictures, captions_nl = data.galleries[split]
         return CaptionedGallery(PictureComponents(*(part.to(device) for part in pictures)), captions_nl.to(device))
-
-    def batches(epoch: int, seed: int) -> Batches[ModificationDialogues]:
-        def make(rows_b: Int[np.ndarray, " b"]) -> ModificationDialogues:
-            return data.train.draw(rows_b, preset, np.random.default_rng([seed, epoch, int(rows_b[0])]))
-
-        return shuffled(len(data.train), preset.batch, make, epoch=epoch, seed=seed)
 
     def loss(module: nn.Module, dialogues: ModificationDialogues) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, MaiNetwork)
@@ -94,13 +70,14 @@ def train(plan: TrainPlan) -> TrainingResult:
         figures = measure_recall(module, seen, data.val)
         if not preset.caption_dropout:
             return figures
-        bare = measure_recall(module, seen.without_captions(), data.val.without_captions())
+        none_nl, none_sl = torch.zeros_like(seen.captions_nl), torch.zeros_like(data.val.recall_sl)
+        bare = measure_recall(module, seen._replace(captions_nl=none_nl), replace(data.val, recall_sl=none_sl))
         return {**figures, **{f"bare_{name}": figure for name, figure in bare.items()}}
 
     return plan.fit(
         TrainingJob(
             network=data.network,
-            batches=batches,
+            batches=draw_epochs(len(data.train), preset.batch, partial(data.train.draw, preset)),
             loss=loss,
             settings=replace(preset.training, seed=plan.seed),
             card=data.card,
@@ -140,10 +117,22 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> M
     published = load_blip2(model, tokeniser) if tokeniser and model.qformer and start is None else None
     found = {split: read_training_transactions(plan, split, preset) for split in ("train", "val")}
     seen = found["train"]
-    texts = _read_words(plan, model, seen, start) if tokeniser is None else _read_pieces(model, tokeniser)
+    reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]  # texts to the numbers of words, or of pieces
+    of_texts: dict[str, Any]
+    if tokeniser is not None:
+        pieces = PieceTokenizer(tokeniser, model.most_words)
+        reads, of_texts = lambda texts: torch.from_numpy(pieces.numbers(texts)), {"tokeniser": asdict(tokeniser)}
+    else:  # words: those of the training, or of the weights that are begun with
+        vocabulary = seen.vocabulary() if start is None else tuple(start.settings["vocabulary"])
+        table_vs, version = read_word_table(model, vocabulary, plan.sentences)
+        if plan.start is not None and start is not None:
+            check_start_sentences(plan.start, start, version)
+        reads = WordNumbers(vocabulary, model.most_words)
+        of_texts = {"vocabulary": list(vocabulary), "sentences_version": version}
     seed_all(plan.seed)
     regions, region_width = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
-    network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, texts.make())
+    words = WordVectors(model, table_vs, len(vocabulary)) if tokeniser is None else tokeniser
+    network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, words)
     if start is None:
         regions_nre = seen.regions_nre
         network.images.measure(seen.raw_ng, None if regions_nre is None else sample_regions(regions_nre, REGIONS))
@@ -159,10 +148,10 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> M
         "loss": asdict(preset.loss),
         "regions": regions,
         "exclude_shown": preset.exclude_shown,
-        **texts.card,
+        **of_texts,
     }
     card = Card(system=SYSTEM, preset=plan.preset, encoder=seen.raw_version, settings=known)
-    samplers = {split: DialogueSampler.of(some, texts.reads) for split, some in found.items()}
+    samplers = {split: DialogueSampler.of(some, reads) for split, some in found.items()}
     galleries = {
         split: CaptionedGallery(read_components(network, found[split]), sampler.captions_nl)
         for split, sampler in samplers.items()
@@ -177,44 +166,6 @@ def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> 
         regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + AT_ONCE]
         found.append(network.images.components(transactions.raw_ng[at : at + AT_ONCE], regions))
     return PictureComponents(*(torch.cat(parts) for parts in zip(*found, strict=True)))
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingTexts:
-    """How texts are read.
-
-    Attributes:
-        make: what the network is given; it may draw.
-        reads: texts to numbers of words, or of pieces.
-        card: what a search needs to read alike.
-    """
-
-    make: Callable[[], WordVectors | SavedTokeniser]
-    reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]
-    card: Mapping[str, Any]
-
-
-def _read_words(plan: TrainPlan, model: Model, seen: TrainingTransactions, start: Card | None) -> TrainingTexts:
-    """By words: those of the training, or those of the weights that are begun with."""
-    vocabulary = transaction_vocabulary(seen) if start is None else tuple(start.settings["vocabulary"])
-    table_vs, version = read_word_table(model, vocabulary, plan.sentences)
-    if plan.start is not None and start is not None:
-        check_start_sentences(plan.start, start, version)
-    return TrainingTexts(
-        make=partial(WordVectors, model, table_vs, len(vocabulary)),
-        reads=WordNumbers(vocabulary, model.most_words),
-        card={"vocabulary": list(vocabulary), "sentences_version": version},
-    )
-
-
-def _read_pieces(model: Model, tokeniser: SavedTokeniser) -> TrainingTexts:
-    """By the pieces of a tokeniser, which the card has whole."""
-    pieces = PieceTokenizer(tokeniser, model.most_words)
-    return TrainingTexts(
-        make=lambda: tokeniser,
-        reads=lambda texts: torch.from_numpy(pieces.numbers(texts)),
-        card={"tokeniser": asdict(tokeniser)},
-    )
 
 
 # -- a step, and validation
@@ -262,10 +213,11 @@ def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: Dial
     pictures_nkd, found = torch.cat(parts), []
     for at in range(0, len(sampler), AT_ONCE):
         dialogues = sampler.recorded(np.arange(at, min(at + AT_ONCE, len(sampler))))
-        ranks = [
-            rank_targets(encoded.queries_bd, pictures_nkd, dialogues.pictures_bp[:, turn + 1])
-            for turn, encoded in enumerate(encode_dialogues(network, gallery, dialogues))
-        ]
+        ranks = []
+        for turn, encoded in enumerate(encode_dialogues(network, gallery, dialogues), start=1):
+            # Of several vectors of a picture the best counts.
+            scores_bn = torch.einsum("bd,nkd->bnk", encoded.queries_bd, pictures_nkd).amax(dim=-1)
+            ranks.append(target_ranks(scores_bn, dialogues.pictures_bp[:, turn]))
         found.append(torch.stack(ranks, dim=1))
     there_st = (torch.cat(found) < DEPTH).double()
     back_s, recalls_s = sampler.back_s != NOWHERE, sampler.recalled_sp.any(dim=1)
@@ -276,12 +228,3 @@ def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: Dial
         "recall_last": float(there_st[:, -1].mean()),
         **{f"recall_{name}": float(hits_s.mean()) for name, hits_s in settings.items() if len(hits_s)},
     }
-
-
-def rank_targets(
-    queries_bd: Float[Tensor, "b d"], pictures_nkd: Float[Tensor, "n k d"], targets_b: Int[Tensor, " b"]
-) -> Int[Tensor, " b"]:
-    """How many pictures are more like each query than its target; of several vectors the best counts."""
-    scores_bn = torch.einsum("bd,nkd->bnk", queries_bd, pictures_nkd).amax(dim=-1)
-    # Not "more than": a network whose numbers are none must not seem to find everything.
-    return (~(scores_bn <= scores_bn.gather(1, targets_b[:, None]))).sum(dim=1)

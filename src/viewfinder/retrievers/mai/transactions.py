@@ -6,8 +6,7 @@ Axes: s transactions, p pictures of one, n turns, l words; rows are those of the
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,20 +17,15 @@ from torch import Tensor
 
 from viewfinder.data import read_flickr8k
 from viewfinder.data.captions import split_of
-from viewfinder.data.fashionmt import (
-    ORDINALS,
-    Transaction,
-    fashionmt_sources,
-    parse_back_reference,
-    read_transactions,
-    split_modification,
-)
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.data.fashionmt import ORDINALS, Transaction, parse_ordinal_reference, split_modification
+from viewfinder.encoders.features import Features
+from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
 from viewfinder.retrievers.mai.settings import Preset
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.retrievers.shared.transactions import read_transaction_rows
 
 CAPTIONS = "captions.csv"
 
@@ -71,16 +65,14 @@ class TrainingTransactions:
     captions: tuple[str, ...]
     said: tuple[TransactionTexts, ...]
 
-    def texts(self) -> Iterable[str]:
-        """Everything that is read."""
-        yield from ORDINALS
-        yield from self.captions
-        for one in self.said:
-            yield from one.texts
+    def vocabulary(self) -> tuple[str, ...]:
+        """All words that are read, sorted."""
+        texts = (*ORDINALS, *self.captions, *(text for one in self.said for text in one.texts))
+        return tuple(sorted({word for text in texts for word in split_words(text)}))
 
 
 def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> TrainingTransactions:
-    """The transactions of a split in all data sets of a plan; what is left out is told.
+    """The transactions of a split in all data sets of a plan; what is left out is reported.
 
     A folder without any that holds captioned pictures (captions.csv beside images/) gives dialogues about these, a
     picture after the other, in each of which the next one is described.
@@ -89,7 +81,10 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
         UnknownName: no data set has such a source or split.
         BadInput: data that is missing or damaged, or no transaction's pictures are there.
     """
-    parts = [_read(plan, folder, split, preset) for folder in plan.data]
+    parts = []
+    for folder in plan.data:
+        captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
+        parts.append((_captioned if captioned else _recorded)(plan, folder, split, preset))
     if not any(part.said for part in parts):
         raise BadInput(
             f"{', '.join(map(str, plan.data))}: no transactions of {split!r}, or none whose pictures all have vectors"
@@ -109,52 +104,25 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
     )
 
 
-def _read(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
-    captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
-    return _captioned(plan, folder, split, preset) if captioned else _recorded(plan, folder, split, preset)
-
-
 def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a folder of FashionMT."""
-    known = {source: splits for source, splits in fashionmt_sources(folder).items() if split in splits}
-    wanted = preset.sources or tuple(known)
-    if missing := [source for source in wanted if source not in known]:
-        raise UnknownName(f"{folder}: no {split} of {', '.join(missing)} here; there are: {', '.join(known)}")
     regions = preset.model.image != "whole"
-    found = plan.vectors(folder, regions=regions)
-    captions: dict[int, str] = {}
-    said: list[TransactionTexts] = []
-    for source in wanted:
-        read_all, _ = read_transactions(folder, source, split)
-        before, listed = len(said), len(read_all.transactions)
-        for one in read_all.transactions:
-            with suppress(UnknownName):  # a picture without vectors
-                rows = tuple(found.row_of(name.lstrip("/")) for name in one.pictures)
-                captions.update(zip(rows, one.captions, strict=False))
-                said.append(transaction_texts(one, rows))
-        plan.notify(f"{folder}, {source}, {split}: {len(said) - before:,} transactions of {listed:,}")
-    rows_n = sorted({row for one in said for row in one.rows})
+    found, transactions, _ = read_transaction_rows(plan, folder, split, preset.sources, regions=regions)
+    captions = {row: said for one, rows in transactions for row, said in zip(rows, one.captions, strict=False)}
+    rows_n = sorted({row for _, rows in transactions for row in rows})
     place = {row: at for at, row in enumerate(rows_n)}
-    regions_nre = np.asarray(found.regions_nre[rows_n]) if regions and found.regions_nre is not None else None
-    return TrainingTransactions(
-        np.asarray(found.raw_nd[rows_n], np.float32),
-        regions_nre,
-        found.raw_version,
-        tuple(captions.get(row, "") for row in rows_n),
-        tuple(replace(one, rows=tuple(place[row] for row in one.rows)) for one in said),
-    )
+    said = tuple(transaction_texts(one, tuple(place[row] for row in rows)) for one, rows in transactions)
+    return _of_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
 
 
 def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """`STARTS` dialogues a picture; chance has a seed of its own. A picture's caption is the first one."""
-    regions = preset.model.image != "whole"
-    found = plan.vectors(folder, regions=regions)
+    found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
     known: dict[int, tuple[str, ...]] = {}
     for place, picture in enumerate(pictures):
-        if split_of(place) == split and picture.captions:
-            with suppress(UnknownName):  # a picture without vectors
-                known[found.row_of(picture.path)] = tuple(caption.lower() for caption in picture.captions)
+        if split_of(place) == split and picture.captions and (row := found.find_row(picture.path)) is not None:
+            known[row] = tuple(caption.lower() for caption in picture.captions)
     rows_n, sentences = list(known), list(known.values())
     rng, count = np.random.default_rng(len(known)), len(known)
     said = []
@@ -163,15 +131,24 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
         said.append(TransactionTexts(rows, texts, texts))
     plan.notify(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
-    raw_ng, regions_nre = np.asarray(found.raw_nd[rows_n], np.float32), None
-    if regions and found.regions_nre is not None:
+    return _of_rows(preset, found, rows_n, tuple(one[0] for one in sentences), tuple(said))
+
+
+def _of_rows(
+    preset: Preset, found: Features, rows_n: list[int], captions: tuple[str, ...], said: tuple[TransactionTexts, ...]
+) -> TrainingTransactions:
+    """Transactions about some rows of the vectors of a data set."""
+    regions_nre = None
+    if preset.model.image != "whole" and found.regions_nre is not None:
         regions_nre = np.asarray(found.regions_nre[rows_n])
-    return TrainingTransactions(raw_ng, regions_nre, found.raw_version, tuple(one[0] for one in sentences), tuple(said))
+    return TrainingTransactions(
+        np.asarray(found.raw_nd[rows_n], np.float32), regions_nre, found.raw_version, captions, said
+    )
 
 
 def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTexts:
     """A transaction as it is read; which clauses of a short form are left out depends on the words alone."""
-    back = parse_back_reference(one.modifications[-1])
+    back = parse_ordinal_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
     # Nobody can look back to what is only wanted now.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
@@ -196,11 +173,6 @@ def shorten_modification(modification: str) -> str:
     chosen = rng.sample(change, min(len(change), rng.randint(1, 2)))
     kept = [clause for clause in read_as.clauses if clause in chosen or clause not in change]
     return " ".join((read_as.lead, *(f"{number}. {clause}" for number, clause in enumerate(kept, start=1)))).strip()
-
-
-def transaction_vocabulary(transactions: TrainingTransactions) -> tuple[str, ...]:
-    """All words that are read, in order."""
-    return tuple(sorted({word for text in transactions.texts() for word in split_words(text)}))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,15 +203,12 @@ class DialogueSampler:
         if len({len(one.texts) for one in said}) > 1:
             raise BadInput("transactions have different numbers of turns; train on sources that have the same")
         turns = len(said[0].texts)
-        recalled_sp = torch.zeros(len(said), turns + 1, dtype=torch.bool)
-        for row, one in enumerate(said):
-            recalled_sp[row, list(one.recalled)] = True
         return cls(
             torch.tensor([one.rows for one in said]),
             words([text for one in said for text in one.texts]).reshape(len(said), turns, -1),
             words([text for one in said for text in one.short]).reshape(len(said), turns, -1),
             torch.tensor([one.back for one in said]),
-            recalled_sp,
+            torch.tensor([[place in one.recalled for place in range(turns + 1)] for one in said]),
             words([recalled_captions(one, transactions.captions) for one in said]),
             words(transactions.captions),
         )
@@ -247,11 +216,7 @@ class DialogueSampler:
     def __len__(self) -> int:
         return len(self.pictures_sp)
 
-    def without_captions(self) -> DialogueSampler:
-        """The same dialogues about pictures of which nobody wrote anything."""
-        return replace(self, recall_sl=torch.zeros_like(self.recall_sl), captions_nl=torch.zeros_like(self.captions_nl))
-
-    def draw(self, rows_b: Int[np.ndarray, " b"], preset: Preset, rng: np.random.Generator) -> ModificationDialogues:
+    def draw(self, preset: Preset, rows_b: Int[np.ndarray, " b"], rng: np.random.Generator) -> ModificationDialogues:
         """Dialogues as they are learnt from: some pictures have no caption, some begin with a description."""
         whole = self.recorded(rows_b)
         captioned_bp = torch.from_numpy(rng.random(whole.pictures_bp.shape) >= preset.caption_dropout)

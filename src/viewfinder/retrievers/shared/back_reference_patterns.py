@@ -93,7 +93,7 @@ _MENTION = compile_phrase(rf"(?<![\w-]){_LYING_IN}(?:{'|'.join(_PLACES)})")
 
 @dataclass(frozen=True)
 class Mention:
-    """A picture that a sentence names, by its place in the talk (-1: the one before the latest), and how it is said."""
+    """A picture that a sentence names: its place in the conversation (-1: before the latest), and how it is said."""
 
     place: int
     words: str
@@ -118,7 +118,7 @@ class MarkedText:
 def mark_mentions(sentence: str) -> MarkedText:
     """The sentence with its mentions found.
 
-    >>> [mention.place for mention in marked("Keep the first one's collar, and the heel of picture 3").mentions]
+    >>> [mention.place for mention in mark_mentions("Keep the first one's collar, and the heel of picture 3").mentions]
     [0, 2]
     """
     found: list[Mention] = []
@@ -235,7 +235,7 @@ DENIED = compile_phrase(
 )
 DESCRIBED = compile_phrase(rf"(?<!about\s){_M}(?:'s(?: {_WORD}){{1,3}})? {_IS}(?:n't)?\b(?! {_GOOD}\b)")
 
-# -- what sends the talk back, the surest sign first
+# -- what sends the conversation back, the surest sign first
 
 _OPENERS = (
     r"compared (?:to|with) (?:this(?: one)?|the (?:most recent|latest|current) \w+)|on second thoughts?|no|yes|ok|"

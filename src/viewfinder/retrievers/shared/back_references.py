@@ -1,10 +1,10 @@
-"""What a sentence says of earlier pictures of the talk, for systems that can go back to them.
+"""What a sentence says of earlier pictures of the conversation, for systems that can go back to them.
 
-    look_back("back to the first, but with the sleeves of the second")
-    LookedBack(rollback=0, keeps=(Kept("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
+    find_back_reference("back to the first, but with the sleeves of the second")
+    BackReference(0, (KeptAttribute("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
 
 The published system (Chen et al., "MAI", ICLR 2025, Sec. 4.2) looks for its own templates; here whatever frames a
-picture of the talk (`mentions`) counts: going back to it, liking it better, wanting another like it, its attributes.
+picture of it counts: going back to it, liking it better, wanting another like it, its attributes.
 """
 
 from __future__ import annotations
@@ -17,13 +17,7 @@ from typing import Literal
 from viewfinder.data import fashionmt
 from viewfinder.retrievers.base import Operation
 from viewfinder.retrievers.shared import back_reference_patterns
-from viewfinder.retrievers.shared.back_reference_patterns import (
-    GAP,
-    MARK,
-    MarkedText,
-    mark_mentions,
-    void_mention,
-)
+from viewfinder.retrievers.shared.back_reference_patterns import GAP, MARK, MarkedText, mark_mentions, void_mention
 
 Kind = Literal["rollback", "keep"]
 
@@ -33,13 +27,8 @@ NOTHING_SHARED = "None"
 
 @dataclass(frozen=True)
 class KeptAttribute:
-    """An attribute of an earlier picture that is wanted.
-
-    Attributes:
-        attribute: as it is called: "collar", "red colour"; "" is all of it.
-        place: of the picture, as in `LookedBack`.
-        words: what was said: "the collar of the first".
-    """
+    """An attribute of an earlier picture that is wanted: as it is called ("collar", "red colour"; "" is all of it), the
+    place of the picture as in `BackReference`, and what was said ("the collar of the first")."""
 
     attribute: str
     place: int
@@ -50,10 +39,10 @@ class KeptAttribute:
 class BackReference:
     """What a sentence says of earlier pictures.
 
-    Places count the pictures that the talk was about: 0 is the first, -1 the one before the latest.
+    Places count the pictures that the conversation was about: 0 is the first, -1 the one before the latest.
 
     Attributes:
-        rollback: the place of the picture from which the talk goes on; None: from the latest.
+        rollback: the place of the picture from which the conversation goes on; None: from the latest.
         keeps: attributes of earlier pictures that are wanted, in the order in which they were said.
         words: how the picture of `rollback` was called.
         rest: the sentence without all this, for people and for systems that cannot read it.
@@ -68,8 +57,8 @@ class BackReference:
 def find_back_reference(sentence: str) -> BackReference | None:
     """What a sentence says of earlier pictures; None where it says nothing of them.
 
-    >>> look_back("I still prefer the second one, but in blue")
-    LookedBack(rollback=1, keeps=(), words='the second one', rest='in blue')
+    >>> find_back_reference("I still prefer the second one, but in blue")
+    BackReference(rollback=1, keeps=(), words='the second one', rest='in blue')
     """
     said = mark_mentions(sentence)
     if not said.mentions:
@@ -127,7 +116,7 @@ def _is_kept(match: re.Match[str]) -> bool:
 
 def _published(sentence: str) -> BackReference | None:
     """What published data says in capitals before its clauses, whatever the phrase."""
-    found = fashionmt.parse_back_reference(sentence)
+    found = fashionmt.parse_ordinal_reference(sentence)
     if found is None or found.setting != "rollback":
         return None
     place, lead = found.places[0], fashionmt.split_modification(sentence).lead
@@ -149,33 +138,28 @@ def _tidy(text: str) -> str:
 
 
 def to_operations(looked: BackReference, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
-    """The same as operations on turns, and a line for each picture that the talk has not come to.
+    """The same as operations on turns, and a line for each picture that the conversation has not come to.
 
-    Args:
-        looked: what was said.
-        turns: the numbers of the turns that were about a picture, in order; the last is that of the latest picture,
-            of which the sentence is said.
+    `turns` are the numbers of the turns that were about a picture, in order; of that of the last the sentence is said.
     """
-    back = () if looked.rollback is None else (KeptAttribute("", looked.rollback, looked.words),)
-    wanted: list[tuple[Kind, KeptAttribute]] = [("rollback", named) for named in back]
-    wanted += [("keep", named) for named in looked.keeps]
-    turns_of = [(kind, named, turn_of_place(named.place, turns)) for kind, named in wanted]
-    operations = (
-        Operation(kind, turn, named.attribute, named.words) for kind, named, turn in turns_of if turn is not None
-    )
-    lines = (
-        f'drop: "{named.words}" is no picture of this talk, which has come to {len(turns)}'
-        for _, named, turn in turns_of
-        if turn is None
-    )
+    wanted: list[tuple[Kind, KeptAttribute]] = [("keep", named) for named in looked.keeps]
+    if looked.rollback is not None:
+        wanted.insert(0, ("rollback", KeptAttribute("", looked.rollback, looked.words)))
+    operations, lines = [], []
+    for kind, named in wanted:
+        turn = turn_of_place(named.place, turns)
+        if turn is not None:
+            operations.append(Operation(kind, turn, named.attribute, named.words))
+        else:
+            lines.append(f'drop: "{named.words}" is no picture of this conversation, which has come to {len(turns)}')
     return tuple(operations), tuple(dict.fromkeys(lines))
 
 
 def turn_of_place(place: int, turns: Sequence[int]) -> int | None:
-    """The number of the turn with the picture at a place, as in `LookedBack`; None if the talk has none there.
+    """The number of the turn with the picture at a place, as in `BackReference`; None if there is none.
 
-    >>> turn_at(0, (1, 4, 5)), turn_at(-1, (1, 4, 5)), turn_at(3, (1, 4, 5))
-    (1, 4, None)
+    >>> [turn_of_place(place, (1, 4, 5)) for place in (0, -1, 3)]
+    [1, 4, None]
     """
     at = place if place >= 0 else len(turns) - 1 + place
     return turns[at] if 0 <= at < len(turns) else None

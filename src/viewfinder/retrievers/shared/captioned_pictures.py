@@ -18,7 +18,7 @@ from statistics import median_low
 import numpy as np
 from jaxtyping import Float16, Float32, Int, Num
 
-from viewfinder.data import ReadReport, read_coco, read_flickr8k
+from viewfinder.data import read_coco, read_flickr8k
 from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.visual_genome import (
     Vocabulary,
@@ -63,14 +63,12 @@ class RawBlock:
 
 @dataclass(frozen=True, eq=False)
 class CaptionedPictures:
-    """Pictures of one split, by position.
+    """Pictures of one split, by position; picture i is row `rows_n[i]` of block `block_n[i]`.
 
     Attributes:
         keys: the pictures' names, as `features` has them.
         sentences: all distinct captions of each picture, lower-case, in the order of the data set.
         turns: sentences of a dialogue.
-        raw_version: which numbers the raw vectors are.
-        blocks: raw vectors; picture i is row `rows_n[i]` of block `block_n[i]`.
         objects: names of the things in each picture, as far as the data set says.
         negated: whether dialogues also ask for things that are not there, and take that back.
     """
@@ -245,7 +243,7 @@ class _Captioned:
 
 
 def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
-    """The pictures of a split, and how many of their captions make a dialogue."""
+    """The pictures of a split, captions lower-case and each once, and how many of them make a dialogue."""
     notify(f"reading {data}, {split}")
     if list_splits(data):
         regions, report = read_visual_genome(data, split)
@@ -254,16 +252,6 @@ def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int
         return [_Captioned(name, picture.captions, picture.objects) for name, picture in named], TURNS
     if split not in SPLITS:
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
-    pictures, report = _captioned(data)
-    notify(f"{data}: {report}")
-    chosen = [picture for place, picture in enumerate(pictures) if split_of(place) == split]
-    if not chosen:
-        raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; 13 are enough")
-    return chosen, min(MOST_CAPTIONS, median_low(len(picture.captions) for picture in pictures))
-
-
-def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:
-    """Captioned pictures in the order of their file, captions lower-case and each once."""
     if (data / "captions.csv").is_file():
         pictures, report = read_flickr8k(data)
     elif any(data.glob("annotations/captions_*.json")):
@@ -273,8 +261,12 @@ def _captioned(data: Path) -> tuple[list[_Captioned], ReadReport]:
             f"{data}: nothing to learn from here; needed are region descriptions (rg_jsons/ and caches/ as Visual "
             "Genome's), captions.csv beside images/, or annotations/captions_*.json as COCO's"
         )
+    notify(f"{data}: {report}")
     said = [tuple(dict.fromkeys(caption.lower() for caption in picture.captions)) for picture in pictures]
-    return [_Captioned(picture.path, captions) for picture, captions in zip(pictures, said, strict=True)], report
+    chosen = [place for place in range(len(pictures)) if split_of(place) == split]
+    if not chosen:
+        raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; 13 are enough")
+    return [_Captioned(pictures[at].path, said[at]) for at in chosen], min(MOST_CAPTIONS, median_low(map(len, said)))
 
 
 DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"

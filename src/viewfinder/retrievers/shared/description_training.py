@@ -27,7 +27,7 @@ from viewfinder.retrievers.shared.captioned_pictures import (
 )
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences
-from viewfinder.training import Batches, Card, TrainingJob, TrainingResult, TrainingSettings, draw_epochs
+from viewfinder.training import Card, TrainingJob, TrainingResult, TrainingSettings, draw_epochs
 from viewfinder.training.picture_layers import measure_scale
 
 Heard = TypeVar("Heard")
@@ -58,33 +58,21 @@ def read_description_data(
 ) -> DescriptionData:
     """The data of a plan, in words or in frozen sentence vectors.
 
-    Args:
-        plan: which data, and of which encoder.
-        reads: what a sentence is to the network.
-        turns: sentences of a dialogue; 0: as many as the data's protocol has.
-        fewest: how often a word must occur to have a vector of its own.
-        negated: whether dialogues also ask for things that are not there, and take that back.
-        whole: whether vectors of whole pictures are needed.
-        regions: whether vectors of regions are needed.
-        start: of a network to go on from, whose words are kept.
+    `reads`, `turns`, `fewest` and `negated` are as a preset of Drill-down has them; `whole` and `regions` say which
+    vectors of pictures are needed; `start` is of a network to go on from, whose words are kept.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data that cannot serve.
     """
     sets = []
     for split in ("train", "val"):
-        parts = [
-            read_captioned_pictures(
-                folder,
-                split,
-                plan.encoder,
-                features_folder=plan.features_of(folder),
-                whole=whole,
-                negated=negated,
-                notify=plan.notify,
+        parts = []
+        for folder in plan.data:
+            place, notify = plan.features_of(folder), plan.notify
+            part = read_captioned_pictures(
+                folder, split, plan.encoder, features_folder=place, whole=whole, negated=negated, notify=notify
             )
-            for folder in plan.data
-        ]
+            parts.append(part)
         joined = join_captioned_pictures(parts)
         sets.append(replace(joined, turns=turns) if turns else joined)
     vocabulary, sentences, version = Vocabulary(()), 0, ""
@@ -125,7 +113,7 @@ def run_stage(
     }
     job = TrainingJob(
         network=network,
-        batches=data.train.epochs(batch),
+        batches=draw_epochs(len(data.train.described), batch, data.train.batch),
         loss=loss,
         settings=replace(training, seed=plan.seed),
         card=Card(system=plan.system, preset=plan.preset, encoder=data.raw_version, settings=known),
@@ -146,12 +134,8 @@ def validate_dialogues(
 ) -> dict[str, float]:
     """The loss over batches of `size`, and recall among all of the pictures, of the protocol's fixed dialogues.
 
-    Args:
-        dialogues: of the validation split.
-        size: of a batch.
-        device: where the network is.
-        take: a batch to the vectors of its pictures, what is kept of its dialogues, and their loss, summed.
-        score: what was kept, and the vectors of all pictures, to the scores after every turn.
+    `take`: a batch to the vectors of its pictures, what is kept of its dialogues, and their loss, summed. `score`: what
+    was kept, and the vectors of all pictures, to the scores after every turn.
     """
     vectors, kept, lost = [], [], []
     for given in dialogues.fixed(size):
@@ -233,10 +217,6 @@ class DescriptionDialogues:
             torch.from_numpy(self.described.globals_of(positions)),
             *self.speech([self.described.dialogue(int(position), rng) for position in positions]),
         )
-
-    def epochs(self, size: int) -> Callable[[int, int], Batches[DialogueBatch]]:
-        """What a `TrainingJob` calls batches."""
-        return draw_epochs(len(self.described), size, self.batch)
 
     def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
         """The protocol's own dialogues about `most` of the pictures, taken evenly, in batches."""

@@ -57,26 +57,10 @@ class WordReader(nn.Module):
     def forward(
         self, ids_nl: Int[Tensor, "n l"], lengths_n: Int[Tensor, " n"], before_nd: Float[Tensor, "n d"] | None = None
     ) -> Float[Tensor, "n d"]:
-        """A vector a sentence; what lies beyond a sentence's length is not read.
-
-        `before_nd` is what was read before, if the sentences go on from something.
-        """
+        """A vector a sentence, none of what lies beyond its length; `before_nd` is what the sentences go on from."""
         packed = pack_padded_sequence(self.embedding(ids_nl), lengths_n.cpu(), batch_first=True, enforce_sorted=False)
         last_1nd: Tensor = self.gru(packed, None if before_nd is None else before_nd[None])[1]
         return last_1nd[0]
-
-
-class SentenceProjection(nn.Module):
-    """Frozen sentence vectors to query vectors: two layers."""
-
-    def __init__(self, sentences: int, hidden: int, width: int) -> None:
-        super().__init__()
-        self.inner, self.outer = nn.Linear(sentences, hidden), nn.Linear(hidden, width)
-
-    def forward(self, vectors: Float[Tensor, "*b s"]) -> Float[Tensor, "*b d"]:
-        """A vector a sentence."""
-        read: Tensor = self.outer(torch.relu(self.inner(vectors)))
-        return read
 
 
 def initialise_network(network: nn.Module) -> None:
@@ -126,10 +110,8 @@ def region_similarity(
     weights_bm: Float[Tensor, "b m"],
     temperature: float,
 ) -> Float[Tensor, "n b"]:
-    """s(X, I) of every picture and set of states: the weighted mean over slots of sum_k softmax_k(temperature * c) c.
-
-    That is Eq. 1 without its 1/N, which `share_of_regions` puts back.
-    """
+    """s(X, I) of every picture and set of states: the weighted mean over slots of sum_k softmax_k(temperature * c) c,
+    which is Eq. 1 without its 1/N (`share_of_regions` puts it back)."""
     (n, k, d), (b, m, _) = vectors_nkd.shape, slots_bmd.shape
     cosines_nkq = (vectors_nkd.reshape(n * k, d) @ slots_bmd.reshape(b * m, d).T).view(n, k, b * m)
     attention_nkq = torch.softmax(temperature * cosines_nkq, dim=1)
@@ -176,6 +158,11 @@ def target_cross_entropy(logits_bn: Float[Tensor, "b n"], targets_b: Int[Tensor,
     beside_bn = pad(elsewhere_bb, (0, logits_bn.shape[1] - len(targets_b)))
     own_b = torch.arange(len(targets_b), device=targets_b.device)
     return cross_entropy(logits_bn.masked_fill(beside_bn, -torch.inf), own_b)
+
+
+def target_ranks(scores_bn: Float[Tensor, "b n"], targets_b: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+    """How many pictures have a higher score than the target; ties favour it, and scores that are no numbers do not."""
+    return (~(scores_bn <= scores_bn.gather(1, targets_b[:, None]))).sum(dim=1)
 
 
 def same_target_elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:

@@ -162,13 +162,8 @@ EPS = 1e-12
 
 @dataclass(frozen=True)
 class QFormerShape:
-    """A Q-Former among a network's arrays: below which name, and its sizes.
-
-    Attributes:
-        name: of the module.
-        layers, heads: of it.
-        cross_every: every how manyth layer looks at the picture.
-    """
+    """A Q-Former among a network's arrays: the name of its module, its sizes, and every how manyth of its layers looks
+    at the picture."""
 
     name: str
     layers: int
@@ -268,7 +263,7 @@ def numpy_attend(
     """What each place gathers from all that is seen, its heads side by side."""
     shares = softmax(query @ keys.swapaxes(-1, -2) * np.float32(1 / math.sqrt(query.shape[-1])))
     gathered = (shares @ values).swapaxes(-2, -3)
-    return gathered.reshape(*gathered.shape[:-2], -1)
+    return np.asarray(gathered.reshape(*gathered.shape[:-2], gathered.shape[-2] * gathered.shape[-1]))
 
 
 def softmax(scores: Float32[np.ndarray, "*b s"]) -> Float32[np.ndarray, "*b s"]:

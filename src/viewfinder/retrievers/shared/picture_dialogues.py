@@ -135,11 +135,7 @@ def read_picture_dialogues(
 
 
 def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogues:
-    """Several sets as one, in their order.
-
-    Raises:
-        EncoderMismatch: their vectors are of different encoders.
-    """
+    """Several sets as one, in their order. Raises EncoderMismatch: their vectors are of different encoders."""
     if len({(part.raw_version, part.raw_ng.shape[1]) for part in parts}) > 1:
         versions = ", ".join(dict.fromkeys(part.raw_version for part in parts))
         raise EncoderMismatch(f"sets with vectors of {versions} cannot be learnt from together; train on one of them")

@@ -114,11 +114,7 @@ def read_picture_turn(turn: ResolvedTurn, *, exclude_shown: bool) -> PictureTurn
 
 
 def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
-    """A picture in words, then what was said with it; with words another picture is wanted, without it may be the one.
-
-    The text is as it was said: it has the values in it that `turn.changes` names. What these deny is not said of the
-    picture.
-    """
+    """A picture in words (but for those that `turn.changes` deny), then what was said with it, as it was said."""
     void = {rival.lower() for change in turn.changes for rival in change.rivals}
     described = [words for picture in turn.pictures if (words := caption_picture(picture, turn.vocabulary, void))]
     adapters = [f'caption: the picture is taken as "{words}"' for words in described]
@@ -128,19 +124,14 @@ def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
         adapters.append(f"drop: what was said after turn {picked.turn} stays, words cannot be taken back")
     said = _sentence(picked.text)
     named = frozenset(picture.id for picture in turn.pictures if picture.id is not None)
-    return VerbalizedTurn(
-        (*described, *said),
-        tuple(adapters),
-        excluded=named if said else frozenset(),
-        readmitted=frozenset() if said else named,
-    )
+    # With words another picture is wanted, without it may be the one.
+    excluded, readmitted = (named, frozenset[PictureId]()) if said else (frozenset[PictureId](), named)
+    return VerbalizedTurn((*described, *said), tuple(adapters), excluded, readmitted)
 
 
 def _rejected(turn: ResolvedTurn) -> VerbalizedTurn:
-    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out.
-
-    A bare "none of these" takes all that was shown.
-    """
+    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out, by a bare "none
+    of these" all that were shown."""
     pictures = turn.pictures or (() if turn.text.strip() else turn.shown)
     gone = frozenset(picture.id for picture in pictures if picture.id is not None)
     adapters = ["drop: rejected pictures are left out, but their like is not"] if pictures else []
