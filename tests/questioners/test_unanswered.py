@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -40,6 +41,10 @@ class Listed:
         return self.listed
 
 
+def asking(source: Listed) -> UnansweredQuestioner:
+    return UnansweredQuestioner(cast(ListedQuestions, source))
+
+
 def view(*rounds: tuple[str, str], said: str = "a dog", lookup: Lookup | None = None) -> Candidates:
     answers: list[Turn] = [Answer(Question(text), answer) for text, answer in rounds]
     return Candidates(
@@ -61,24 +66,24 @@ def talk(questioner: UnansweredQuestioner, answer: str) -> list[str]:
 
 def test_ten_questions_are_asked_in_their_order_whatever_is_answered() -> None:
     source = Listed((*TEN, "Is there one more?"))
-    assert talk(UnansweredQuestioner(source), "no") == list(TEN)
-    assert talk(UnansweredQuestioner(source), "yes, and it is wet") == list(TEN)
+    assert talk(asking(source), "no") == list(TEN)
+    assert talk(asking(source), "yes, and it is wet") == list(TEN)
 
 
 def test_a_question_says_its_place_and_whose_it_is() -> None:
-    question = UnansweredQuestioner(Listed(TEN)).ask(view((TEN[0], "no")))
+    question = asking(Listed(TEN)).ask(view((TEN[0], "no")))
     assert question is not None and (question.by, question.choices) == ("unanswered", ("yes", "no", "don't know"))
     assert question.why == "question 2 of 10 that listed had after the first turn"
 
 
 def test_a_question_that_another_asked_in_between_changes_nothing() -> None:
-    question = UnansweredQuestioner(Listed(TEN)).ask(view((TEN[0], "no"), ("How old is it?", "two")))
+    question = asking(Listed(TEN)).ask(view((TEN[0], "no"), ("How old is it?", "two")))
     assert question is not None and question.text == TEN[1]
 
 
 def test_a_caption_has_its_questions_once_and_the_oldest_are_forgotten() -> None:
     source = Listed(TEN)
-    questioner = UnansweredQuestioner(source)
+    questioner = asking(source)
     for n in [0, 0, *range(REMEMBERED_CAPTIONS), 0, REMEMBERED_CAPTIONS, 0, 1]:
         questioner.ask(view(said=f"dog {n}"))
     # dog 0 was used before each that came new, so dog 1 made room for the last of them.
@@ -92,9 +97,9 @@ def test_what_the_caption_says_and_what_was_listed_before_is_left_out() -> None:
 
 def test_without_words_or_without_questions_there_is_nothing_to_ask() -> None:
     pictured = Candidates(np.array([1.0]), np.zeros((1, 3)), turns=(Show("my.jpg"), Say("a dog")))
-    assert UnansweredQuestioner(Listed(TEN)).ask(pictured) is None
+    assert asking(Listed(TEN)).ask(pictured) is None
     with pytest.raises(LanguageModelFailed, match=r"^listed had no question after the first turn$"):
-        UnansweredQuestioner(Listed(("Is there a dog?",))).ask(view())
+        asking(Listed(("Is there a dog?",))).ask(view())
 
 
 def writes(*texts: str) -> ScriptedModel:

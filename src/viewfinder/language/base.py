@@ -57,11 +57,7 @@ class LoadsInBackground(Protocol):
 
 
 def wait_until_loaded(model: LanguageModel) -> None:
-    """Returns when a model can be asked; at once where none loads.
-
-    Raises:
-        BadInput: it cannot be loaded.
-    """
+    """Returns when a model can be asked; at once where none loads; BadInput where it cannot be loaded."""
     if isinstance(model, LoadsInBackground):
         model.wait()
 

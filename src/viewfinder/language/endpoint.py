@@ -127,11 +127,7 @@ class Endpoint:
 
 
 def parse_endpoint(source: str) -> Endpoint:
-    """The endpoint that "http(s)://host/v1#MODEL" names.
-
-    Raises:
-        BadInput: host or model are missing.
-    """
+    """The endpoint that "http(s)://host/v1#MODEL" names; BadInput where host or model are missing."""
     url, _, model = source.partition("#")
     try:
         host = urlsplit(url).hostname

@@ -47,11 +47,7 @@ class LocalModel:
         self._begin = threading.Lock()
 
     def wait(self) -> None:
-        """Returns when it is loaded.
-
-        Raises:
-            BadInput: it cannot be.
-        """
+        """Returns when it is loaded; BadInput where it cannot be."""
         self._begin_loading()
         self._loading.join()
         if self.error is not None:
@@ -131,11 +127,7 @@ def find_local_model(source: str) -> LocalModel:
 
 
 def _network(location: str, options: dict[str, Any]) -> LoadedModel:
-    """Model and tokenizer, every weight of it.
-
-    Raises:
-        BadInput: weights are missing or of another shape.
-    """
+    """Model and tokenizer, every weight of it; BadInput where weights are missing or of another shape."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -163,11 +155,7 @@ def _continued(
     seed: int,
     until: float,
 ) -> str:
-    """The continuation up to `stop`, token by token until `until`.
-
-    Raises:
-        TimeoutError: the time is over.
-    """
+    """The continuation up to `stop`, token by token until `until`; TimeoutError where the time is over."""
     import torch
     from transformers import StoppingCriteriaList
 

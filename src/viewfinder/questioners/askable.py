@@ -21,40 +21,32 @@ _NEVER = frozenset(NEVER_WORDS.split())
 
 _PERSON_OF = {"he": "he", "his": "he", "himself": "he", "she": "she", "her": "she", "herself": "she"}
 
-_IT_IS = fold_words(
-    """
+_IT_IS = fold_words("""
     taken dark bright lit day daytime daylight night nighttime morning afternoon evening sunset sunrise dawn dusk noon
     sunny cloudy rainy raining snowy snowing windy winter summer autumn hot cold warm wet indoors outdoors indoor
     outdoor inside outside time hour weather season kitchen bathroom bedroom restaurant office shop beach street city
     town park forest desert meadow mountain mountains landscape countryside sea harbour lake garden field road
     woods living dining room
-    """
-)
+""")
 """What a question with "it" is about where "it" is the whole picture, the hour or the weather; or it was "taken"."""
 
-_BESIDE = fold_words(
-    """
+_BESIDE = fold_words("""
     what which where when how is was are it this a an the of or and in on at by to with like shot set kind sort
     type look does do did you there still still living building by near walls place
-    """
-)
+""")
 """Words that may stand beside those."""
 
-_KNOWN = fold_words(
-    """
+_KNOWN = fold_words("""
     picture photo photograph image scene shot background foreground setting place location surroundings environment
     weather light lighting sky sun ground floor air time hour day season distance number colour size pattern kind
     sort type main largest biggest most whole entire only other others same camera photographer
-    """
-)
+""")
 """What every picture has, so that "the ..." needs no mention."""
 
-_SPOTS = fold_words(
-    """
+_SPOTS = fold_words("""
     left right middle centre center top bottom front back side corner edge
     sea beach mountains woods forest city street countryside snow water grass
-    """
-)
+""")
 """The same, after one of `_AT`: "the top" alone may be a piece of clothing, "in the street" is where anything is."""
 
 _AT = frozenset({"on", "in", "at", "to", "near", "from", "by", "of"})
@@ -70,15 +62,13 @@ _ENDS = frozenset(ENDING_WORDS.split())
 _GROUPS = fold_words("pair set piece group bunch couple")
 """Words before "of" that need no mention themselves."""
 
-_LOOKS = fold_words(
-    """
+_LOOKS = fold_words("""
     red orange yellow green blue purple pink brown black white grey gray beige cream maroon navy olive silver gold
     golden copper bronze tan teal turquoise magenta lavender mustard peach khaki charcoal burgundy rust nude off coffee
     small little tiny big large huge medium middle sized long short tall wide old young new plain striped dotted
     checked spotted polka dot floral printed patterned dark light bright bigger smaller larger taller first second
     third upper lower other two three four five six seven eight nine ten leftmost rightmost
-    """
-)
+""")
 """Words that stand between "the" and its noun."""
 
 _PICTURES = frozenset({"picture", "photo", "photograph", "image", "scene", "shot", "place", "setting", "room", "area"})

@@ -113,11 +113,7 @@ class LoadsFirst(Protocol):
     """A questioner that is not ready at once, such as one whose language model loads."""
 
     def prepare(self) -> None:
-        """Returns when it is ready.
-
-        Raises:
-            ViewfinderError: it never will be.
-        """
+        """Returns when it is ready; ViewfinderError where it never will be."""
         ...
 
 

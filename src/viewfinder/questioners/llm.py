@@ -24,12 +24,10 @@ from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.said import ConversationSoFar
 
-SHORTEST = 3
-LONGEST = 20
+SHORTEST, LONGEST = 3, 20
 """Words of a question; what is longer is a speech."""
 
-LONGEST_WORD = 24
-MOST_OF_ONE_WORD = 3
+LONGEST_WORD, MOST_OF_ONE_WORD = 24, 3
 LETTERS = 0.85
 """The share of letters among the signs of a question, blanks aside."""
 
@@ -203,10 +201,8 @@ class FewShotQuestioner:
         prompt = write_next_question_prompt(view.turns)
         if prompt is None:
             return None
-        text = self._complete(prompt, view)
-        return Question(
-            text, find_choices(text), self.name, f"{self.model.name} read the conversation; it sees no pictures"
-        )
+        text, why = self._complete(prompt, view), f"{self.model.name} read the conversation; it sees no pictures"
+        return Question(text, find_choices(text), self.name, why)
 
     def prepare(self) -> None:
         """Wait until the model is loaded; BadInput where it cannot be."""
@@ -269,13 +265,10 @@ class ListedQuestions:
                 break
             try:
                 reply = self.model.complete(
-                    write_ten_questions_prompt(caption, found),
-                    stop=("\n\n", f"\n{MOST_QUESTIONS + 1}."),
+                    write_ten_questions_prompt(caption, found), stop=("\n\n", f"\n{MOST_QUESTIONS + 1}."),
                     most_tokens=LISTED_TOKENS * (MOST_QUESTIONS - len(found)),
-                    temperature=temperature,
-                    seed=seed,
-                    seconds=left,
-                )
+                    temperature=temperature, seed=seed, seconds=left,
+                )  # fmt: skip
             except LanguageModelFailed:
                 if not found:
                     raise
@@ -308,10 +301,8 @@ class UnansweredQuestioner:
         text = next((text for text in questions if text not in asked), None)
         if text is None:
             return None
-        place = f"question {questions.index(text) + 1} of {len(questions)}"
-        return Question(
-            text, find_choices(text), self.name, f"{place} that {self.source.name} had after the first turn"
-        )
+        nth = f"question {questions.index(text) + 1} of {len(questions)}"
+        return Question(text, find_choices(text), self.name, f"{nth} that {self.source.name} had after the first turn")
 
     def prepare(self) -> None:
         """Wait until the language model, if it is one, is loaded; BadInput where it cannot be."""
@@ -328,7 +319,7 @@ class UnansweredQuestioner:
             raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
         with self._lock:
             self._kept[caption] = found
-            while len(self._kept) > REMEMBERED_CAPTIONS:
+            if len(self._kept) > REMEMBERED_CAPTIONS:
                 self._kept.popitem(last=False)
         return found
 

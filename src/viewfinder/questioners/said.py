@@ -17,17 +17,9 @@ WORD = re.compile(r"[^\W_]+")
 
 # Both sides are folded alike, so these only need to meet in one form.
 IRREGULAR_STEMS = {
-    "color": "colour",
-    "gray": "grey",
-    "men": "man",
-    "women": "woman",
-    "children": "child",
-    "ran": "run",
-    "swam": "swim",
-    "sat": "sit",
-    "ate": "eat",
-    "rode": "rid",
-}
+    "color": "colour", "gray": "grey", "men": "man", "women": "woman", "children": "child",
+    "ran": "run", "swam": "swim", "sat": "sit", "ate": "eat", "rode": "rid",
+}  # fmt: skip
 
 # Words that say nothing of a value when they stand alone: "no stripes" is no answer to a yes-or-no column.
 EMPTY_WORDS = """

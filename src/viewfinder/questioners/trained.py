@@ -188,9 +188,7 @@ class TrainedQuestions:
         return [q for q in among if self.questions[q].meaning not in asked and so_far.grants(self.questions[q].needs)]
 
     def predict_answers(
-        self,
-        seen_ck: Float32[np.ndarray, "c k"],
-        questions: Sequence[int] | Int[np.ndarray, " m"] | None = None,
+        self, seen_ck: Float32[np.ndarray, "c k"], questions: Sequence[int] | Int[np.ndarray, " m"] | None = None
     ) -> PredictedAnswers:
         """The answers of projected pictures to questions; by default to all that are predicted, once each.
 
@@ -259,12 +257,8 @@ def _read_question(record: Mapping[str, Any]) -> PoolQuestion:
 
 def _read_predictor(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:
     arrays = {name.removeprefix("answering."): array for name, array in weights.arrays.items()}
-    projection = PictureProjection(
-        name=f"{SYSTEM}-{weights.fingerprint}",
-        raw_version=weights.card.encoder,
-        width=len(arrays["out_kh"]),
-        project=partial(_project_raw, arrays),
-    )
+    name, width = f"{SYSTEM}-{weights.fingerprint}", len(arrays["out_kh"])
+    projection = PictureProjection(name, weights.card.encoder, width, partial(_project_raw, arrays))
     first_q = np.full(len(questions), -1, np.intp)
     taken = 0
     for q, question in enumerate(questions):

@@ -50,9 +50,7 @@ def with_labels(
     return replace(kind, labels=tuple(labels), labels_ls=encoder.sentences(labels), holds_nl=holds_nl)
 
 
-def labels_of(
-    said: Sequence[tuple[Sequence[str], Sequence[str]]],
-) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
+def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
     """Words of texts, and whole catalogue values, that hold for a fair share of the pictures.
 
     They teach the head what single words such as colours mean, which whole names alone do not.
@@ -166,11 +164,8 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
     for row in rows:
         for name, cell in row.items():
             values.setdefault(name, []).append(cell)
-    return frozenset(
-        name
-        for name, cells in values.items()
-        if len(set(cells)) > len(cells) / 2 and sum(len(cell.split()) > 1 for cell in cells) > len(cells) / 2
-    )
+    many = {name: sum(len(cell.split()) > 1 for cell in cells) for name, cells in values.items()}
+    return frozenset(n for n, cells in values.items() if min(len(set(cells)), many[n]) > len(cells) / 2)
 
 
 def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]) -> CaptionedVectors:

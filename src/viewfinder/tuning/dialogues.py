@@ -67,18 +67,13 @@ def _votes(lines: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
 
 def read_photo_questions(file: Path = QUESTIONS) -> tuple[PhotoQuestion, ...]:
     """Our questions."""
-    return tuple(
-        PhotoQuestion(
-            record["text"],
-            {
-                answer: tuple(map(stems, phrases))
-                for answer, phrases in (record.get("answers") or {"yes": record["yes"]}).items()
-            },
-            otherwise="no" if "yes" in record else None,
-            needs=tuple(map(stems, record.get("needs", ()))),
-        )
-        for record in tomllib.loads(file.read_text(encoding="utf-8"))["question"]
-    )
+    found = []
+    for record in tomllib.loads(file.read_text(encoding="utf-8"))["question"]:
+        phrases = record.get("answers") or {"yes": record["yes"]}
+        answers = {answer: tuple(map(stems, words)) for answer, words in phrases.items()}
+        needs = tuple(map(stems, record.get("needs", ())))
+        found.append(PhotoQuestion(record["text"], answers, "no" if "yes" in record else None, needs))
+    return tuple(found)
 
 
 def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion]) -> list[Dialogue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from viewfinder.tuning.pool import PoolEntry, build_pool
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from viewfinder.tuning.question_networks import HeldOutAnswers
 
 FILE = "questions.safetensors"
@@ -57,21 +55,18 @@ def _train_networks(
     plan: QuestionPlan, dialogues: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> QuestionReport:
     """Both trainings, and the file that holds what came of them."""
-    from viewfinder.tuning.question_networks import (
-        answer_figures,
-        fit_familiarity,
-        measure_answers,
-        train_answers,
-        train_selector,
-    )
+    import torch
 
-    selector, fitted = train_selector(plan, dialogues, pool, vectors)
+    from viewfinder.training.checkpoints import write_tensors
+    from viewfinder.tuning import question_networks as networks
+
+    selector, fitted = networks.train_selector(plan, dialogues, pool, vectors)
     figures = {f"selector/{name}": value for name, value in fitted.figures.items()}
     stopped = QuestionReport(None, len(pool), 0, figures)
     if fitted.ended == "asked":
         return stopped
     arrays, told = selector.arrays(), None
-    answering = train_answers(plan, dialogues, pool, vectors, fewest=FEWEST_ANSWERS)
+    answering = networks.train_answers(plan, dialogues, pool, vectors, fewest=FEWEST_ANSWERS)
     if answering is None:
         pool = tuple(replace(question, predicted=False) for question in pool)
     else:
@@ -81,40 +76,17 @@ def _train_networks(
         arrays |= network.arrays()
         if plan.against:
             against_mg = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
-            arrays |= fit_familiarity(network, dialogues.train.raw_mg, against_mg)
-        told = measure_answers(network, held_out)
-        figures |= {f"answers/{name}": value for name, value in answer_figures(network, held_out).items()}
-    return _write(plan, dialogues, pool, vectors, told, arrays, figures)
-
-
-def _write(
-    plan: QuestionPlan,
-    dialogues: DialogueSplits,
-    pool: tuple[PoolEntry, ...],
-    vectors: SentenceVectors,
-    told: HeldOutAnswers | None,
-    arrays: Mapping[str, Tensor],
-    figures: Mapping[str, float],
-) -> QuestionReport:
-    import torch
-
-    from viewfinder.training.checkpoints import write_tensors
-
+            arrays |= networks.fit_familiarity(network, dialogues.train.raw_mg, against_mg)
+        told = networks.measure_answers(network, held_out)
+        figures |= {f"answers/{name}": value for name, value in networks.answer_figures(network, held_out).items()}
     predicted = len({question.meaning for question in pool if question.predicted})
-    card = Card(
-        system=SYSTEM,
-        preset="",
-        encoder=dialogues.raw_version or NO_PICTURES if predicted else NO_PICTURES,
-        settings={
-            "questions": question_records(pool, told),
-            "sentences": vectors.version,
-            "trained": asdict(plan.settings),
-            "data": [place.name for place in plan.data],
-            "against": [place.name for place in plan.against],
-            "seed": plan.seed,
-        },
-        figures=figures,
-    )
+    settings = {
+        "questions": question_records(pool, told), "sentences": vectors.version, "trained": asdict(plan.settings),
+        "data": [place.name for place in plan.data], "against": [place.name for place in plan.against],
+        "seed": plan.seed,
+    }  # fmt: skip
+    encoder = dialogues.raw_version if predicted else None
+    card = Card(system=SYSTEM, preset="", encoder=encoder or NO_PICTURES, settings=settings, figures=figures)
     half = {name: array.detach().to(torch.float16) for name, array in arrays.items()}
     write_tensors(plan.out / FILE, half, asdict(card), schema=NETWORK)
     return QuestionReport(plan.out / FILE, len(pool), predicted, figures)
@@ -124,19 +96,15 @@ def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> 
     """The pool as the card has it: `PoolQuestion` less what its text says."""
     total = sum(question.asked for question in pool)
     measured = {} if told is None else accuracies(told)
+    unmeasured = measured.get(None, (0.0, 0.0))
     records = []
     for question in pool:
-        found = measured.get(question.meaning, measured.get(None)) if question.predicted else None
-        accuracy, baseline = found or (0.0, 0.0)
+        accuracy, baseline = measured.get(question.meaning, unmeasured) if question.predicted else (0.0, 0.0)
         records.append({
-            "text": question.text,
-            "answers": list(question.answers if question.predicted else question.answers[:6]),
+            "text": question.text, "answers": list(question.answers if question.predicted else question.answers[:6]),
             "frequency": round(question.asked / total, 6),
             "can_tell": round(1 - question.unknown / (question.told + 2), 4),
-            "foretold": question.predicted,
-            "accuracy": accuracy,
-            "baseline": baseline,
-            "meaning": question.meaning,
+            "foretold": question.predicted, "accuracy": accuracy, "baseline": baseline, "meaning": question.meaning,
         })  # fmt: skip
     return records
 

@@ -161,11 +161,7 @@ class AnnotatedPhotos:
     _groups: tuple[TagGroup, ...] = field(default_factory=tag_groups, repr=False)
 
     def of(self, picture: str) -> PhotoNotes:
-        """What is written about a photograph.
-
-        Raises:
-            UnknownName: nothing is.
-        """
+        """What is written about a photograph; UnknownName where nothing is."""
         note = find_picture(self.pictures, picture)
         if note is None:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(self.pictures)} others are")
@@ -185,15 +181,11 @@ def read_annotations(folder: Path) -> AnnotatedPhotos:
     if (need_folder(folder) / "annotations").is_dir():
         pictures, _ = read_coco(folder)
         boxes, crowds, categories = _read_boxes(folder)
-        notes = {
-            picture.path.name: PhotoNotes(
-                picture.captions,
-                dict(boxes[picture.path.name]) if picture.path.name in boxes else None,
-                frozenset(crowds.get(picture.path.name, ())),
-                picture.path,
-            )
-            for picture in pictures
-        }
+        notes = {}
+        for picture in pictures:
+            name = picture.path.name
+            counts = dict(boxes[name]) if name in boxes else None
+            notes[name] = PhotoNotes(picture.captions, counts, frozenset(crowds.get(name, ())), picture.path)
         return AnnotatedPhotos(notes, categories)
     if not (folder / "captions.csv").is_file():
         raise BadInput(f"{folder}: neither annotations/ (COCO) nor captions.csv is here")

@@ -18,21 +18,12 @@ _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 
 _ASKED: dict[str, tuple[str, ...]] = {
     "colour": ("colour", "color"),
-    "pattern": ("pattern", "texture", "print"),
-    "texture": ("texture", "pattern"),
-    "print": ("print", "texture", "pattern"),
-    "material": ("material", "fabric"),
-    "fabric": ("fabric", "material"),
-    "shape": ("cut", "shape", "fit"),
-    "category": ("category", "type"),
-    "type": ("type", "category"),
-    "gender": ("gender", "audience"),
-    "wearer": ("audience", "gender"),
-    "neckline": ("neck", "neckline"),
-    "collar": ("neck", "neckline"),
-    "fastening": ("closure", "fastening"),
-    "style": ("style", "usage"),
-}
+    "pattern": ("pattern", "texture", "print"), "texture": ("texture", "pattern"),
+    "print": ("print", "texture", "pattern"), "material": ("material", "fabric"), "fabric": ("fabric", "material"),
+    "shape": ("cut", "shape", "fit"), "category": ("category", "type"), "type": ("type", "category"),
+    "gender": ("gender", "audience"), "wearer": ("audience", "gender"), "neckline": ("neck", "neckline"),
+    "collar": ("neck", "neckline"), "fastening": ("closure", "fastening"), "style": ("style", "usage"),
+}  # fmt: skip
 """Which attributes a word may ask for, by the last word of their names."""
 
 _PEOPLE = frozenset({"men", "women", "boys", "girls"})

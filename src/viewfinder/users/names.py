@@ -39,13 +39,9 @@ def load_oracle_user(folder: Path, **settings: Any) -> Person:
     truths = read_truth(folder)
     comparer = TruthComparer(truths, seed=style.seed, most=style.verbosity)
     return Person(
-        partial(SentenceDescriber, truth_sentences(truths, seed=style.seed)),
-        answerer=Oracle(truths),
-        comparer=comparer,
-        likeness=comparer.likeness,
-        style=style,
-        name="oracle",
-    )
+        partial(SentenceDescriber, truth_sentences(truths, seed=style.seed)), answerer=Oracle(truths),
+        comparer=comparer, likeness=comparer.likeness, style=style, name="oracle",
+    )  # fmt: skip
 
 
 def load_annotations_user(folder: Path, **settings: Any) -> Person:
@@ -54,11 +50,7 @@ def load_annotations_user(folder: Path, **settings: Any) -> Person:
 
 
 def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: Any) -> Person:
-    """Describes by captions, and answers by looking at the picture with a model.
-
-    Raises:
-        BadInput: no model was named.
-    """
+    """Describes by captions, and answers by looking at the picture with a model; BadInput where no model was named."""
     if not model:
         raise BadInput("the user 'vqa' needs a model that answers: set model to a hub name or a folder")
     from viewfinder.users.vqa import load_vqa

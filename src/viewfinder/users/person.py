@@ -73,13 +73,8 @@ EXCLUSIVE_WORDS: tuple[tuple[str, ...], ...] = (
 _RIVALS: tuple[tuple[str, ...], ...] = (
     *EXCLUSIVE_WORDS,
     ("two", "three", "four", "five", "six", "seven", "eight"),
-    ("left", "right"),
-    ("upper", "lower"),
-    ("top", "bottom"),
-    ("smaller", "larger"),
-    ("day", "sunset", "night"),
-    ("indoors", "outdoors"),
-    ("men", "women"),
+    *(("left", "right"), ("upper", "lower"), ("top", "bottom"), ("smaller", "larger"), ("indoors", "outdoors")),
+    *(("day", "sunset", "night"), ("men", "women")),
 )
 _ANSWERS: tuple[tuple[str, ...], ...] = (
     *_RIVALS,
@@ -190,8 +185,7 @@ class Person:
 
         Args:
             describer: makes a describer that has said nothing yet, one for each session.
-            answerer: without one, all answers are "don't know".
-            comparer: without one, nothing is compared.
+            answerer, comparer: without one, all answers are "don't know"; nothing is compared.
             likeness: tells which of the pictures shown is most like the wanted one, and whether there is
                 progress; without it that is the first, and new pictures are progress.
             style: by default that of a perfect user.

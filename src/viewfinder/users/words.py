@@ -229,19 +229,12 @@ PLACE_WORDS: dict[str, frozenset[str]] = {
 }  # fmt: skip
 """What each background may be called."""
 
+_UNSURE = """
+street:road road:city sand:beach,lake grass:garden,mountains,road,lake field:road,mountains fields:road,mountains
+wood:snow trees:snow winter:mountains yard:road lawn:meadow hills:mountains,meadow,desert
+"""
 UNSURE_PLACES: dict[str, frozenset[str]] = {
-    "street": frozenset({"road"}),
-    "road": frozenset({"city"}),
-    "sand": frozenset({"beach", "lake"}),
-    "grass": frozenset({"garden", "mountains", "road", "lake"}),
-    "field": frozenset({"road", "mountains"}),
-    "fields": frozenset({"road", "mountains"}),
-    "wood": frozenset({"snow"}),
-    "trees": frozenset({"snow"}),
-    "winter": frozenset({"mountains"}),
-    "yard": frozenset({"road"}),
-    "lawn": frozenset({"meadow"}),
-    "hills": frozenset({"mountains", "meadow", "desert"}),
+    word: frozenset(places.split(",")) for word, _, places in (entry.partition(":") for entry in _UNSURE.split())
 }
 """Words that another background could be called by, too: neither yes nor no."""
 

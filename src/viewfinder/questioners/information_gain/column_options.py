@@ -21,9 +21,8 @@ from viewfinder.questioners.base import Candidates, Column
 from viewfinder.questioners.information_gain.gains import (
     ERROR,
     Option,
-    add_errors,
     code_shares,
-    guessed_answers_gain,
+    guessed_option,
     known_answers_gain,
 )
 from viewfinder.questioners.said import PhraseIndex, stem
@@ -35,25 +34,21 @@ PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 # for one that says more: "colour" | "base colour".
 COLUMN_QUESTIONS = {
     "colour": "What colour is it?|Which {} is it?",
+    "size": "Which size is it?|Which {} is it?",
+    "brand": "Which brand is it?|Which {} is it?",
     "gender": "Who is it for?",
     "season": "For which season is it?",
     "year": "From which year is it?",
-    "brand": "Which brand is it?|Which {} is it?",
-    "price": "How much does it cost?",
-    "cost": "How much does it cost?",
-    "size": "Which size is it?|Which {} is it?",
+    **dict.fromkeys(("price", "cost"), "How much does it cost?"),
     "usage": "What is it used for?",
     "material": "What is it made of?",
-    "city": "In which city is it?",
-    "country": "In which country is it?",
-    "place": "Where is it?",
-    "location": "Where is it?",
+    **{name: f"In which {name} is it?" for name in ("city", "country")},
+    **dict.fromkeys(("place", "location"), "Where is it?"),
     "date": "When is it from?",
     "taken": "When was it taken?",
     "camera": "Which camera took it?",
     "photographer": "Who took it?",
-    "artist": "Who is the artist?",
-    "author": "Who is the author?",
+    **{name: f"Who is the {name}?" for name in ("artist", "author")},
     "weather": "What is the weather like?",
 }
 
@@ -272,17 +267,11 @@ def column_options(view: Candidates) -> Iterator[Option]:
             continue
         share_v = code_shares(view.probabilities_c, split.codes_c, len(split.labels))
         can_tell = CAN_TELL.get(column_head(name), 1.0)
+        gain = can_tell * known_answers_gain(share_v, unknown=max(1.0 - float(share_v.sum()), 0.0))
         yield Option(
-            "column",
-            write_column_question(name, split.labels),
-            split.labels,
-            share_v,
-            can_tell * known_answers_gain(share_v, unknown=max(1.0 - float(share_v.sum()), 0.0)),
-            partial(known_answers_table, split),
-            attribute=name,
-            can_tell=can_tell,
-            ordered=split.ordered,
-        )
+            "column", write_column_question(name, split.labels), split.labels, share_v, gain,
+            partial(known_answers_table, split), attribute=name, can_tell=can_tell, ordered=split.ordered,
+        )  # fmt: skip
 
 
 def known_answers_table(split: ColumnSplit, error: float = ERROR) -> Float[np.ndarray, "c a"]:
@@ -335,14 +324,8 @@ def tag_options(view: Candidates, tags: TagVectors | None) -> Iterator[Option]:
     for group in still_open:
         tag_ct = probability[group.name].astype(np.float64)
         answer_ca = np.column_stack([tag_ct, np.maximum(1 - tag_ct.sum(axis=1), 0)])
-        yield Option(
-            "tag",
-            group.question,
-            group.answers,
-            view.probabilities_c @ answer_ca,
-            guessed_answers_gain(view.probabilities_c, answer_ca),
-            partial(add_errors, answer_ca),
-            attribute=group.name,
+        yield guessed_option(
+            "tag", group.question, group.answers, view.probabilities_c, answer_ca, attribute=group.name
         )
 
 

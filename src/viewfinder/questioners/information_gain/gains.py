@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -112,6 +113,19 @@ def guessed_answers_gain(
     """
     noisy_ca = add_errors(answer_ca, error)
     return max(float(entropy_bits(probabilities_c @ noisy_ca)) - float(probabilities_c @ entropy_bits(noisy_ca)), 0.0)
+
+
+def guessed_option(
+    source: OptionSource,
+    text: str,
+    labels: tuple[str, ...],
+    probabilities_c: Float[np.ndarray, " c"],
+    answer_ca: Float[np.ndarray, "c a"],
+    **more: Any,
+) -> Option:
+    """A question whose answers are only guessed: `answer_ca` is each candidate's answer distribution."""
+    gain, share_a = guessed_answers_gain(probabilities_c, answer_ca), probabilities_c @ answer_ca
+    return Option(source, text, labels, share_a, gain, partial(add_errors, answer_ca), **more)
 
 
 def code_shares(

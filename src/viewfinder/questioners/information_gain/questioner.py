@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import islice
 
 import numpy as np
@@ -36,9 +36,8 @@ from viewfinder.questioners.information_gain.column_options import (
 from viewfinder.questioners.information_gain.gains import (
     LEAST_GAIN,
     Option,
-    add_errors,
     entropy_bits,
-    guessed_answers_gain,
+    guessed_option,
     two_step_gains,
 )
 from viewfinder.questioners.information_gain.trained_options import (
@@ -119,15 +118,8 @@ def caption_options(view: Candidates) -> Iterator[Option]:
     for noun in nouns[:MOST_WORDS]:
         yes_c = presence_chances(noun.mentions, counts, view.probabilities_c)
         answer_ca = np.column_stack([yes_c, 1 - yes_c])
-        yield Option(
-            "caption",
-            write_thing_question(noun.written),
-            ("yes", "no"),
-            view.probabilities_c @ answer_ca,
-            guessed_answers_gain(view.probabilities_c, answer_ca),
-            partial(add_errors, answer_ca),
-            choices=("yes", "no"),
-        )
+        text, options = write_thing_question(noun.written), ("yes", "no")
+        yield guessed_option("caption", text, options, view.probabilities_c, answer_ca, choices=options)
 
 
 def _count_words(read: Mapping[int, Sequence[str]]) -> list[_Noun]:

@@ -40,6 +40,7 @@ AT_ONCE = 128
 DECODINGS = ("greedy", "beam", "sampled")
 
 
+@dataclass(eq=False)
 class Captioner:
     """Says how wanted pictures differ from shown ones.
 
@@ -51,19 +52,14 @@ class Captioner:
         fingerprint: a mark that changes with every number of the weights.
     """
 
-    def __init__(
-        self,
-        network: CaptionerNetwork,
-        vocabulary: CaptionVocabulary,
-        predictor: AttributePredictor | None,
-        raw_version: str,
-        fingerprint: str,
-    ) -> None:
-        self.network = network.eval()
-        self.vocabulary = vocabulary
-        self.predictor = predictor
-        self.raw_version = raw_version
-        self.fingerprint = fingerprint
+    network: CaptionerNetwork
+    vocabulary: CaptionVocabulary
+    predictor: AttributePredictor | None
+    raw_version: str
+    fingerprint: str
+
+    def __post_init__(self) -> None:
+        self.network.eval()
 
     @classmethod
     def load(cls, path: Path | None = None) -> Captioner:
@@ -92,20 +88,12 @@ class Captioner:
         words, raw_width = tuple(settings["vocabulary"]), int(weights.arrays[name].shape[axis])
         network = make_captioner(model, raw_width, len(words), len(settings["labels"]))
         load_network(path, network, system=SYSTEM, encoder=weights.card.encoder)
-        return cls(
-            network,
-            CaptionVocabulary(words, {word: number for number, word in enumerate(words)}),
-            AttributePredictor.of(weights) if model.attributes else None,
-            weights.card.encoder,
-            weights.fingerprint,
-        )
+        vocabulary = CaptionVocabulary(words, {word: number for number, word in enumerate(words)})
+        predictor = AttributePredictor.of(weights) if model.attributes else None
+        return cls(network, vocabulary, predictor, weights.card.encoder, weights.fingerprint)
 
     def check(self, raw_version: str) -> None:
-        """Refuse vectors that are not those of the training.
-
-        Raises:
-            EncoderMismatch: they are of another encoder.
-        """
+        """Refuse vectors that are not those of the training; EncoderMismatch where they are of another encoder."""
         if raw_version != self.raw_version:
             raise EncoderMismatch(
                 f"the captioner was trained on vectors of {self.raw_version!r}, not {raw_version!r}; use that encoder, "
@@ -121,15 +109,10 @@ class Captioner:
         seed: int = 0,
         temperature: float = 1.0,
     ) -> list[str]:
-        """How each wanted picture differs from the one shown: "is darker and has longer sleeves".
+        """How each wanted picture differs from the one shown: "is darker and has longer sleeves"; by raw vectors.
 
-        Args:
-            shown_bg: raw vectors of the shown pictures.
-            wanted_bg: those of the wanted ones.
-            decoding: "greedy", the likeliest word each time; "beam", the best of five beams, as in the paper's test;
-                "sampled", by chance.
-            seed: of "sampled".
-            temperature: of "sampled"; the lower (above 0), the more like "greedy".
+        Decoding is "greedy", the likeliest word each time; "beam", the best of five beams, as in the paper's test; or
+        "sampled", by the chances that seed and temperature make (the lower, above 0, the more like "greedy").
 
         Raises:
             BadInput: there is no such decoding, or the temperature is not above 0.
@@ -203,10 +186,9 @@ def make_captioner_user(
     the attributes that are likeliest of it.
 
     Args:
-        folder: of data.
-        style: how they speak.
+        folder, style: of data; how they speak.
         model: the file of a trained captioner; by default the shipped one.
-        decoding: how captions are made, see `Captioner.captions`.
+        decoding: see `Captioner.captions`.
         vectors: raw vectors of the folder's pictures; without it the starter's are read, or computed.
         raw_version: of which encoder `vectors` are; "" where that is not known.
 
@@ -225,13 +207,8 @@ def make_captioner_user(
         found = features(folder, starter)
         vectors = lambda keys: found.raw_nd[found.rows(keys)]  # noqa: E731
     comparer = CaptionComparer(captioner, vectors, decoding, style.seed)
-    return Person(
-        partial(SentenceDescriber, make_sayings(folder, captioner, vectors, style.seed)),
-        comparer=comparer,
-        likeness=comparer.likeness,
-        style=style,
-        name=NAME,
-    )
+    describer = partial(SentenceDescriber, make_sayings(folder, captioner, vectors, style.seed))
+    return Person(describer, comparer=comparer, likeness=comparer.likeness, style=style, name=NAME)
 
 
 def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, seed: int) -> Sentences:

@@ -56,11 +56,7 @@ def decode_greedily(
 
 
 def decode_by_sampling(
-    network: CaptionerNetwork,
-    shown_bg: Raw,
-    wanted_bg: Raw,
-    generator: torch.Generator,
-    temperature: float = 1.0,
+    network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, generator: torch.Generator, temperature: float = 1.0
 ) -> Words:
     """Each word drawn by its chance; the lower the temperature (above 0), the more like `greedy`."""
 
@@ -71,12 +67,7 @@ def decode_by_sampling(
     return _one_by_one(network, shown_bg, wanted_bg, drawn)
 
 
-def _one_by_one(
-    network: CaptionerNetwork,
-    shown_bg: Raw,
-    wanted_bg: Raw,
-    choose: Callable[[Tensor], Tensor],
-) -> Words:
+def _one_by_one(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, choose: Callable[[Tensor], Tensor]) -> Words:
     """Captions whose words are chosen by their logits, one after the other, until all have ended."""
     pairs, longest = len(shown_bg), network.settings.most_words - 1
     words_bt = torch.full((pairs, longest), PAD, device=shown_bg.device)
@@ -95,11 +86,7 @@ def _one_by_one(
 
 
 def decode_by_beams(
-    network: CaptionerNetwork,
-    shown_bg: Raw,
-    wanted_bg: Raw,
-    beams: int = BEAMS,
-    power: float = POWER,
+    network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, beams: int = BEAMS, power: float = POWER
 ) -> Words:
     """The best of the captions that are left when only the likeliest `beams` are followed at a time.
 

@@ -238,16 +238,9 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
 
 
 def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, labels: int) -> CaptionerNetwork:
-    """An untrained network, in torch's own initial state.
+    """An untrained network, in torch's own initial state; the vocabulary's special words count.
 
-    Args:
-        model: what it is.
-        raw_width: numbers of a raw picture vector.
-        vocabulary_size: special words counted.
-        labels: attributes that its head tells; any number where the model reads none.
-
-    Raises:
-        BadInput: the model reads attributes, but there are no labels.
+    `labels` are the attributes that its head tells; BadInput where the model reads some and there are none.
     """
     if isinstance(model, TransformerCaptioner):
         return TransformerCaptionerNetwork(model, raw_width, vocabulary_size, labels)
