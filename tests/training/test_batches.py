@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
 from viewfinder.training import shuffled
-from viewfinder.training.batches import group_batches, take_share
+from viewfinder.training.batches import take_share
 
 
 def _rows(count: int, batch: int, epoch: int, seed: int = 3) -> list[list[int]]:
@@ -55,8 +55,3 @@ def test_a_stream_is_shared_as_a_sequence_is(count: int, processes: int, done: i
     for rank in range(processes):
         expected = list(take_share(range(count), rank=rank, processes=processes, done=done))
         assert list(take_share(stream(), rank=rank, processes=processes, done=done)) == expected
-
-
-def test_groups_are_of_one_size_but_for_the_last() -> None:
-    assert list(group_batches(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
-    assert list(group_batches(iter([]), 2)) == []

@@ -28,10 +28,10 @@ class SentenceEncoder:
 class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
-    `vectors` holds the representations in what the retriever `Reads` ("global": (d,), "vocabulary": (l,)), as far as
-    the encoder gives them, "own": (k, d), its vectors in the retriever's `RegionSpace`, "raw": (g,) and "raw regions":
-    (r, e), what these are made from; `attributes` what the catalogue says of it; `predicted` what the retriever's
-    predictor sees in it, the likeliest first; `caption` what somebody wrote about it, "" if nobody did.
+    `vectors` holds what the retriever `Reads`, as far as the encoder gives it: "global" (d,), "vocabulary" (l,), "own"
+    (k, d), its vectors in the retriever's `RegionSpace`, "raw" (g,) and "raw regions" (r, e), what these are made from.
+    `attributes` is what the catalogue says of it, `predicted` what the retriever's predictor sees in it, the likeliest
+    first, `caption` what somebody wrote about it, "" if nobody did.
     """
 
     id: PictureId | None
@@ -80,16 +80,14 @@ class RawPictures:
     """Pictures, a row each, as encoders and people leave them: what trained systems make their own vectors from.
 
     Attributes:
-        whole_ng: raw global vectors.
         regions_nre: raw regions in half precision, zeros where one is missing; None: they are not read.
         captions: what somebody wrote about each, "" where nobody did; none at all: they are not read.
-        sentences: reads captions; None: they are not read.
     """
 
-    whole_ng: Float[np.ndarray, "n g"]
+    whole_ng: Float[np.ndarray, "n g"]  # raw global vectors
     regions_nre: Float[np.ndarray, "n r e"] | None = None
     captions: tuple[str, ...] = ()
-    sentences: SentenceEncoder | None = None
+    sentences: SentenceEncoder | None = None  # reads captions; None: they are not read
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,24 +97,19 @@ class RegionSpace:
     Attributes:
         name: says all that the vectors depend on besides the pictures: the system, a fingerprint of all its weights.
             What is computed is kept under it, the vectors of pictures beside a library and a session's states alike.
-        raw_version: of the raw vectors that `project` reads.
         project: raw pictures -> (n k d), each vector of length 1; a region that is missing is a vector of zeros.
-        regions: k, the vectors of one picture.
-        width: d.
-        temperature: of the softmax over a picture's regions; it is multiplied.
         reads_regions, reads_captions: whether raw regions, and captions, are needed at all.
-        has_whole: whether the last of the k vectors is of the whole picture rather than of a region.
     """
 
     name: str
-    raw_version: str
+    raw_version: str  # of the raw vectors that `project` reads
     project: Callable[[RawPictures], Float32[np.ndarray, "n k d"]]
-    regions: int
-    width: int
-    temperature: float = 9.0
+    regions: int  # k, the vectors of one picture
+    width: int  # d
+    temperature: float = 9.0  # of the softmax over a picture's regions; it is multiplied
     reads_regions: bool = True
     reads_captions: bool = False
-    has_whole: bool = False
+    has_whole: bool = False  # whether the last of the k vectors is of the whole picture rather than of a region
 
 
 @runtime_checkable
@@ -146,19 +139,16 @@ class Reads:
         space: in which its queries look for pictures; None: that of the encoder's own vectors, "global".
         named: how pictures that turns name come, beside their global vector: as the vectors of `space` ("own"), or as
             the raw vectors that it is made from ("raw").
-        named_regions: whether raw regions of these come as well, even where `space` itself is made without.
         words: whether what the vocabulary says of these pictures, and which of its words a "but ..." changes, is looked
             up; who reads vectors of their own does without.
-        predictor: what predicts the attributes of these pictures; None: they are not read.
-        count: how many attributes of a picture, the likeliest.
     """
 
     space: RegionSpace | None = None
     named: Literal["global", "own", "raw"] = "global"
-    named_regions: bool = False
+    named_regions: bool = False  # whether raw regions of these come as well, even where `space` itself is made without
     words: bool = True
-    predictor: Predictor | None = None
-    count: int = 0
+    predictor: Predictor | None = None  # what predicts the attributes of these pictures; None: they are not read
+    count: int = 0  # how many attributes of a picture, the likeliest
 
     @property
     def regions(self) -> bool:

@@ -62,34 +62,6 @@ if TYPE_CHECKING:
     )
     from viewfinder.training.weights import Card, read_card
 
-__all__ = [
-    "Batches",
-    "Card",
-    "Constant",
-    "Exponential",
-    "HalveOnPlateau",
-    "LogRecord",
-    "Noam",
-    "OneCycle",
-    "Schedule",
-    "TrainingJob",
-    "TrainingResult",
-    "TrainingSettings",
-    "WarmupCosine",
-    "build_settings",
-    "count_processes",
-    "draw_epochs",
-    "fit",
-    "gather_with_gradient",
-    "load_network",
-    "load_preset",
-    "read_card",
-    "read_log",
-    "save_network",
-    "seed_all",
-    "shuffled",
-]
-
 _MODULES = {
     "batches": ("Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled"),
     "checkpoints": ("load_network", "save_network"),
@@ -102,6 +74,13 @@ _MODULES = {
     "weights": ("Card", "read_card"),
 }  # fmt: skip
 _HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
+
+__all__ = [  # noqa: RUF022 - as the modules stand above
+    "Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled", "load_network",
+    "save_network", "TrainingJob", "TrainingResult", "fit", "build_settings", "load_preset", "LogRecord", "read_log",
+    "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "TrainingSettings", "WarmupCosine",
+    "Card", "read_card",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

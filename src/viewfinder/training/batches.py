@@ -82,12 +82,6 @@ def take_share(batches: Iterable[Any], *, rank: int, processes: int, done: int) 
         yield turn[rank]
 
 
-def group_batches(batches: Iterator[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of `size` batches in a row; the last may be shorter."""
-    while group := list(islice(batches, size)):
-        yield group
-
-
 def count_processes() -> int:
     """How many processes train together; 1 outside `accelerate launch`."""
     return distributed.get_world_size() if distributed.is_available() and distributed.is_initialized() else 1

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from accelerate.utils import broadcast_object_list, send_to_device
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.training.batches import group_batches, own_randomness, seed_all, take_share
+from viewfinder.training.batches import own_randomness, seed_all, take_share
 from viewfinder.training.checkpoints import (
     TrainingParts,
     TrainingProgress,
@@ -97,19 +98,14 @@ class TrainingJob:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingResult:
-    """How a training ended.
+    """How a training ended; one that was asked to stop before its first validation has no `best` yet."""
 
-    `ended` is "epochs", "steps", "patience", "schedule" or "asked" (by `should_stop`: resume to go on). `best` is the
-    file of the best network, `figures` what validation measured with it; a training that was asked to stop before its
-    first validation has no such file yet.
-    """
-
-    ended: str
+    ended: str  # "epochs", "steps", "patience", "schedule" or "asked" (by `should_stop`: resume to go on)
     step: int
     epoch: int
-    best: Path
+    best: Path  # the file of the best network
     best_step: int
-    figures: Mapping[str, float] = field(default_factory=dict)
+    figures: Mapping[str, float] = field(default_factory=dict)  # what validation measured with it
 
 
 def fit(
@@ -228,7 +224,7 @@ class _Run:
             processes=accelerator.num_processes,
             done=at.batch,
         )
-        for group in group_batches(batches, settings.accumulate):
+        while group := list(islice(batches, settings.accumulate)):  # the last may be shorter
             self._step(group)
             if at.step % settings.log_every == 0:
                 self._log_means()
@@ -303,7 +299,7 @@ class _Run:
         at = self.at
         at.seconds = time.monotonic() - self._began
         if self.log is not None:
-            known = {"step": at.step, "epoch": at.epoch, "seconds": at.seconds}
+            known: dict[str, Any] = {"step": at.step, "epoch": at.epoch, "seconds": at.seconds}
             self.log.write(LogRecord(kind=kind, loss=loss, lr=rate, figures=figures, **known))
 
     def _validate(self) -> None:

@@ -177,7 +177,14 @@ class _Table:
                 raise self.wrong(key, value, "one of " + ", ".join(map(repr, get_args(hint))))
             return value
         if origin is tuple:
-            return self.tuple(get_args(hint), value, key)
+            members = get_args(hint)
+            if not isinstance(value, list | tuple):
+                raise self.wrong(key, value, "a list")
+            if len(members) == 2 and members[1] is Ellipsis:
+                members = members[:1] * len(value)
+            if len(members) != len(value):
+                raise self.wrong(key, value, f"a list of {len(members)}")
+            return tuple(self.value(member, item, key) for member, item in zip(members, value, strict=True))
         if is_dataclass(hint):
             assert isinstance(hint, type)
             return self.dataclass(hint, value, key)
@@ -200,15 +207,6 @@ class _Table:
         if not isinstance(value, Mapping) or value.get("kind") not in kinds:
             raise self.wrong(key, value, "a table with kind = one of " + ", ".join(map(repr, kinds)))
         return self.dataclass(kinds[value["kind"]], value, key)
-
-    def tuple(self, members: tuple[Any, ...], value: Any, key: str) -> tuple[Any, ...]:
-        if not isinstance(value, list | tuple):
-            raise self.wrong(key, value, "a list")
-        if len(members) == 2 and members[1] is Ellipsis:
-            members = members[:1] * len(value)
-        if len(members) != len(value):
-            raise self.wrong(key, value, f"a list of {len(members)}")
-        return tuple(self.value(hint, item, key) for hint, item in zip(members, value, strict=True))
 
     def wrong(self, key: str, value: Any, wanted: str) -> BadInput:
         return BadInput(f"{self.where(key)}: {value!r} is not {wanted}")

@@ -23,7 +23,7 @@ from viewfinder.retrievers.base import Picture, RawPictures
 from viewfinder.retrievers.baselines import Baseline, load
 from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
 from viewfinder.retrievers.baselines.network import fuse_ranks, score_pictures
-from viewfinder.retrievers.baselines.retriever import JOINT, joint_number
+from viewfinder.retrievers.baselines.retriever import JOINT
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
 from viewfinder.retrievers.shared.description_training import WordNumberSpeech
 from viewfinder.retrievers.shared.network import InputWidths
@@ -51,7 +51,7 @@ def network(system: System, **settings: Any) -> Network:
         system,
         ModelSettings(**{"width": 5, "word_width": 3, **settings}),
         InputWidths(3, 7, 0, len(VOCABULARY)),
-        joint_number(VOCABULARY),
+        VOCABULARY.encode(JOINT)[0],
     )
     with torch.no_grad():
         for parameter in model.parameters():

@@ -56,7 +56,7 @@ class Baseline:
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._vocabulary = Vocabulary(tuple(card.settings["words"]))
-        self._joint = joint_number(self._vocabulary)
+        self._joint = self._vocabulary.encode(JOINT)[0]  # that of unknown words, if it is none of them
         whole = self.name == "hre"
         self._sees = "whole" if whole and not self.settings.pooled else "regions"
         self.space = RegionSpace(
@@ -115,11 +115,6 @@ class Baseline:
             raw_nke = np.asarray(raw_nke, np.float32).mean(axis=1, keepdims=True)
         scale = self._sees if self.settings.standardised else None
         return numpy_project_regions(self._arrays, "project", raw_nke, scaled_by=scale)
-
-
-def joint_number(vocabulary: Vocabulary) -> int:
-    """The number of the joint among these words; that of unknown words, if it is none of them."""
-    return vocabulary.encode(JOINT)[0]
 
 
 def load(name: str, checkpoint: Path | None = None) -> Baseline:

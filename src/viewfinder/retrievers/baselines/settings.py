@@ -32,37 +32,24 @@ class ModelSettings(RegionSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised.
+    """What is minimised."""
 
-    Attributes:
-        kind: the hardest decoy of the batch (published), or every decoy.
-        margin: by which the right picture must be ahead of a decoy.
-    """
-
-    kind: Literal["hardest", "every"] = "hardest"
-    margin: float = 0.2
+    kind: Literal["hardest", "every"] = "hardest"  # the hardest decoy of the batch (published), or every decoy
+    margin: float = 0.2  # by which the right picture must be ahead of a decoy
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """A table of presets.toml.
-
-    Attributes:
-        batch: dialogues a step.
-        turns: sentences of a dialogue; 0: as many as the data's protocol has.
-        selects: the validation figure by which the best weights are chosen.
-        fewest: how often a word must occur to have a vector.
-        negated: whether dialogues also ask for things that are not there, and take that back.
-    """
+    """A table of presets.toml."""
 
     model: ModelSettings
     loss: LossSettings
     training: TrainingSettings
-    batch: int = 128
-    turns: int = 0
-    selects: Literal["loss", "recall"] = "loss"
-    fewest: int = 10
-    negated: bool = False
+    batch: int = 128  # dialogues a step
+    turns: int = 0  # sentences of a dialogue; 0: as many as the data's protocol has
+    selects: Literal["loss", "recall"] = "loss"  # the validation figure by which the best weights are chosen
+    fewest: int = 10  # how often a word must occur to have a vector
+    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __post_init__(self) -> None:
         if self.batch < 2:

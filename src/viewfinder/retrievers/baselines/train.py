@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from viewfinder.errors import UnknownName
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
-from viewfinder.retrievers.baselines.retriever import joint_number
+from viewfinder.retrievers.baselines.retriever import JOINT
 from viewfinder.retrievers.baselines.settings import SYSTEMS, Preset
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
@@ -47,7 +47,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         start=start,
     )
     seed_all(plan.seed)
-    network = BaselineNetwork(system, preset.model, data.inputs, joint_number(data.vocabulary))
+    network = BaselineNetwork(system, preset.model, data.inputs, data.vocabulary.encode(JOINT)[0])
     if plan.start is not None:
         load_network(plan.start, network, system=system, encoder=data.raw_version)
     elif preset.model.standardised:

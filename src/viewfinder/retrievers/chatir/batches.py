@@ -212,15 +212,10 @@ class ChatirBatches:
         unasked: float = 0.0,
         share: float = MASKED_SHARE,
     ) -> None:
-        """Batches of dialogues.
+        """Batches of dialogues, read up to `rounds`; training hides a `share` of what `masking` says.
 
-        Args:
-            dialogues: what was said of which picture.
-            tensors: of these dialogues.
-            pictures_px: what is known of every picture: its vector where that stays as it is, else its raw vector.
-            rounds: how far a dialogue is read at most.
-            masking: what training hides, and of it this `share`.
-            unasked: the share of rounds that training reads as if they had been said without being asked.
+        `pictures_px` is what is known of every picture: its vector where that stays as it is, else its raw vector;
+        `unasked` the share of rounds that training reads as if they had been said without being asked.
         """
         self._tensors, self._pictures_px, self._rounds = tensors, pictures_px, rounds
         self._masking, self._share, self._unasked = masking, share, unasked

@@ -74,8 +74,11 @@ class DialogueEncoder(nn.Module, ABC):
         """Dialogues as unit vectors; what the parts are differs by the way of reading."""
 
     def trains(self, name: str) -> bool:
-        """Whether a parameter is one that training changes."""
-        return True
+        """Whether training changes a parameter: of a text encoder the last layers, where the settings say how many."""
+        if not name.startswith("text.") or not self.settings.train_layers:
+            return True
+        layers = _text_layers(self.get_submodule("text"))[-self.settings.train_layers :]
+        return id(self.get_parameter(name)) in set(map(id, layers.parameters()))
 
     def encode_pictures(self, seen_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b d"]:
         """Pictures as unit vectors, of raw vectors; where the space is "shared", of the encoder's projections."""
@@ -120,10 +123,8 @@ class SentenceDialogueEncoder(DialogueEncoder):
     def encode_dialogues(self, *parts: Tensor) -> Float[Tensor, "b d"]:
         """Dialogues as unit vectors.
 
-        Args:
-            parts: sentence vectors of the captions (b s); of questions and, after them, of answers (b t 2s), where
-                zeros stand for one that is not there; and whether the caption and each round are there (b 1+t). t is
-                at most the settings' rounds.
+        `parts` are the sentence vectors of captions (b s); of questions and, after them, of answers (b t 2s), zeros
+        for one that is not there; and whether the caption and each round are there (b 1+t), t at most `rounds`.
         """
         captions_bs, rounds_bts, there_bc = parts
         there_bl = torch.cat([torch.ones_like(there_bc[:, :1]), there_bc], dim=1)  # the summary always is
@@ -167,13 +168,6 @@ class TokenDialogueEncoder(DialogueEncoder):
             else:
                 pooled.append((states_alw * there_al[..., None]).sum(dim=1) / there_al.sum(dim=1, keepdim=True))
         return normalize(self.out(torch.cat(pooled)[order_b.argsort()]), dim=-1, eps=EPS)
-
-    def trains(self, name: str) -> bool:
-        """Of the text encoder the last layers, where the settings name a number of them."""
-        if not name.startswith("text.") or not self.settings.train_layers:
-            return True
-        trained = set(map(id, _text_layers(self.text)[-self.settings.train_layers :].parameters()))
-        return id(self.get_parameter(name)) in trained
 
 
 class TransformerBlock(nn.Module):
@@ -222,14 +216,12 @@ class TextModel:
     """A text encoder with what its texts are made of.
 
     Attributes:
-        network: token numbers to states; without a pooler, and BLIP's without what looks at pictures.
-        tokenizer: the whole of tokenizer.json.
         separator, mask: its tokens of these meanings.
         projection: from the first state to the space of pictures, where the checkpoint has one: BLIP's `text_proj`.
     """
 
-    network: nn.Module
-    tokenizer: str
+    network: nn.Module  # token numbers to states; without a pooler, and BLIP's without what looks at pictures
+    tokenizer: str  # the whole of tokenizer.json
     separator: str
     mask: str
     projection: nn.Linear | None = None
@@ -276,16 +268,12 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
             )
     missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
-        raise EncoderMismatch(
-            f"{source.location} is no whole {config.model_type}: {len(missing)} weights are missing ({missing[0]}, "
-            "...); give a checkpoint that was saved from it"
-        )
+        lacks = f"{len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint that was saved from it"
+        raise EncoderMismatch(f"{source.location} is no whole {config.model_type}: {lacks}")
     network = whole.text_encoder if config.model_type == BLIP else whole
     if len(tokenizer) > network.config.vocab_size:
-        raise EncoderMismatch(
-            f"{source.location}: the tokenizer knows {len(tokenizer)} tokens, the model only "
-            f"{network.config.vocab_size}; they belong to different models"
-        )
+        sizes = f"{len(tokenizer)} tokens, the model only {network.config.vocab_size}"
+        raise EncoderMismatch(f"{source.location}: the tokenizer knows {sizes}; they belong to different models")
     if keep_layers:
         layers = _text_layers(network)
         if len(layers) < keep_layers:

@@ -13,7 +13,14 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.retrievers.chatir.settings import ModelSettings
-from viewfinder.retrievers.shared.numpy_network import Arrays, numpy_layer_norm, numpy_linear, softmax, to_unit
+from viewfinder.retrievers.shared.numpy_network import (
+    Arrays,
+    by_head,
+    numpy_attend,
+    numpy_layer_norm,
+    numpy_linear,
+    to_unit,
+)
 
 BEFORE_ROUNDS = 2
 """Tokens before those of the rounds: the summary and the caption."""
@@ -47,14 +54,11 @@ def transformer_block(
     arrays: Arrays, name: str, tokens_lw: Float[np.ndarray, "l w"], heads: int
 ) -> Float[np.ndarray, "l w"]:
     """`network.TransformerBlock`: every token looks at all of them, then goes through the two layers."""
-    tokens, width = tokens_lw.shape
     rows_lw = numpy_layer_norm(arrays, f"{name}.before_attention", tokens_lw, NORM_EPS)
     query_hlv, key_hlv, value_hlv = (
-        numpy_linear(arrays, f"{name}.{part}", rows_lw).reshape(tokens, heads, -1).transpose(1, 0, 2)
-        for part in ("query", "key", "value")
+        by_head(numpy_linear(arrays, f"{name}.{part}", rows_lw), heads) for part in ("query", "key", "value")
     )
-    shares_hll = softmax(query_hlv @ key_hlv.transpose(0, 2, 1) / math.sqrt(width // heads))
-    seen_lw = (shares_hll @ value_hlv).transpose(1, 0, 2).reshape(tokens, width)
+    seen_lw = numpy_attend(query_hlv, key_hlv, value_hlv)
     tokens_lw = tokens_lw + numpy_linear(arrays, f"{name}.attended", seen_lw)
     rows_lw = numpy_layer_norm(arrays, f"{name}.before_layers", tokens_lw, NORM_EPS)
     return np.asarray(tokens_lw + feed_forward(arrays, f"{name}.layers", rows_lw))

@@ -17,11 +17,10 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, PictureId, Reject, is_dont_know
-from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
-from viewfinder.retrievers.shared.numpy_network import check_sentences, numpy_project_regions
+from viewfinder.retrievers.shared.numpy_network import check_sentences, check_shared_space, numpy_project_regions
 from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
 from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
@@ -29,9 +28,6 @@ from viewfinder.training.weights import Weights, load_system_weights
 
 SYSTEM = "chatir"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
-
-SAME = 0.999
-"""Likeness of two spaces' vectors of `PROBE` from which on the spaces are one: processors round differently."""
 
 # -- a dialogue as texts
 
@@ -276,13 +272,8 @@ class Chatir:
         """
         if self._probe_d is not None and not state.turns:
             # Where the encoder's own space is looked in, it must be the one of the training.
-            found_d = turn.words([PROBE])[0]
-            if found_d.shape != self._probe_d.shape or found_d @ self._probe_d < SAME:
-                raise EncoderMismatch(
-                    f"{SYSTEM}: these weights look for pictures in the space of {self.encoder!r}, and this library has "
-                    "another one (another encoder, or a head of its own): train with image 'whitened', or without that "
-                    "head"
-                )
+            way_out = "train with image 'whitened', or without that head"
+            check_shared_space(SYSTEM, self.encoder, turn.words([PROBE])[0], self._probe_d, way_out)
         heard, said = parse_turn(turn)
         caption, rounds, lines = state.caption, state.rounds, (*state.adapters, *heard.adapters)
         for one in said:

@@ -27,19 +27,12 @@ class ModelSettings:
     Attributes:
         reads: frozen sentence vectors of caption, questions and answers; or the tokens of one long text (published).
         width, layers, heads, hidden: of the transformer over sentence vectors.
-        dropout: of both transformers, in training.
-        pooling: of the last states: their mean, or the first ([CLS], published).
-        rounds: questions and answers that are read beside the caption, the last ones; 0: the caption alone.
         image: the space of pictures: "whitened", principal components of the training pictures' raw vectors, brought
             closer to one scale; "shared", the encoder's own, as published; "learned", a linear map that is trained
             along. The first two stay as they are.
-        image_width: numbers of a vector there; "shared" has the encoder's own.
         text_model: tokens: a folder of transformers, a name on its hub, or "minilm", the all-MiniLM-L6-v2 built in.
-        keep_layers: tokens: its first layers, which are kept; 0: all.
-        train_layers: tokens: the last of these train, and what comes after them; 0: everything, embeddings too.
         separator: tokens: "comma" writes "caption, question? answer, ..." (published code), "sep" has the tokenizer's
             separator between all of them (paper).
-        most_tokens: tokens of a text; a longer one loses its oldest rounds.
     """
 
     reads: Literal["sentences", "tokens"] = "sentences"
@@ -47,16 +40,16 @@ class ModelSettings:
     layers: int = 2
     heads: int = 4
     hidden: int = 512
-    dropout: float = 0.1
-    pooling: Literal["mean", "first"] = "mean"
-    rounds: int = 10
+    dropout: float = 0.1  # of both transformers, in training
+    pooling: Literal["mean", "first"] = "mean"  # of the last states: their mean, or the first ([CLS], published)
+    rounds: int = 10  # questions and answers that are read beside the caption, the last ones; 0: the caption alone
     image: Literal["whitened", "shared", "learned"] = "whitened"
-    image_width: int = 256
+    image_width: int = 256  # numbers of a vector in that space; "shared" has the encoder's own
     text_model: str = "minilm"
-    keep_layers: int = 0
-    train_layers: int = 0
+    keep_layers: int = 0  # tokens: its first layers, which are kept; 0: all
+    train_layers: int = 0  # tokens: the last of these train, and what comes after them; 0: everything, embeddings too
     separator: Literal["comma", "sep"] = "comma"
-    most_tokens: int = 200
+    most_tokens: int = 200  # tokens of a text; a longer one loses its oldest rounds
 
     def __post_init__(self) -> None:
         check_at_least_one(self, "width", "layers", "heads", "hidden", "image_width")
@@ -78,11 +71,10 @@ class LossSettings:
     Attributes:
         kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that begins with trained
             weights; or "contrastive", both ways (said to be what the authors ran).
-        temperature: surrogate: of the sigmoid of two scores, which counts who is ahead.
     """
 
     kind: Literal["surrogate", "contrastive"] = "surrogate"
-    temperature: float = 0.01
+    temperature: float = 0.01  # surrogate: of the sigmoid of two scores, which counts who is ahead
 
     def __post_init__(self) -> None:
         if not self.temperature > 0:
@@ -94,24 +86,19 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
-        batch: dialogues a step, over all processes.
-        rounds: a dialogue is read up to a round that is drawn, this one at most; 0: captions only.
-        mask: what training hides a fifth of.
         unasked: the share of rounds that training reads without their question, as a search reads what is said
             without being asked.
-        dialogues: which dialogues of the data are learnt from; see `shared.picture_dialogues`.
-        selects: the validation figure by which the best weights are chosen.
     """
 
     model: ModelSettings
     loss: LossSettings
     training: TrainingSettings
-    batch: int = 256
-    rounds: int = 10
-    mask: Masking = "captions"
+    batch: int = 256  # dialogues a step, over all processes
+    rounds: int = 10  # a dialogue is read up to a round that is drawn, this one at most; 0: captions only
+    mask: Masking = "captions"  # what training hides a fifth of
     unasked: float = 0.0
-    dialogues: str = "*"
-    selects: Literal["loss", "recall"] = "recall"
+    dialogues: str = "*"  # which dialogues of the data are learnt from; see `shared.picture_dialogues`
+    selects: Literal["loss", "recall"] = "recall"  # the validation figure by which the best weights are chosen
 
     def __post_init__(self) -> None:
         if self.batch < 2:

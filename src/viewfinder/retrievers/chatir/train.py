@@ -200,9 +200,10 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     for one, said, known_px in zip(sets, tensors, seen, strict=True):
         pictures_py = torch.from_numpy(known_px)
         if model.image != "learned":  # what stays as it is, is computed once
-            parts = (some.to(network.log_scale.device) for some in pictures_py.split(PICTURES_AT_ONCE))
+            device = network.log_scale.device
+            runs = (pictures_py[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures_py), PICTURES_AT_ONCE))
             with torch.no_grad():
-                pictures_py = torch.cat([network.encode_pictures(part) for part in parts])
+                pictures_py = torch.cat([network.encode_pictures(run.to(device)) for run in runs])
         batches.append(ChatirBatches(one, said, pictures_py, preset.rounds, preset.mask, preset.unasked))
     card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
     return PreparedTraining(network, card, *batches)

@@ -34,23 +34,14 @@ SentenceLookup = Callable[[Sequence[str]], Float[np.ndarray, "k s"]]
 
 
 class SequenceBatch(NamedTuple):
-    """Sequences of one length, the shorter ones with empty places at their ends. Places are counted through all.
+    """Sequences of one length, the shorter ones with empty places at their ends. Places are counted through all."""
 
-    Attributes:
-        numbers_bl: what stands at each place.
-        learnt_bl: whether it is learnt to be written.
-        cls_c: where the global tokens stand; the slots of a picture come right after.
-        rows_c: which pictures they are, by their rows.
-        wanted_c: whether a picture is learnt to be found, from the state one place before.
-        said_k: where sentence vectors stand; `sentences_ks`: these.
-    """
-
-    numbers_bl: Int[Tensor, "b l"]
-    learnt_bl: Bool[Tensor, "b l"]
-    cls_c: Int[Tensor, " c"]
-    rows_c: Int[Tensor, " c"]
-    wanted_c: Bool[Tensor, " c"]
-    said_k: Int[Tensor, " k"]
+    numbers_bl: Int[Tensor, "b l"]  # what stands at each place
+    learnt_bl: Bool[Tensor, "b l"]  # whether it is learnt to be written
+    cls_c: Int[Tensor, " c"]  # where the global tokens stand; the slots of a picture come right after
+    rows_c: Int[Tensor, " c"]  # which pictures they are, by their rows
+    wanted_c: Bool[Tensor, " c"]  # whether a picture is learnt to be found, from the state one place before
+    said_k: Int[Tensor, " k"]  # where sentence vectors stand; `sentences_ks`: these
     sentences_ks: Float[Tensor, "k s"]
 
 
@@ -106,23 +97,14 @@ def keep_texts(example: TrainingExample) -> TrainingExample | None:
 
 @dataclass(frozen=True, eq=False)
 class StageExamples:
-    """What a stage learns from.
+    """What a stage learns from."""
 
-    Attributes:
-        examples: of all kinds, one kind after the other.
-        counts: how many there are of each kind.
-        codec: makes places of them.
-        rows: of the pictures, by their names.
-        longest: places of an example that are read.
-        sentences: vectors of texts, where they are read.
-    """
-
-    examples: tuple[TrainingExample, ...]
-    counts: Mapping[ExampleKind, int]
-    codec: SequenceCodec
-    rows: Mapping[str, int]
-    longest: int
-    sentences: SentenceLookup | None = None
+    examples: tuple[TrainingExample, ...]  # of all kinds, one kind after the other
+    counts: Mapping[ExampleKind, int]  # how many there are of each kind
+    codec: SequenceCodec  # makes places of them
+    rows: Mapping[str, int]  # of the pictures, by their names
+    longest: int  # places of an example that are read
+    sentences: SentenceLookup | None = None  # vectors of texts, where they are read
 
     @staticmethod
     def of(

@@ -88,8 +88,9 @@ def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random
     while len(order) >= FEWEST:
         count = rng.randint(FEWEST, MOST)
         chosen, order = order[:count], order[count:]
-        captioned = [(picture, rng.choice(said)) for picture, said in chosen]
-        yield _document([(*pair, rng.random() < 0.5) for pair in captioned], "documents")
+        captions = [rng.choice(said) for _, said in chosen]
+        shown = [(pair[0], caption, rng.random() < 0.5) for pair, caption in zip(chosen, captions, strict=True)]
+        yield _document(shown, "documents")
 
 
 def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:

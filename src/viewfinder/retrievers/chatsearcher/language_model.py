@@ -37,17 +37,11 @@ ROTARY = ("default", "linear", "llama3")
 
 @dataclass(frozen=True, eq=False)
 class CausalLanguageModel:
-    """A causal language model.
+    """A causal language model."""
 
-    Attributes:
-        model: transformers' `LlamaModel`, or one that is built like it.
-        head: scores the pieces; None: their own vectors do.
-        tokenizer: cuts texts into its pieces.
-    """
-
-    model: Any
-    head: nn.Linear | None
-    tokenizer: TokenizerRecord
+    model: Any  # transformers' `LlamaModel`, or one that is built like it
+    head: nn.Linear | None  # scores the pieces; None: their own vectors do
+    tokenizer: TokenizerRecord  # cuts texts into its pieces
 
 
 def draw_language_model(settings: ModelSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
@@ -142,13 +136,10 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     with explain_failures(source, f"the configuration of {source.called}"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
     if differs := _difference(config):
-        raise BadInput(
-            f"{source.called}: {differs}, and only what computes as Llama does can search; give a model of type "
-            f"{', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
-        )
-    most = min(
-        config.max_position_embeddings, getattr(config, "sliding_window", None) or config.max_position_embeddings
-    )
+        likes = f"give a model of type {', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
+        raise BadInput(f"{source.called}: {differs}, and only what computes as Llama does can search; {likes}")
+    places = config.max_position_embeddings
+    most = min(places, getattr(config, "sliding_window", None) or places)
     if settings.longest > most:
         raise BadInput(f"{source.called}: reads {most} pieces at most; --set model.longest={most}")
     tokenizer = _load_tokenizer(source)
@@ -158,10 +149,8 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
             source.location, **source.options, config=config, dtype=torch.float32, output_loading_info=True
         )
     if missing := sorted(report["missing_keys"]):
-        raise BadInput(
-            f"{source.called}: {len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint of a causal "
-            "language model"
-        )
+        lacks = f"{len(missing)} weights are missing ({missing[0]}, ...)"
+        raise BadInput(f"{source.called}: {lacks}; give a checkpoint of a causal language model")
     if len(tokenizer) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
         with silence_transformers():
             causal.resize_token_embeddings(len(tokenizer))

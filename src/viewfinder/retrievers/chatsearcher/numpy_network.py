@@ -103,8 +103,22 @@ EMPTY_CACHE = KeyValueCache()
 def build_language_model(arrays: Arrays, shape: LanguageShape, lora: LoraSettings) -> NumpyLanguageModel:
     """The language model among a network's arrays, its adapters folded in."""
     whole = _Folded(arrays, lora)
-    layers = tuple(_layer(whole, f"language.layers.{at}") for at in range(shape.layers))
-    return NumpyLanguageModel(shape, layers, whole["language.norm.weight"], whole["frequencies"])
+    layers = []
+    for at in range(shape.layers):
+        name, attention = f"language.layers.{at}", f"language.layers.{at}.self_attn"
+        asking = [f"{attention}.{part}_proj" for part in "qkv"]
+        layers.append(
+            Layer(
+                whole[f"{name}.input_layernorm.weight"],
+                whole.side_by_side(*asking),
+                whole.biases(*asking),
+                whole.side_by_side(f"{attention}.o_proj"),
+                whole[f"{name}.post_attention_layernorm.weight"],
+                whole.side_by_side(f"{name}.mlp.gate_proj", f"{name}.mlp.up_proj"),
+                whole.side_by_side(f"{name}.mlp.down_proj"),
+            )
+        )
+    return NumpyLanguageModel(shape, tuple(layers), whole["language.norm.weight"], whole["frequencies"])
 
 
 class _Folded:
@@ -130,19 +144,6 @@ class _Folded:
     def side_by_side(self, *modules: str) -> Float32[np.ndarray, "i o"]:
         """Maps of the same numbers as one."""
         return np.ascontiguousarray(np.concatenate([self[f"{module}.weight"] for module in modules]).T)
-
-
-def _layer(whole: _Folded, name: str) -> Layer:
-    asking = [f"{name}.self_attn.{part}_proj" for part in "qkv"]
-    return Layer(
-        whole[f"{name}.input_layernorm.weight"],
-        whole.side_by_side(*asking),
-        whole.biases(*asking),
-        whole.side_by_side(f"{name}.self_attn.o_proj"),
-        whole[f"{name}.post_attention_layernorm.weight"],
-        whole.side_by_side(f"{name}.mlp.gate_proj", f"{name}.mlp.up_proj"),
-        whole.side_by_side(f"{name}.mlp.down_proj"),
-    )
 
 
 def read_places(

@@ -163,23 +163,16 @@ class ChatState:
     """What was read so far, and what it came to.
 
     Attributes:
-        cache: of all rounds.
-        rounds: what they were read from.
-        forgot: whether older rounds are out.
-        open: the answer to the last turn that said something; None: nothing was said.
-        silent: whether the last turn said nothing, and is answered with what is looked for anyway.
-        turns: those that were answered with pictures.
-        forced: what the last turn would have looked for, where none was answered with pictures.
         excluded, adapters: as `Query` has them.
     """
 
-    cache: KeyValueCache
-    rounds: tuple[ReadRound, ...] = ()
-    forgot: bool = False
-    open: OpenAnswer | None = None
-    silent: bool = False
-    turns: tuple[TurnVector, ...] = ()
-    forced: TurnVector | None = None
+    cache: KeyValueCache  # of all rounds
+    rounds: tuple[ReadRound, ...] = ()  # what they were read from
+    forgot: bool = False  # whether older rounds are out
+    open: OpenAnswer | None = None  # the answer to the last turn that said something; None: nothing was said
+    silent: bool = False  # whether the last turn said nothing, and is answered with what is looked for anyway
+    turns: tuple[TurnVector, ...] = ()  # those that were answered with pictures
+    forced: TurnVector | None = None  # what the last turn would have looked for, where none was answered with pictures
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
 

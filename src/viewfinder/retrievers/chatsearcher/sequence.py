@@ -30,15 +30,13 @@ class TokenizerRecord:
     """A tokenizer as a card has it.
 
     Attributes:
-        json: the whole of tokenizer.json.
         begin, end: the numbers of the pieces before a dialogue and after an answer.
-        count: how many pieces the language model knows; at least those of the tokenizer.
     """
 
-    json: str = field(repr=False)
+    json: str = field(repr=False)  # the whole of tokenizer.json
     begin: int
     end: int
-    count: int
+    count: int  # how many pieces the language model knows; at least those of the tokenizer
 
 
 class TextTokenizer:
@@ -64,11 +62,9 @@ class TextTokenizer:
 
 
 def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
-    """A tokenizer of the pieces that are frequent in texts; all bytes are among them, so that any text can be read.
+    """A tokenizer of the pieces that are frequent in texts, in lower case, `most` at most.
 
-    Args:
-        texts: to learn from; pieces are in lower case.
-        most: how many pieces at most.
+    All bytes are among them, so that any text can be read.
     """
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -119,17 +115,14 @@ class TokenSequence:
     """A piece of a sequence.
 
     Attributes:
-        numbers_l: what stands at each place.
         learnt_l: whether it is learnt to be written: a piece of text, [IMG] and [/IMG] by the text head, CLS as the
             picture that is retrieved.
-        pictures: those that are shown, in order.
-        said: the texts whose vectors stand at SAID, in order.
     """
 
-    numbers_l: Int[np.ndarray, " l"]
+    numbers_l: Int[np.ndarray, " l"]  # what stands at each place
     learnt_l: Bool[np.ndarray, " l"]
-    pictures: tuple[str, ...] = ()
-    said: tuple[str, ...] = ()
+    pictures: tuple[str, ...] = ()  # those that are shown, in order
+    said: tuple[str, ...] = ()  # the texts whose vectors stand at SAID, in order
 
     def __len__(self) -> int:
         return len(self.numbers_l)

@@ -37,17 +37,9 @@ class ModelSettings:
         language: the language model to begin with: a folder, a .gguf file or a hub name of a Llama-like one; "": one
             is drawn, of the next six, and its pieces are learnt from the texts of the training.
         width, layers, heads, key_heads, hidden: of a language model that is drawn.
-        pieces: how many pieces of texts a drawn one knows at most.
-        lora: adapters instead of training a language model whole.
-        longest: places of a dialogue that are read; what was said first goes out first.
         tokens: N, what the perceiver makes of a picture; 0: there is no perceiver, a picture is its global token alone.
         perceiver_width, perceiver_layers, perceiver_heads, perceiver_hidden: of the Q-Former.
-        cross_every: every how manyth of its layers looks at the picture.
-        perceiver: weights to begin with, BLIP-2's by folder or hub name; "": drawn.
         components: principal components that are read of a picture's raw vector; 0: all its numbers, on one scale.
-        region_components: the same of a region.
-        retrieval: d, numbers of the vectors that queries and pictures are compared by.
-        says: whether the encoder's frozen vector of a text stands behind what a user says (ours).
     """
 
     language: str = ""
@@ -56,36 +48,31 @@ class ModelSettings:
     heads: int = 4
     key_heads: int = 4
     hidden: int = 352
-    pieces: int = 3000
-    lora: LoraSettings = field(default_factory=LoraSettings)
-    longest: int = 256
+    pieces: int = 3000  # how many pieces of texts a drawn one knows at most
+    lora: LoraSettings = field(default_factory=LoraSettings)  # adapters instead of training a language model whole
+    longest: int = 256  # places of a dialogue that are read; what was said first goes out first
     tokens: int = 4
     perceiver_width: int = 96
     perceiver_layers: int = 2
     perceiver_heads: int = 4
     perceiver_hidden: int = 192
-    cross_every: int = 1
-    perceiver: str = ""
+    cross_every: int = 1  # every how manyth of its layers looks at the picture
+    perceiver: str = ""  # weights to begin with, BLIP-2's by folder or hub name; "": drawn
     components: int = 256
-    region_components: int = 128
-    retrieval: int = 128
-    says: bool = False
+    region_components: int = 128  # principal components that are read of a region, likewise
+    retrieval: int = 128  # d, numbers of the vectors that queries and pictures are compared by
+    says: bool = False  # whether the encoder's frozen vector of a text stands behind what a user says (ours)
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "width", "layers", "heads", "key_heads", "hidden", "pieces", "longest", "retrieval")
-        check_at_least_one(
-            self, "perceiver_width", "perceiver_layers", "perceiver_heads", "perceiver_hidden", "cross_every"
-        )
+        may_be_zero = ("tokens", "components", "region_components")
+        counts = (name for name, value in vars(self).items() if type(value) is int and name not in may_be_zero)
+        check_at_least_one(self, *counts)
         if self.width % self.heads or self.heads % self.key_heads:
-            raise BadInput(
-                f"width = {self.width}, heads = {self.heads}, key_heads = {self.key_heads}: each must be a multiple "
-                "of the next"
-            )
+            sizes = f"width = {self.width}, heads = {self.heads}, key_heads = {self.key_heads}"
+            raise BadInput(f"{sizes}: each must be a multiple of the next")
         if self.perceiver_width % self.perceiver_heads:
-            raise BadInput(
-                f"perceiver_width = {self.perceiver_width}: a multiple of perceiver_heads = {self.perceiver_heads} is "
-                "needed"
-            )
+            heads = f"perceiver_heads = {self.perceiver_heads}"
+            raise BadInput(f"perceiver_width = {self.perceiver_width}: a multiple of {heads} is needed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,18 +82,15 @@ class LossSettings:
     Attributes:
         negatives: what a picture is told from: "queue", the feature queue with the batch in it; "batch", the other
             pictures of the batch; "symmetric", those, and the other way round as well (InfoNCE, FROMAGe).
-        queue: pictures in the queue.
-        mask_copies: whether other copies of the right picture in the queue are left out (ours).
         reduction: "tokens", the mean over words and pictures alike, as Eq. 1 sums them; or "means", the mean over
             words plus the mean over pictures.
-        learns_end: whether [/IMG] is learnt to be written, too.
     """
 
     negatives: Negatives = "queue"
-    queue: int = 1000
-    mask_copies: bool = True
+    queue: int = 1000  # pictures in the queue
+    mask_copies: bool = True  # whether other copies of the right picture in the queue are left out (ours)
     reduction: Literal["tokens", "means"] = "means"
-    learns_end: bool = True
+    learns_end: bool = True  # whether [/IMG] is learnt to be written, too
 
     def __post_init__(self) -> None:
         check_at_least_one(self, "queue")
@@ -114,25 +98,16 @@ class LossSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture:
-    """What is learnt from: how often each example of a kind comes in an epoch.
+    """What is learnt from: how often each example of a kind comes in an epoch."""
 
-    Attributes:
-        captions: a picture and its caption, in either order.
-        documents: several pictures and their sentences.
-        tchat, ichat, mchat: the subtasks of chat-search.
-        visual: questions about a picture, and their answers.
-        edits: a picture, an instruction, and the picture it leads to.
-        requests: a picture's caption as what a user asks for, sometimes in two parts (ours).
-    """
-
-    captions: float = 0.0
-    documents: float = 0.0
-    tchat: float = 0.0
+    captions: float = 0.0  # a picture and its caption, in either order
+    documents: float = 0.0  # several pictures and their sentences
+    tchat: float = 0.0  # this and the next two: the subtasks of chat-search
     ichat: float = 0.0
     mchat: float = 0.0
-    visual: float = 0.0
-    edits: float = 0.0
-    requests: float = 0.0
+    visual: float = 0.0  # questions about a picture, and their answers
+    edits: float = 0.0  # a picture, an instruction, and the picture it leads to
+    requests: float = 0.0  # a picture's caption as what a user asks for, sometimes in two parts (ours)
 
     def __post_init__(self) -> None:
         if not self.shares or min(vars(self).values()) < 0:
@@ -151,20 +126,16 @@ class Stage:
     Attributes:
         name: "language": a drawn language model reads texts alone; "alignment": captions and documents, everything
             is learnt (Stage 1); "instruction": dialogues, of which the assistant's part is learnt (Stage 2).
-        mixture: what is learnt from.
-        batch: examples of a step.
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", the linear maps
             and the new pieces alone (FROMAGe).
-        lessons: of an epoch, in the mixture's proportions; 0: as many as it says.
-        training: optimiser, schedule, length.
     """
 
     name: StageName
-    mixture: Mixture
-    batch: int = 64
+    mixture: Mixture  # what is learnt from
+    batch: int = 64  # examples of a step
     trains: Literal["all", "frozen", "projectors"] = "all"
-    lessons: int = 0
-    training: TrainingSettings
+    lessons: int = 0  # of an epoch, in the mixture's proportions; 0: as many as it says
+    training: TrainingSettings  # optimiser, schedule, length
 
     def __post_init__(self) -> None:
         check_at_least_one(self, "batch")
@@ -175,21 +146,18 @@ class Preset:
     """One table of presets.toml.
 
     Attributes:
-        model: the network.
-        loss: what is minimised.
         language, alignment, instruction: the stages; without one (None) it is left out.
         image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
             pictures or words come; else words may stand before it, as in the data.
-        unpicked: whether the best picture that was shown stands in the dialogue where the user picked none.
     """
 
-    model: ModelSettings
-    loss: LossSettings = field(default_factory=LossSettings)
+    model: ModelSettings  # the network
+    loss: LossSettings = field(default_factory=LossSettings)  # what is minimised
     language: Stage | None = None
     alignment: Stage | None = None
     instruction: Stage | None = None
     image_first: bool = True
-    unpicked: bool = False
+    unpicked: bool = False  # whether the best picture that was shown stands in the dialogue where the user picked none
 
     @property
     def stages(self) -> tuple[Stage, ...]:

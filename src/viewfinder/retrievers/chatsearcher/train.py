@@ -55,6 +55,7 @@ from viewfinder.retrievers.chatsearcher.settings import (
     Stage,
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
+from viewfinder.retrievers.shared.network import target_ranks
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, save_network, seed_all
 from viewfinder.training.picture_layers import sample_regions
@@ -228,9 +229,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         )
     network.holds_pieces = held
 
-    @cache
-    def features_on(device: torch.device, split: str) -> PictureFeatures:
-        return _to(device, prepared.features[split])
+    features_on = cache(lambda device, split: _to(device, prepared.features[split]))
 
     def loss(module: nn.Module, batch: SequenceBatch) -> tuple[Tensor, dict[str, Tensor]]:
         assert isinstance(module, ChatSearcherNetwork)
@@ -363,10 +362,7 @@ def validate_stage(
 
 def recall_among(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEPTH) -> float:
     """The share of queries whose picture is among the best."""
-    own_q1 = scores_qn.gather(1, right_q[:, None])
-    # Not "more than": a network whose numbers are none must not seem to find everything.
-    better_q = (~(scores_qn <= own_q1)).sum(dim=1)
-    return float((better_q < depth).double().mean())
+    return float((target_ranks(scores_qn, right_q) < depth).double().mean())
 
 
 @torch.no_grad()

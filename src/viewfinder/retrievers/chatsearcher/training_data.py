@@ -51,17 +51,13 @@ class TrainingData:
 
     Attributes:
         examples: of each kind that there is; their pictures are called by data set and key, "scenes/images/1.jpg".
-        rows: the row of each picture that an example shows.
-        raw_ng: raw global vectors of these pictures.
-        regions_nre: their raw regions, None where these are not read.
-        raw_version: which numbers these are.
     """
 
     examples: Mapping[ExampleKind, tuple[TrainingExample, ...]]
-    rows: Mapping[str, int]
-    raw_ng: Float32[np.ndarray, "n g"]
-    regions_nre: Float16[np.ndarray, "n r e"] | None
-    raw_version: str
+    rows: Mapping[str, int]  # the row of each picture that an example shows
+    raw_ng: Float32[np.ndarray, "n g"]  # raw global vectors of these pictures
+    regions_nre: Float16[np.ndarray, "n r e"] | None  # their raw regions, None where these are not read
+    raw_version: str  # which numbers these are
 
 
 @dataclass(frozen=True)
@@ -69,13 +65,10 @@ class _Folder:
     """A data set, and how its examples are drawn."""
 
     path: Path
+    name: str
     split: Split
     image_first: bool
     seed: int
-
-    @property
-    def name(self) -> str:
-        return self.path.resolve().name
 
     def rng(self, kind: ExampleKind) -> random.Random:
         """Chance of one kind alone, so that it does not hang on which others are read."""
@@ -94,7 +87,7 @@ def read_training_data(
         BadInput: two data sets of one name, damaged data, or no example of any of the kinds.
         EncoderMismatch: vectors of the data sets are of different encoders.
     """
-    folders = [_Folder(path, split, image_first, seed) for path in plan.data]
+    folders = [_Folder(path, path.resolve().name, split, image_first, seed) for path in plan.data]
     names = [folder.name for folder in folders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"{twice}: two data sets have this name, by which pictures are told apart; rename one folder")
