@@ -194,7 +194,8 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
         (
             "states of all retrievers",
             "one bounded cache",
-            f"{memory['states_mb']:.1f} MB after {memory['sessions']} conversations, at most {memory['states_limit_mb']} MB",
+            f"{memory['states_mb']:.1f} MB after {memory['sessions']} conversations, "
+            f"at most {memory['states_limit_mb']} MB",
         ),
     ]
     head = ["| what | reach | measured |", "|---|---|---|"]
@@ -291,7 +292,8 @@ def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
         verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
         found = f"{points(difference['mean'])} ({points(low)} to {points(high)}), p {other['p_value']:.4f}"
         data = claim["better"].partition("/")[0]
-        cells.append((f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} dialogues", found, verdict))
+        where = f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} dialogues"
+        cells.append((where, found, verdict))
     return cells
 
 
@@ -423,7 +425,7 @@ def mai_turns_table(rows: dict[str, Any]) -> list[str]:
 
 
 def memories_table(rows: dict[str, Any]) -> list[str]:
-    """One row a memory: what it carries as a dialogue goes on, its weights, and what is found with it in the last turn."""
+    """One row a memory: what it carries as a dialogue goes on, its weights, what is found with it in the last turn."""
     head = ["bytes after turn 1", "after 3", "after 10", "bytes of weights", "comb. mean", "roll. mean", "**Mean**"]
     lines = ["| | " + " | ".join([*head, "paper"]) + " |", "|---|" + "---|" * (1 + len(head))]
     for name, row in rows.items():
