@@ -78,7 +78,7 @@ def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Fl
 # -- the transformer
 
 
-KeysValues = tuple[Float32[np.ndarray, "n l v"], Float32[np.ndarray, "n l v"]]
+KeysValues = tuple[Float32[np.ndarray, "n _ v"], Float32[np.ndarray, "n _ v"]]
 """Keys and values of the tokens so far, in one layer."""
 
 
