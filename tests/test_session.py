@@ -249,7 +249,7 @@ def test_equal_vectors_are_ties_whatever_the_last_bit_of_their_scores() -> None:
 
 def test_a_talk_of_more_turns_than_python_may_nest_can_be_taken_up_again() -> None:
     talk = Conversation()
-    for number in range(1100):
+    for number in range(1010):
         talk = talk.then(Say(f"{NAMES[number % 8]} {number % 10}"))
     assert len(session(conversation=talk).say("red")) == 10
 

@@ -249,15 +249,22 @@ MEMO = ByteCache()
 """States of retrievers after turns, for the whole process: a turn costs one step, going back nothing."""
 
 
+_LEAVES = (str, int, float, bytes, type(None))
+
+
 def size_of(value: Any, seen: set[int] | None = None) -> int:
     """Bytes of a value, each object once; what several values share counts in each, so this is an upper bound.
 
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
     seen = set() if seen is None else seen
-    if id(value) in seen or callable(value):
+    if id(value) in seen:
         return 0
     seen.add(id(value))
+    if isinstance(value, _LEAVES):  # most of what there is, and cheap to tell
+        return sys.getsizeof(value)
+    if callable(value):
+        return 0
     if isinstance(value, np.ndarray):
         return value.nbytes + 128
     size = sys.getsizeof(value, 64)
