@@ -93,7 +93,9 @@ def test_of_pictures_of_another_kind_little_is_foretold(
     learnt = trained.load_trained_questions(out / "questions.safetensors")
     assert learnt.predictor is not None
     drawings = [draw_halves("yellow", "white"), draw_halves("white", "orange")]
-    alike, unlike = (learnt.predictor.projection.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2]))
+    alike, unlike = (
+        learnt.predictor.projection.project(ENCODER.pictures(some).global_bd) for some in (drawings, dark[:2])
+    )
     even = np.full(2, 0.5)
     assert np.linalg.norm(unlike, axis=1).max() < 0.5 < np.linalg.norm(alike, axis=1).min() <= 1
     assert _gains(learnt, unlike, even).max() < _gains(learnt, alike, even).max()

@@ -84,9 +84,7 @@ def _blip2_config(text: dict[str, Any]) -> transformers.Blip2Config:
 
 
 @pytest.mark.parametrize("kind", ["blip", "opt", "t5"])
-def test_every_kind_of_model_answers(
-    checkpoints: dict[str, Path], pictures: Path, kind: str
-) -> None:
+def test_every_kind_of_model_answers(checkpoints: dict[str, Path], pictures: Path, kind: str) -> None:
     answerer = load_vqa(str(checkpoints[kind]), lambda name: pictures / name)
     names = [f"{name}.png" for name in "abcd"]
     assert isinstance(answerer, Answerer)

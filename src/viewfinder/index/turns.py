@@ -9,8 +9,9 @@ import re
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -258,20 +259,18 @@ def size_of(value: Any, seen: set[int] | None = None) -> int:
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
     seen = set() if seen is None else seen
-    if id(value) in seen:
+    is_leaf = isinstance(value, _LEAVES)  # most of what there is, and cheap to tell
+    if id(value) in seen or (not is_leaf and callable(value)):
         return 0
     seen.add(id(value))
-    if isinstance(value, _LEAVES):  # most of what there is, and cheap to tell
-        return sys.getsizeof(value)
-    if callable(value):
-        return 0
-    if isinstance(value, np.ndarray):
-        return value.nbytes + 128
-    size = sys.getsizeof(value, 64)
+    size = value.nbytes + 128 if isinstance(value, np.ndarray) else sys.getsizeof(value, 64)
+    inside: Iterable[Any] = ()
+    if is_leaf:
+        return size
     if isinstance(value, tuple | list | set | frozenset):
-        return size + sum(size_of(item, seen) for item in value)
-    if isinstance(value, Mapping):
-        return size + sum(size_of(item, seen) for pair in value.items() for item in pair)
-    if is_dataclass(value):
-        return size + sum(size_of(getattr(value, one.name), seen) for one in fields(value))
-    return size
+        inside = value
+    elif isinstance(value, Mapping):
+        inside = chain.from_iterable(value.items())
+    elif is_dataclass(value):
+        inside = (getattr(value, one.name) for one in fields(value))
+    return size + sum(size_of(item, seen) for item in inside)
