@@ -12,10 +12,9 @@ becomes probability, without a single label:
 The background should be the collection, not the few present candidates: among candidates that are all dogs
 the animal must not look undecided.
 
-The two numbers and the common unit were chosen on 669 captioned photos (Flickr8k, heads trained on one half
-and tried on the other; truth = the tag that most captions name; mean over colour, people, animal, place and
-activity): the likeliest answer is right in 49 %, its mean probability is 47 %. With a unit per tag the truth
-costs 0.14 bits more.
+The two numbers and the common unit were chosen on 669 captioned photos (Flickr8k, heads trained on one half and tried
+on the other; truth = the tag that most captions name; mean over colour, people, animal, place and activity): the
+likeliest answer is right in 49 %, its mean probability is 47 %. With a unit per tag the truth costs 0.14 bits more.
 """
 
 from __future__ import annotations
@@ -48,8 +47,7 @@ class Tag:
 class TagGroup:
     """Tags that exclude each other, as answers to one question.
 
-    `none` is the answer when no tag fits; `topics` are the last words of names of catalogue columns on the
-    same matter.
+    `none` is the answer when no tag fits; `topics` are the last words of names of catalogue columns on the same matter.
     """
 
     name: str

@@ -31,9 +31,8 @@ class FileRecord:
 class PictureRow:
     """One picture: where it lies, what is known of it, what the user's catalogue says of it.
 
-    `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes`
-    catalogue columns; several catalogue rows for one picture give several values. No files: the picture is
-    gone, but known.
+    `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
+    columns; several catalogue rows for one picture give several values. No files: the picture is gone, but known.
     """
 
     id: str

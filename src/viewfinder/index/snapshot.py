@@ -5,10 +5,9 @@
                                                        columns.json, column-*.npy, column-*.json
                                                        <derived>.npy   what callers computed from the snapshot
 
-A snapshot is a cache of the store of record, rebuilt when the tables change. While it is fresh, Lance is
-not even imported (that alone takes 2 s). Building goes into a folder of its own that is renamed when
-complete; of two processes that build at once, one throws its copy away. Where nothing can be written, a
-snapshot lives in memory.
+A snapshot is a cache of the store of record, rebuilt when the tables change. While it is fresh, Lance is not even
+imported (that alone takes 2 s). Building goes into a folder of its own that is renamed when complete; of two processes
+that build at once, one throws its copy away. Where nothing can be written, a snapshot lives in memory.
 """
 
 from __future__ import annotations

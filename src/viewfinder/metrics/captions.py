@@ -31,10 +31,9 @@ For n-grams of each length n, with tf counts and N sentences (each with its refe
     D_n(c, r)   = 10 * exp(-(l_c - l_r)^2 / (2 * 6^2)) * min(g(c), g(r)) . g(r) / (|g(c)| * |g(r)|)
     CIDEr-D     = mean over references and over n = 1 to 4
 
-(Vedantam, Zitnick and Parikh, "CIDEr: consensus-based image description evaluation", CVPR 2015). As in the
-official code, tf is a count, not a share, and the l are numbers of bigrams. The weights come from the references of
-the very corpus that is scored, so values of different corpora cannot be compared, and a corpus of one sentence
-scores 0.
+(Vedantam, Zitnick and Parikh, "CIDEr: consensus-based image description evaluation", CVPR 2015). As in the official
+code, tf is a count, not a share, and the l are numbers of bigrams. The weights come from the references of the very
+corpus that is scored, so values of different corpora cannot be compared, and a corpus of one sentence scores 0.
 """
 
 from __future__ import annotations

@@ -8,10 +8,9 @@ With `above` pictures scored higher than the target and `equal` others scored th
     expected:     above + equal / 2     (the mean over all orders of the equal ones)
     pessimistic:  above + equal
 
-A picture without a score (NaN) comes after every picture with one, -inf included; targets without a score are
-equal to each other. So a system that gives constant scores, or none, never looks good by the order of its
-rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in the presence
-of tied scores", ECIR 2008).
+A picture without a score (NaN) comes after every picture with one, -inf included; targets without a score are equal to
+each other. So a system that gives constant scores, or none, never looks good by the order of its rows (McSherry and
+Najork, "Computing information retrieval performance measures efficiently in the presence of tied scores", ECIR 2008).
 
 The official code of Fashion IQ is optimistic; that of Drill-down, ChatIR and MAI sorts, which leaves the order of
 ties to the sort, another on every machine.

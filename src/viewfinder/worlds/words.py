@@ -15,11 +15,7 @@ SIZE_WORDS = {
     "large": ("large", "big", "huge"),
 }
 
-COLOUR_WORDS = {
-    "purple": ("purple", "violet"),
-    "red": ("red", "bright red"),
-    "white": ("white", "snow-white"),
-}
+COLOUR_WORDS = {"purple": ("purple", "violet"), "red": ("red", "bright red"), "white": ("white", "snow-white")}
 
 _SHADES = {
     "blue": ("navy blue", "turquoise blue", "teal"),

@@ -18,13 +18,7 @@ from jaxtyping import Float, Int
 from viewfinder.encoders.tags import TagGroup, TagVectors
 from viewfinder.questioners.answers import parse_number
 from viewfinder.questioners.base import Candidates, Column
-from viewfinder.questioners.information_gain.gains import (
-    ERROR,
-    Option,
-    code_shares,
-    guessed_option,
-    known_answers_gain,
-)
+from viewfinder.questioners.information_gain.gains import ERROR, Option, code_shares, guessed_option, known_answers_gain
 from viewfinder.questioners.said import PhraseIndex, stem
 
 # Words inside baseColour, base_colour, BASE-COLOUR, URLPath, size2.

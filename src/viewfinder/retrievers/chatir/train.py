@@ -28,14 +28,7 @@ from viewfinder.retrievers.chatir.network import (
 from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, Preset
 from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues, read_picture_dialogues
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
-from viewfinder.training import (
-    Card,
-    TrainingJob,
-    TrainingResult,
-    gather_with_gradient,
-    load_network,
-    seed_all,
-)
+from viewfinder.training import Card, TrainingJob, TrainingResult, gather_with_gradient, load_network, seed_all
 
 SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
