@@ -88,9 +88,18 @@ function took(job) {
   if (job.state !== "cancelled") announce(t(job.state === "done" ? "jobs.done" : "jobs.failed", { name: jobName(job) }));
   // New pictures can be found a moment after they were stored: the server then swaps its snapshot.
   for (const wait of [0, 4000, 15000]) setTimeout(refreshCollection, wait);
-  acting(async () => store.set({ retrievers: await api.get("/retrievers") }), { quiet: true });
+  refreshRetrievers(job.kind === "prepare" && job.state === "done" ? job.what.retriever : null);
   if (job.kind === "prepare" && job.state === "done") catchUp();
 }
+
+/** Reads what can be searched with; again, until the server's snapshot knows that `prepared` is. @param {string | null} prepared */
+const refreshRetrievers = (prepared, tries = 60) =>
+  acting(async () => {
+    const retrievers = await api.get("/retrievers");
+    store.set({ retrievers });
+    const late = retrievers.retrievers.some((each) => each.name === prepared && !each.ready && !each.problem);
+    if (late && tries) setTimeout(refreshRetrievers, 2000, prepared, tries - 1);
+  }, { quiet: true });
 
 /** @param {string} path @param {any} [body] */
 const changing = (path, body) =>
