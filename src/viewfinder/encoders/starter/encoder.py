@@ -19,7 +19,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -241,6 +241,12 @@ class SentenceEncoder:
         return unit
 
 
+@cache
+def sentence_encoder() -> SentenceEncoder:
+    """The one of this process: every head reads the same sentence vectors."""
+    return SentenceEncoder()
+
+
 def _package_file(package: str, inside: str) -> Path:
     """A file that an installed package carries; the package itself is not imported (one would pull in torch)."""
     spec = find_spec(package)
@@ -271,12 +277,8 @@ class StarterEncoder:
         return load_head(self._head_file)
 
     @cached_property
-    def _sentence_encoder(self) -> SentenceEncoder:
-        return SentenceEncoder()
-
-    @cached_property
     def _network(self) -> Any:
-        return inference_session(find_or_export_network(cache_folder(), self._sentence_encoder), threads=1)
+        return inference_session(find_or_export_network(cache_folder(), sentence_encoder()), threads=1)
 
     @cached_property
     def version(self) -> str:
@@ -325,7 +327,7 @@ class StarterEncoder:
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         """Unit sentence vectors of MiniLM."""
-        return self._sentence_encoder(texts)
+        return sentence_encoder()(texts)
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
         """A grid of 6 x 6: the whole picture is stretched into the network's input."""
