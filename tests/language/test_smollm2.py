@@ -15,7 +15,7 @@ from viewfinder.questioners.base import prepare_questioner
 from viewfinder.questioners.llm import FewShotQuestioner, ListedQuestions, UnansweredQuestioner
 from viewfinder.questioners.said import ConversationSoFar
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 SECONDS = 300.0
 """More than any machine needs: these tests are about what is said."""
@@ -57,7 +57,6 @@ def test_it_asks_a_new_question_about_what_was_said(model: LanguageModel) -> Non
     assert questioner.ask(talk) == question
 
 
-@pytest.mark.long
 def test_it_writes_several_questions_at_once(model: LanguageModel) -> None:
     questioner = UnansweredQuestioner(ListedQuestions(model, seconds=SECONDS))
     caption = Say("a black dog runs on a beach")

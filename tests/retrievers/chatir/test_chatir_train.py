@@ -171,6 +171,7 @@ train(TrainPlan(system="chatir", data=(Path(data),), preset="lab", out=Path(out)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_have_the_negatives_of_one(data: Path, tmp_path: Path) -> None:
     """Without draws of its own (captions, nothing hidden), a step of two processes has the loss of one with both."""
     settings = (*SMALL, "rounds=0", "mask=none", "model.dropout=0.0", "training.epochs=1", "training.log_every=1")

@@ -86,7 +86,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)
-            if "callspec" in vars(item) and vars(item)["callspec"].params.get("look") in RARE_LOOKS:
+            look = vars(item)["callspec"].params.get("look") if "callspec" in vars(item) else None
+            if look in RARE_LOOKS or (look == "phone" and item.path.name != "test_page_looks.py"):
                 item.add_marker(pytest.mark.long)
             item.add_marker(pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"))
 
