@@ -290,7 +290,7 @@ class StarterEncoder:
         """Numbers in a vector of the shared space."""
         return self.head.width
 
-    @property
+    @cached_property
     def calibration(self) -> Calibration:
         """What scores mean, measured when the head was fitted."""
         return self.head.calibration
