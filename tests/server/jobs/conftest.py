@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import viewfinder.library
 from viewfinder.library import Library
 from viewfinder.server.database import Database, JobRows
+from viewfinder.server.jobs import worker
 from viewfinder.server.settings import ServerSettings
-from viewfinder.testing import tiny_pictures
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 MANY, FEW = 340, 100
 """The first batch is of 64, no other of more than 256: after a stop in the first, some of many are left."""
+
+COLOURS_WORKER = """
+import sys, time
+import viewfinder.library
+from viewfinder.server.jobs.worker import main
+from viewfinder.testing import ColourEncoder
+
+class Unhurried(ColourEncoder):
+    def pictures(self, batch, *, regions=False):
+        time.sleep(0.004 * len(batch))
+        return super().pictures(batch, regions=regions)
+
+viewfinder.library.load_encoder = lambda name, head_file=None: Unhurried(name)
+sys.exit(main())
+"""
+"""A worker (`viewfinder.server.jobs.worker`) that knows colours only, and takes a quarter of a second for a batch."""
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +42,15 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tiny_pictures(root / "drawn", MANY)
     tiny_pictures(root / "few", FEW)
     return root
+
+
+@pytest.fixture
+def colours_worker(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """How workers are started in this test: each is a real one, over a library of colours."""
+    command = (sys.executable, "-c", COLOURS_WORKER)
+    monkeypatch.setattr(worker, "COMMAND", command)
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
+    return command
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ LONG_S = 60.0
 
 
 @pytest.fixture
-def jobs(empty: Library, job_rows: JobRows, job_settings: ServerSettings) -> Jobs:
+def jobs(empty: Library, job_rows: JobRows, job_settings: ServerSettings, colours_worker: tuple[str, ...]) -> Jobs:
     return Jobs(empty, job_rows, job_settings)
 
 
@@ -69,27 +69,11 @@ def _worker_pids() -> list[int]:
 
 
 @pytest.mark.slow
-def test_a_folder_is_added_and_progress_is_told(jobs: Jobs, empty: Library) -> None:
-    told: list[JobRow] = []
-
-    async def story() -> None:
-        row = jobs.submit("add", FEW)
-        told.extend([row async for row in jobs.watch(row.id)])
-
-    _running(jobs, story)
-    assert told[-1].state == "done"
-    assert (told[-1].done, told[-1].total) == (100, 100)
-    assert told[-1].report is not None
-    assert told[-1].report["added"] == 100
-    counts = [row.done for row in told]
-    assert counts == sorted(counts)
-    assert {"running", "done"} <= {row.state for row in told}
-    assert len(empty.gallery()) == 100
-
-
-@pytest.mark.slow
-def test_pause_stops_within_a_batch_and_resume_goes_on_from_there(jobs: Jobs, empty: Library) -> None:
+def test_pause_stops_within_a_batch_and_resume_goes_on_from_there_telling_its_progress(
+    jobs: Jobs, empty: Library
+) -> None:
     kept: list[int] = []
+    told: list[JobRow] = []
 
     async def story() -> None:
         row = jobs.submit("add", FOLDER)
@@ -100,32 +84,19 @@ def test_pause_stops_within_a_batch_and_resume_goes_on_from_there(jobs: Jobs, em
         kept.extend([at, len(empty.store.ids())])
         assert jobs.get(row.id).state == "paused"
         jobs.steer(row.id, "resume")
-        last = await _ended(jobs, row.id)
-        assert (last.state, last.done, last.total) == ("done", 340, 340)
-        assert last.report is not None
-        assert (last.report["added"], last.report["unchanged"]) == (340, 0)
+        told.extend([row async for row in jobs.watch(row.id)])
 
     _running(jobs, story)
     assert kept[0] <= kept[1] <= kept[0] + 256  # at most the batch that was under way
     assert kept[1] < 340
-    assert len(empty.store.ids()) == 340
-
-
-@pytest.mark.slow
-def test_cancel_leaves_what_was_acknowledged(jobs: Jobs, empty: Library) -> None:
-    async def story() -> None:
-        row = jobs.submit("add", FOLDER)
-        at = (await _until(jobs, row.id, lambda now: now.done > 0)).done
-        assert jobs.steer(row.id, "cancel").state == "cancelled"
-        while _worker_pids():
-            await asyncio.sleep(0.05)
-        assert at <= len(empty.store.ids()) < 340
-        assert jobs.get(row.id).state == "cancelled"
-        with pytest.raises(Problem, match="cancelled"):
-            jobs.steer(row.id, "resume")
-
-    _running(jobs, story)
-    assert empty.verify() == []
+    assert {"running", "done"} <= {row.state for row in told}
+    counts = [row.done for row in told]
+    assert counts == sorted(counts)
+    last = told[-1]
+    assert (last.state, last.done, last.total) == ("done", 340, 340)
+    assert last.report is not None
+    assert (last.report["added"], last.report["unchanged"]) == (340, 0)
+    assert len(empty.gallery()) == len(empty.store.ids()) == 340
 
 
 @pytest.mark.slow
@@ -164,15 +135,15 @@ import asyncio, sys
 from pathlib import Path
 from viewfinder.library import Library
 from viewfinder.server.database import Database, JobRows
-from viewfinder.server.jobs import manager
+from viewfinder.server.jobs import worker
 from viewfinder.server.jobs.manager import Jobs
 from viewfinder.server.settings import ServerSettings
 
-async def main(library, database, root, submit):
+async def main(library, database, root, *command):
+    worker.COMMAND = command
     jobs = Jobs(Library.open(Path(library)), JobRows(Database.open(database)), ServerSettings(roots=(Path(root),)))
     await jobs.start()
-    if submit == "submit":
-        jobs.submit("add", {"root": 0, "folder": "few"})
+    jobs.submit("add", {"root": 0, "folder": "few"})
     await asyncio.sleep(3600)
 
 asyncio.run(main(*sys.argv[1:]))
@@ -181,10 +152,10 @@ asyncio.run(main(*sys.argv[1:]))
 
 @pytest.mark.slow
 def test_after_kill_9_of_the_server_the_next_one_goes_on(
-    jobs: Jobs, job_rows: JobRows, empty: Library, many: Path, tmp_path: Path
+    jobs: Jobs, job_rows: JobRows, empty: Library, many: Path, tmp_path: Path, colours_worker: tuple[str, ...]
 ) -> None:
     database = f"sqlite:///{tmp_path / 'server.sqlite3'}"
-    killed = subprocess.Popen([sys.executable, "-c", SERVER, empty.folder, database, many, "submit"])
+    killed = subprocess.Popen([sys.executable, "-c", SERVER, empty.folder, database, many, *colours_worker])
     try:
         deadline = time.monotonic() + LONG_S
         while not any(row.done > 0 for row in job_rows.page(5)):
@@ -220,7 +191,7 @@ def test_a_server_that_ends_queues_its_job_again(jobs: Jobs, job_rows: JobRows, 
 
 
 @pytest.mark.slow
-def test_of_two_servers_over_one_library_one_runs_jobs_and_obeys_the_other(
+def test_of_two_servers_one_runs_jobs_and_what_the_other_cancels_keeps_what_was_acknowledged(
     jobs: Jobs, job_rows: JobRows, empty: Library, job_settings: ServerSettings
 ) -> None:
     other = Jobs(Library.open(empty.folder), job_rows, job_settings)
@@ -229,16 +200,20 @@ def test_of_two_servers_over_one_library_one_runs_jobs_and_obeys_the_other(
         await other.start()
         try:
             row = other.submit("add", FOLDER)
-            await _until(other, row.id, lambda now: now.done > 0)
+            at = (await _until(other, row.id, lambda now: now.done > 0)).done
             assert len(_worker_pids()) == 1
-            other.steer(row.id, "cancel")
+            assert other.steer(row.id, "cancel").state == "cancelled"
             while _worker_pids():
                 await asyncio.sleep(0.05)
+            assert at <= len(empty.store.ids()) < 340
+            assert jobs.get(row.id).state == "cancelled"
+            with pytest.raises(Problem, match="cancelled"):
+                jobs.steer(row.id, "resume")
         finally:
             await other.stop()
 
     _running(jobs, story)
-    assert 0 < len(empty.store.ids()) < 340
+    assert empty.verify() == []
 
 
 def test_what_cannot_be_done_is_refused_when_it_is_asked_for(resting: Jobs) -> None:

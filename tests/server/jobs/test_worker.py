@@ -75,8 +75,10 @@ def test_an_error_is_told_without_naming_a_folder_of_this_machine(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_worker_whose_server_is_gone_ends_after_a_batch_and_keeps_it(empty: Library, many: Path) -> None:
-    worker = subprocess.Popen(WORKER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def test_a_worker_whose_server_is_gone_ends_after_a_batch_and_keeps_it(
+    empty: Library, many: Path, colours_worker: tuple[str, ...]
+) -> None:
+    worker = subprocess.Popen(colours_worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert worker.stdin is not None
     assert worker.stdout is not None
     worker.stdin.write(json.dumps(_job(empty, kind="add", paths=[str(many / "drawn")])) + "\n")
