@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 Run = Callable[..., Any]
@@ -17,14 +20,29 @@ FLICKR = ROOT.parent / "shared" / "data" / "flickr8k" / "images"
 
 
 @pytest.mark.slow
-def test_the_demo_finds_its_picture_and_can_be_run_again(
-    program: Callable[..., subprocess.Popen[str]], viewfinder: Run, tmp_path: Path
+def test_the_demo_finds_its_picture_serves_its_library_and_can_be_run_again(
+    program: Callable[..., subprocess.Popen[str]], viewfinder: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process = program("demo", "--no-serve", "--out", tmp_path / "demo")
-    told, _ = process.communicate(timeout=90)
+    out = tmp_path / "demo"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        monkeypatch.setenv("VIEWFINDER_PORT", port)  # so it has to take another
+        process = program("demo", "--out", out)
+        assert process.stdout is not None
+        told = ""
+        for line in process.stdout:
+            told += line
+            if line.startswith("Serving "):
+                break
+        assert f"viewfinder chat --library {out / 'library'}" in told
+        address = told.split("Serving ")[1].split(" at ")[1].split()[0]
+        assert port not in address
+        assert httpx.get(f"{address}api/v1/collection").json()["pictures"] > 100
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=40)
     assert process.returncode == 0
-    assert f"viewfinder chat --library {tmp_path / 'demo' / 'library'}" in told
-    again = viewfinder("demo", "--out", tmp_path / "demo", "--json").json
+    assert viewfinder("demo", "--out", out, "--no-serve").code == 0
+    again = viewfinder("demo", "--out", out, "--json").json
     ranks = [turn["target_rank"] for turn in again["turns"]]
     assert len(ranks) == 5
     assert ranks[0] > 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import time
@@ -81,21 +80,15 @@ def test_a_training_is_not_overwritten(viewfinder: Run, world: Path, colours: No
     assert outcome.err.count("\n") == 1 and "--resume" in outcome.err
 
 
-def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
-
-
 @pytest.mark.slow
 def test_a_trained_system_is_measured_by_the_command_that_is_named_next(
-    program: Program, world: Path, tmp_path: Path
+    viewfinder: Run, world: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    code, said, err = ended(
-        program("train", "drilldown", "--data", world, "--out", out, *SMALL, "--set", "learned.epochs=1", "--seed", 4)
-    )
-    assert (code, err.count("Traceback")) == (0, 0), err
-    lines = said.splitlines()
+    given = ("--data", world, "--out", out, *SMALL, "--set", "learned.epochs=1", "--seed", 4)
+    trained = viewfinder("train", "drilldown", *given)
+    assert trained.code == 0, trained.err
+    lines = trained.out.splitlines()
     assert lines[0] == "drilldown, preset lab: 3 steps, 1 epoch"  # 31 scenes are three batches of 8
     card = read_card(out / "best.safetensors")
     assert (card.system, card.preset) == ("drilldown", "lab")
@@ -103,27 +96,29 @@ def test_a_trained_system_is_measured_by_the_command_that_is_named_next(
     *_, last = lines
     assert last == f"next: viewfinder evaluate drilldown --data {world} --checkpoint {out / 'best.safetensors'}"
     command = last.removeprefix("next: viewfinder ").split()
-    code, said, err = ended(program(*command, "--protocol", "drilldown", "--out", tmp_path / "run", "--json"))
-    assert code == 0, err
-    assert json.loads(said)["tasks"][0]["talks"] == 6
+    measured = viewfinder(*command, "--protocol", "drilldown", "--out", tmp_path / "run", "--json")
+    assert measured.code == 0, measured.err
+    assert measured.json["tasks"][0]["talks"] == 6
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_after_a_step_and_resume_goes_on(program: Program, world: Path, tmp_path: Path) -> None:
+def test_ctrl_c_stops_after_a_step_and_resume_goes_on(
+    program: Program, viewfinder: Run, world: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
-    settings = ("--set", "training.epochs=60", "--set", "batch=8", "--set", "training.log_every=1")
+    settings = ("--set", "training.epochs=30", "--set", "batch=8", "--set", "training.log_every=1")
     arguments = ("train", "r-hre", "--data", world, "--out", out, *settings)
     log = out / "log.jsonl"
     process = program(*arguments)
     while process.poll() is None and not (log.is_file() and len(read_log(log)) > 1):
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    code, _, err = ended(process)
-    assert code == 1 and f"--resume goes on from {out}" in err
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 1 and f"--resume goes on from {out}" in err
     stopped = read_log(log)[-1].step
-    assert 0 < stopped < 180  # 60 epochs of three steps
-    code, said, err = ended(program(*arguments, "--resume", "--json"))
-    assert code == 0, err
-    assert (json.loads(said)["ended"], json.loads(said)["step"]) == ("epochs", 180)
+    assert 0 < stopped < 90  # 30 epochs of three steps
+    resumed = viewfinder(*arguments, "--resume", "--json")
+    assert resumed.code == 0, resumed.err
+    assert (resumed.json["ended"], resumed.json["step"]) == ("epochs", 90)
     trained = [record.step for record in read_log(log) if record.kind == "train"]
-    assert trained == list(range(1, 181))
+    assert trained == list(range(1, 91))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ from viewfinder import encoders
 from viewfinder.testing import load_colour_encoder
 
 Run = Callable[..., Any]
-Program = Callable[..., "subprocess.Popen[str]"]
 
 SMALL = ("--set", "answers.epochs=2", "--set", "selector.epochs=1", "--set", "pool.fewest=2")
 
@@ -55,17 +52,15 @@ def test_a_training_of_questions_is_not_overwritten(
 
 
 @pytest.mark.slow
-def test_a_world_is_learnt_from_and_the_next_command_is_named(program: Program, world: Path, tmp_path: Path) -> None:
+def test_a_world_is_learnt_from_and_the_next_command_is_named(viewfinder: Run, world: Path, tmp_path: Path) -> None:
     command = ("train", "questions", "--data", world, "--out", tmp_path / "out", *SMALL, "--seed", "2")
-    process = program(*command)
-    said, err = process.communicate(timeout=300)
-    assert process.returncode == 0, err
+    learnt = viewfinder(*command)
+    assert learnt.code == 0, learnt.err
     file = tmp_path / "out" / "questions.safetensors"
-    first, *figures, last = said.splitlines()
+    first, *figures, last = learnt.out.splitlines()
     assert first.startswith(f"{file}: ") and "are foretold from pictures" in first
     assert any(line.startswith("  selector/recall@1: ") for line in figures)
     assert last == f"next: viewfinder chat --questioner pool={file}"
-    again = program(*command, "--resume", "--json")
-    told, err = again.communicate(timeout=300)
-    assert again.returncode == 0, err
-    assert json.loads(told)["file"] == str(file) and json.loads(told)["questions"] > 10
+    again = viewfinder(*command, "--resume", "--json")
+    assert again.code == 0, again.err
+    assert again.json["file"] == str(file) and again.json["questions"] > 10

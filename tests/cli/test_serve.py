@@ -212,20 +212,6 @@ def test_a_server_that_cannot_start_says_why_in_one_line(viewfinder: Run, taken:
     assert ended.err.count("\n") == 1
 
 
-@pytest.mark.slow
-def test_the_demo_ends_by_serving_its_library(
-    program: Start, taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VIEWFINDER_PORT", str(taken))  # so it has to take another
-    process = program("demo", "--out", tmp_path / "demo")
-    assert process.stdout is not None
-    line = next(line for line in process.stdout if line.startswith("Serving "))
-    address = line.split(" at ")[1].split()[0]
-    assert str(taken) not in address
-    assert httpx.get(f"{address}api/v1/collection").json()["pictures"] > 100
-    assert _ended(process, signal.SIGTERM)[0] == 0
-
-
 def test_a_database_that_cannot_be_had_is_said_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run(
         [

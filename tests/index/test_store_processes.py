@@ -100,9 +100,9 @@ def test_two_readers_beside_a_writer_see_complete_pictures_only(tmp_path: Path) 
     add_batch(store, 0)
     with ThreadPoolExecutor(2) as pool:
         readers = list(pool.map(lambda _: start("read", tmp_path), range(2)))
-    for number in range(1, 60):
+    for number in range(1, 30):
         add_batch(store, number)
-        if number % 20 == 0:
+        if number % 10 == 0:
             store.compact()
     time.sleep(0.5)  # one more round of the readers
     (tmp_path / "stop").touch()
@@ -111,7 +111,7 @@ def test_two_readers_beside_a_writer_see_complete_pictures_only(tmp_path: Path) 
         assert reader.returncode == 0, complaints
         rounds, pictures = int(said.split()[1]), int(said.split()[3])
         assert rounds >= 3
-        assert pictures == 60 * BATCH
+        assert pictures == 30 * BATCH
 
 
 def kill_soon(folder: Path, first: int, moment: float) -> dict[str, int]:
@@ -157,7 +157,7 @@ def kill_again_and_again(folder: Path, times: int, seed: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("seeds", "kills"), [((1,), 5), pytest.param((1, 2), 11, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("seeds", "kills"), [((1,), 3), pytest.param((1, 2), 11, marks=pytest.mark.long)])
 def test_nothing_acknowledged_is_lost_in_kills_at_random_moments(
     tmp_path: Path, seeds: tuple[int, ...], kills: int
 ) -> None:
