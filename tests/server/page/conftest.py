@@ -247,8 +247,12 @@ def rich_server(
 
 @pytest.fixture
 def new_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
-    """A first start: an empty library, and a root with the photos in it."""
-    with serving(tmp_path / "new.vf", "--root", str(photos.folder)) as started:
+    """A first start: an empty library, and a root with some of the photos in it."""
+    root = tmp_path / "photos"
+    root.mkdir()
+    for file in photos.files[:40]:  # more than regions are made of without being asked
+        shutil.copy(file, root)
+    with serving(tmp_path / "new.vf", "--root", str(root)) as started:
         yield started
 
 
@@ -265,15 +269,30 @@ def crowded_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
         yield started
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium. Not for longer than a file: while it is driven, no other test of this process may run an event loop."""
+_CHROMIUM = contextlib.ExitStack()
+"""Ends it. While it is driven, no other test of this process may run an event loop."""
+
+_BROWSERS: list[Browser] = []
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Chromium runs from the first test of these files to the last before others."""
+    if nextitem is None or HERE not in nextitem.path.parents:
+        _CHROMIUM.close()
+        _BROWSERS.clear()
+
+
+@pytest.fixture
+def browser() -> Browser:
+    """Chromium, which other tests of these files drive too."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     playwright.expect.set_options(timeout=WAIT_MS)
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
+    if not _BROWSERS:
+        started = _CHROMIUM.enter_context(playwright.sync_playwright())
+        _BROWSERS.append(started.chromium.launch(executable_path=CHROMIUM, args=FLAGS))
+        _CHROMIUM.callback(_BROWSERS[0].close)
+    return _BROWSERS[0]
 
 
 @dataclass
@@ -467,6 +486,8 @@ def artefacts() -> Path:
 class Album:
     """Looks at a page in one look: keeps a screenshot of each state, and what axe-core has against it."""
 
+    AXE = "axe.run({resultTypes: ['violations']}).then((found) => found.violations)"  # the rest is long
+
     def __init__(self, person: Person, look: str, folder: Path) -> None:
         self.person, self.look, self.folder = person, look, folder
         self.against: dict[str, Any] = {}
@@ -477,7 +498,8 @@ class Album:
         page = self.person.page
         page.wait_for_timeout(150)  # pictures that are here are painted
         page.screenshot(path=self.folder / f"{state}-{self.look}.png")
-        for found in Axe().run(page).response["violations"]:
+        page.evaluate(Axe().axe_script)
+        for found in page.evaluate(self.AXE):
             self.against.setdefault(state, []).append(
                 (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
             )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from playwright.sync_api import expect
 
 from viewfinder.index.store import Store
@@ -17,14 +16,10 @@ FAR = 120_000
 """Milliseconds for what a job may take."""
 
 
-@pytest.fixture
-def newcomer(new_server: Server, open_page: Open) -> Person:
-    return open_page(at=new_server)
-
-
-def test_an_empty_library_is_filled_from_the_page_and_then_prepared(
-    newcomer: Person, new_server: Server, photos: Photos
+def test_an_empty_library_is_filled_from_the_page_and_this_device_and_then_prepared(
+    new_server: Server, open_page: Open, photos: Photos
 ) -> None:
+    newcomer = open_page(at=new_server)
     page = newcomer.page
     expect(page.get_by_role("heading", name="No pictures yet")).to_be_visible()
     expect(page.get_by_text("viewfinder add ~/Pictures")).to_be_visible()
@@ -37,32 +32,17 @@ def test_an_empty_library_is_filled_from_the_page_and_then_prepared(
     page.get_by_role("button", name=re.compile("^Resume")).click()
     expect(job).to_contain_text("done", timeout=FAR)
     page.keyboard.press("Escape")
-    expect(page.get_by_role("button", name=f"Collection: {len(photos.files)} pictures")).to_be_visible(timeout=FAR)
+    some, new = photos.files[:40], photos.files[40:42]
+    collection = page.get_by_role("button", name=re.compile("^Collection"))
+    expect(collection).to_have_accessible_name(f"Collection: {len(some)} pictures", timeout=FAR)
     expect(newcomer.tiles.first).to_be_visible()
+    collection.click()
+    page.get_by_label("Add pictures of this device …").set_input_files(new)
+    expect(collection).to_have_accessible_name(f"Collection: {len(some) + 2} pictures", timeout=FAR)
+    page.get_by_label("Add pictures of this device …").set_input_files(new[0])
+    expect(page.locator("#live")).to_have_text(f"{new[0].name} is in the library already")
+    page.keyboard.press("Escape")
     _prepared(newcomer, photos)
-
-
-def test_how_far_indexing_is_and_how_long_it_will_take_is_told(crowded_server: Server, open_page: Open) -> None:
-    page = open_page(at=crowded_server).page
-    page.get_by_role("button", name="Add pictures …").click()
-    page.get_by_role("button", name="Add", exact=True).click()
-    job = page.locator(".job")
-    expect(job).to_contain_text("running", timeout=FAR)
-    expect(job.get_by_role("progressbar")).to_have_attribute("value", re.compile("^[1-9]"), timeout=FAR)
-    expect(job).to_contain_text(re.compile(r"of 1,620 pictures.*about \d+ \w+ left"), timeout=FAR)
-    page.get_by_role("button", name=re.compile("^Cancel")).click()
-    expect(job).to_contain_text("cancelled", timeout=FAR)
-
-
-def test_pictures_of_this_device_join_the_library(newcomer: Person, photos: Photos) -> None:
-    page = newcomer.page
-    page.get_by_role("button", name=re.compile("^Collection")).click()
-    page.get_by_label("Add pictures of this device …").set_input_files(photos.files[:2])
-    expect(page.locator(".job.done").first).to_be_visible(timeout=FAR)
-    expect(page.get_by_role("button", name="Collection: 2 pictures")).to_be_visible(timeout=FAR)
-    expect(newcomer.tiles).to_have_count(2)
-    page.get_by_label("Add pictures of this device …").set_input_files(photos.files[0])
-    expect(page.locator("#live")).to_have_text(f"{photos.files[0].name} is in the library already")
 
 
 def _prepared(person: Person, photos: Photos) -> None:
