@@ -12,7 +12,7 @@ from viewfinder.conversation import Question
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users import AnnotatedPhotos, AnnotationAnswerer, Answerer, PhotoNotes, read_annotations
-from viewfinder.users.annotations import find_mentions, find_synonyms
+from viewfinder.users.mentions import find_mentions, find_synonyms
 
 COCO = Path(__file__).resolve().parents[3] / "shared" / "data" / "coco"
 CAPTIONS = (

@@ -5,7 +5,13 @@ describers that look at pictures with a model are in `users.vqa`, and the traine
 apart because they bring torch along.
 """
 
-from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, PhotoNotes, read_annotations
+from viewfinder.users.annotations import (
+    AnnotatedPhotos,
+    AnnotationAnswerer,
+    PhotoNotes,
+    read_annotations,
+    read_photo_notes,
+)
 from viewfinder.users.base import (
     Answerer,
     Comparer,
@@ -23,12 +29,14 @@ from viewfinder.users.descriptions import (
     list_differences,
     truth_sentences,
 )
-from viewfinder.users.names import USERS, load_user
+from viewfinder.users.names import USERS, load_user, photo_person
 from viewfinder.users.oracle import Oracle
-from viewfinder.users.person import POLICIES, Person, SpeakingStyle
+from viewfinder.users.person import POLICIES, SPEAKS, Person, SpeakingStyle
+from viewfinder.users.photographs import PhotoComparer, noun_phrases, photo_sentences
 
 __all__ = [
     "POLICIES",
+    "SPEAKS",
     "USERS",
     "AnnotatedPhotos",
     "AnnotationAnswerer",
@@ -37,6 +45,7 @@ __all__ = [
     "Describer",
     "Oracle",
     "Person",
+    "PhotoComparer",
     "PhotoNotes",
     "RecordedUser",
     "Screen",
@@ -49,6 +58,10 @@ __all__ = [
     "list_differences",
     "load_user",
     "make_recorded_user",
+    "noun_phrases",
+    "photo_person",
+    "photo_sentences",
     "read_annotations",
+    "read_photo_notes",
     "truth_sentences",
 ]

@@ -8,131 +8,40 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
+from viewfinder.conversation import DONT_KNOW, Question
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.files import need_folder, read_json
+from viewfinder.data.photographs import Part, read_photographs
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
+from viewfinder.users.choices import choose_by_captions
+from viewfinder.users.mentions import (
+    COLOUR_NAMES,
+    DENIED,
+    PEOPLE,
+    REACH,
+    Mention,
+    find_mentions,
+    find_synonyms,
+    to_singular,
+)
 from viewfinder.users.words import (
     ARTICLES,
-    NONE_OF_THESE,
-    NUMBER_WORDS,
     answer_by_rules,
     contains_phrase,
     make_rules,
     normalize_question,
     number_word,
     open_choices,
-    singular_words,
     yes_or_no,
 )
-from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import join_with_and
-
-COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
-_SPELT = {"gray": "grey", "blond": "blonde"}
-_DENIED = frozenset({"no", "not", "without", "never", "nor"})
-_REACH = 3
-"""How many words may stand between a number or "no" and its noun."""
-
-_SYNONYMS = """
-dog,puppy,pup|cat,kitten,kitty|bicycle,bike|motorcycle,motorbike|airplane,plane,aeroplane,jet|couch,sofa|tv,television
-|cell phone,phone,cellphone,mobile phone|car,automobile|refrigerator,fridge|donut,doughnut|dining table,table|child,kid
-|man,guy,gentleman|woman,lady|person,people,someone,somebody,human|photo,picture
-"""
-SYNONYMS = tuple(frozenset(words.strip().split(",")) for words in _SYNONYMS.split("|"))
-_PEOPLE_WORDS = "man woman boy girl child kid baby toddler guy lady player skier surfer rider couple crowd"
-PEOPLE = frozenset(_PEOPLE_WORDS.split())
-"""Every one of them is a person; not every person is one of them."""
-
-_IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person"}
-
-
-def find_synonyms(noun: str) -> frozenset[str]:
-    """A noun and its synonyms, in the singular.
-
-    >>> sorted(find_synonyms("puppies"))
-    ['dog', 'pup', 'puppy']
-    """
-    own = to_singular(noun)
-    return next((words for words in SYNONYMS if own in words), frozenset({own}))
-
-
-def to_singular(noun: str) -> str:
-    """A noun in the singular.
-
-    >>> to_singular("traffic lights"), to_singular("women")
-    ('traffic light', 'woman')
-    """
-    return " ".join(singular_words(" ".join(_IRREGULAR.get(word, word) for word in noun.split())))
-
-
-@dataclass(frozen=True)
-class Mention:
-    """One place where a caption names something: the words before it (nearest last), after it, and if plural."""
-
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-    plural: bool
-
-    @property
-    def number(self) -> int | None:
-        """How many the caption says there are."""
-        plain_words = [word for word in self.before if word not in COLOUR_NAMES | {"and"}]
-        for word in reversed(plain_words[-_REACH:]):
-            if word in {"a", "an"} and not self.plural:
-                return 1
-            if word in NUMBER_WORDS or word.isdigit():
-                return NUMBER_WORDS[word] if word in NUMBER_WORDS else int(word)
-        return None
-
-    @property
-    def colours(self) -> tuple[str, ...]:
-        """Its colours, as the caption has them: "a black and white dog", "the dog is brown"."""
-        found: list[str] = []
-        for word in reversed(self.before):
-            if word in COLOUR_NAMES:
-                found.insert(0, _SPELT.get(word, word))
-            elif word != "and" or not found:
-                break
-        if not found and len(self.after) > 1 and self.after[0] in {"is", "are"} and self.after[1] in COLOUR_NAMES:
-            found.append(_SPELT.get(self.after[1], self.after[1]))
-        return tuple(found)
-
-    @property
-    def doing(self) -> str:
-        """What it does, where a participle follows: "running in the snow"; else ""."""
-        rest = list(self.after[1:] if self.after[:1] in {("is",), ("are",)} else self.after)
-        if not rest or not re.fullmatch(r"\w{2,}ing", rest[0]):
-            return ""
-        ends = (at for at, word in enumerate(rest) if at and word in _CONJUNCTIONS)
-        return " ".join(rest[: next(ends, len(rest))])
-
-
-_CONJUNCTIONS = frozenset({"while", "whilst", "and", "as", "with"})
-
-
-def find_mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
-    """Where a caption names one of these nouns (in the singular)."""
-    raw = re.findall(r"[^\W_]+", caption.lower())
-    folded = [to_singular(word) for word in raw]
-    for noun in nouns:
-        size = len(noun.split())
-        for at in range(len(raw) - size + 1):
-            # Another noun may follow that it only qualifies: a dog house is no dog.
-            if " ".join(folded[at : at + size]) == noun and not {*raw[at + size : at + size + 1]} & _COMPOUNDS:
-                last = at + size - 1
-                yield Mention(tuple(raw[:at]), tuple(raw[at + size :]), plural=raw[last] != folded[last])
-
-
-_COMPOUND_WORDS = "house bed food park collar toy bowl rider racer dish lane track store shop player stop station show"
-_COMPOUNDS = frozenset(_COMPOUND_WORDS.split())
 
 
 @dataclass(frozen=True)
@@ -193,6 +102,21 @@ def read_annotations(folder: Path) -> AnnotatedPhotos:
     return AnnotatedPhotos({picture.path.name: PhotoNotes(picture.captions, path=picture.path) for picture in found})
 
 
+def read_photo_notes(folder: Path, part: Part | None = None) -> AnnotatedPhotos:
+    """The notes of all photographs below a folder (see `data.photographs`), or of one part, by "<set>/<file>".
+
+    Raises as `read_photographs`.
+    """
+    boxed = read_annotations(folder / "coco") if (folder / "coco").is_dir() else AnnotatedPhotos({})
+    notes = {
+        f"{name}/{picture.path.name}": boxed.pictures.get(picture.path.name)
+        or PhotoNotes(picture.captions, path=picture.path)
+        for name, pictures in read_photographs(folder, part).items()
+        for picture in pictures
+    }
+    return AnnotatedPhotos(notes, boxed.categories)
+
+
 BoxCounts = dict[str, Counter[str]]
 
 
@@ -236,15 +160,21 @@ class AnnotationAnswerer:
         Raises:
             UnknownName: nothing is written about the picture.
         """
-        view = _View(self.notes, self.notes.of(picture))
-        group = self.notes.group(question.attribute or "")
-        if group is not None:
-            return _tagged(view, group, question.choices or group.answers) or DONT_KNOW
+        view, offered = _View(self.notes, self.notes.of(picture)), open_choices(question.choices)
+        if len(offered) > 1 and (chosen := _chosen(view, question)) is not None:
+            return chosen
         said = answer_by_rules(_RULES, view, normalize_question(question.text))
-        if said is None:
-            return DONT_KNOW
-        # The choices of a free question are suggestions.
-        return next((choice for choice in open_choices(question.choices) if contains_phrase(choice, said)), said)
+        if said is None or not offered:
+            return said or DONT_KNOW
+        return next((choice for choice in offered if contains_phrase(choice, said)), DONT_KNOW)
+
+
+def _chosen(view: _View, question: Question) -> str | None:
+    """One of the choices: by the boxes, where a number is asked for and they tell it, else by the captions."""
+    captions, counted = view.note.captions, re.search(r"how many (\w+)", question.text.lower())
+    if counted and view.boxes(counted[1]) is not None and (number := _count_of(view, counted[1])) is not None:
+        captions = (f"{number} {counted[1]}",)
+    return choose_by_captions(question, captions)
 
 
 @dataclass(frozen=True)
@@ -258,7 +188,7 @@ class _View:
         """Where captions say that it is there."""
         nouns = find_synonyms(noun) | (PEOPLE if to_singular(noun) == "person" else frozenset())
         found = (mention for caption in self.note.captions for mention in find_mentions(nouns, caption))
-        return [mention for mention in found if _DENIED.isdisjoint(mention.before[-_REACH:])]
+        return [mention for mention in found if DENIED.isdisjoint(mention.before[-REACH:])]
 
     def boxes(self, noun: str) -> int | None:
         """How many boxes there are of exactly this; None where the annotators did not look for it."""
@@ -328,9 +258,16 @@ def _doing(view: _View, what: str) -> str | None:
 
 
 def _tag_of(view: _View, group: str) -> str | None:
-    """Which of the zero-shot tags of this name the captions speak of."""
+    """The zero-shot tag of this name that most captions speak of; None where two do alike, or only one of several."""
     tags = view.notes.group(group)
-    return None if tags is None else _tagged(view, tags, tags.answers)
+    votes = Counter(
+        tag.name
+        for caption in view.note.captions
+        for tag in (tags.tags if tags else ())
+        if any(contains_phrase(caption, word) for word in (tag.name.removeprefix("a ").removeprefix("an "), *tag.also))
+    )
+    (first, most), (_, next_most) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
+    return None if most == next_most or most < min(2, len(view.note.captions)) else first
 
 
 def _inside(view: _View, said: str) -> str | None:
@@ -342,23 +279,6 @@ def _inside(view: _View, said: str) -> str | None:
     if " or " in said:
         return "indoors" if indoors else "outdoors"
     return yes_or_no(indoors == said.startswith("in"))
-
-
-def _tagged(view: _View, group: TagGroup, choices: tuple[str, ...]) -> str | None:
-    """The answer that most captions name, as one of the choices; None where two do alike, or only one of several."""
-    votes = Counter(
-        tag.name
-        for caption in view.note.captions
-        for tag in group.tags
-        if any(contains_phrase(caption, word) for word in (tag.name.removeprefix("a ").removeprefix("an "), *tag.also))
-    )
-    (first, most), (_, next_most) = [*votes.most_common(2), ("", 0), ("", 0)][:2]
-    if most == next_most or most < min(2, len(view.note.captions)):
-        return None
-    offered = open_choices(choices)
-    if first in offered:
-        return first
-    return SOMETHING_ELSE if SOMETHING_ELSE in offered else NONE_OF_THESE
 
 
 def _summary(view: _View) -> str:

@@ -28,16 +28,21 @@ Sentences = Callable[[str], Sequence[str]]
 
 
 class SentenceDescriber:
-    """A `Describer` that says what the sentences hold one after the other, and then begins again."""
+    """A `Describer` that says what the sentences hold one after the other, and then begins again.
 
-    def __init__(self, sentences: Sentences) -> None:
-        self._sentences = sentences
+    `once`: after the last it says nothing more instead ("").
+    """
+
+    def __init__(self, sentences: Sentences, *, once: bool = False) -> None:
+        self._sentences, self._once = sentences, once
         self._told: Counter[str] = Counter()
 
     def describe(self, picture: str) -> str:
         """The next sentence about a picture."""
         said = self._sentences(picture)
         self._told[picture] += 1
+        if self._once and self._told[picture] > len(said):
+            return ""
         return said[(self._told[picture] - 1) % len(said)]
 
 

@@ -13,9 +13,10 @@ from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, read_annotations
 from viewfinder.users.base import Answerer, SimulatedUser, make_recorded_user
-from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, caption_sentences, truth_sentences
+from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, truth_sentences
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person, SpeakingStyle
+from viewfinder.users.photographs import PhotoComparer, photo_sentences, speak
 
 
 def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
@@ -39,13 +40,14 @@ def load_oracle_user(folder: Path, **settings: Any) -> Person:
     truths = read_truth(folder)
     comparer = TruthComparer(truths, seed=style.seed, most=style.verbosity)
     return Person(
-        partial(SentenceDescriber, truth_sentences(truths, seed=style.seed)), answerer=Oracle(truths),
+        partial(SentenceDescriber, speak(truth_sentences(truths, seed=style.seed), style.speaks, seed=style.seed)),
+        answerer=Oracle(truths),
         comparer=comparer, likeness=comparer.likeness, style=style, name="oracle",
     )  # fmt: skip
 
 
 def load_annotations_user(folder: Path, **settings: Any) -> Person:
-    """Knows what captions and boxes say of photographs; does not compare."""
+    """Knows what captions and boxes say of photographs."""
     return _photo_user("annotations", folder, settings, AnnotationAnswerer)
 
 
@@ -66,9 +68,22 @@ def _photo_user(
 ) -> Person:
     """Who describes photographs by what people wrote about them."""
     style, notes = style_from_settings(name, settings), read_annotations(folder)
-    captions = {picture: note.captions for picture, note in notes.pictures.items()}
-    describer = partial(SentenceDescriber, caption_sentences(captions, seed=style.seed))
-    return Person(describer, answerer=answerer(notes), style=style, name=name)
+    return photo_person(notes, answerer(notes), style, name=name)
+
+
+def photo_person(
+    notes: AnnotatedPhotos,
+    answerer: Answerer | None = None,
+    style: SpeakingStyle | None = None,
+    name: str = "annotations",
+) -> Person:
+    """Who knows photographs by what is written about them (`answerer`: by default that too)."""
+    style, comparer = style or SpeakingStyle(), PhotoComparer(notes, style.seed if style else 0)
+    sentences = photo_sentences(notes, speaks=style.speaks, seed=style.seed)
+    return Person(
+        partial(SentenceDescriber, sentences, once=True), answerer=answerer or AnnotationAnswerer(notes),
+        comparer=comparer, likeness=comparer.likeness, corrector=comparer.correct, style=style, name=name,
+    )  # fmt: skip
 
 
 def load_captioner_user(folder: Path, **settings: Any) -> Person:

@@ -9,9 +9,9 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Say, Turn, is_dont_know
+from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Reject, Say, Turn, is_dont_know
 from viewfinder.errors import BadInput
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
 from viewfinder.users.words import open_choices
@@ -20,6 +20,9 @@ from viewfinder.worlds.words import NOUNS, PLACE_NOUNS, join_with_and
 
 Policy = Literal["mixed", "answers", "compares", "describes"]
 POLICIES: tuple[Policy, ...] = ("mixed", "answers", "compares", "describes")
+
+Speaks = Literal["sentences", "fragments", "mixed"]
+SPEAKS: tuple[Speaks, ...] = get_args(Speaks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +39,8 @@ class SpeakingStyle:
         looks_at: how many pictures of a screen are looked at.
         policy: "answers" what is asked and else describes; "compares" with what is shown, whatever is asked;
             "describes" whatever is asked; "mixed" answers, and else compares or describes, as a coin falls.
+        speaks: in whole "sentences", in "fragments" of two to four words, or "mixed".
+        corrections: chance that what is shown first is put right, where it contradicts what is known.
         seed: another seed is another person.
     """
 
@@ -47,16 +52,20 @@ class SpeakingStyle:
     patience: int | None = None
     looks_at: int = 10
     policy: Policy = "mixed"
+    speaks: Speaks = "sentences"
+    corrections: float = 0.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("noise", "vagueness", "forgetfulness", "skips"):
+        for name in ("noise", "vagueness", "forgetfulness", "skips", "corrections"):
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} {getattr(self, name)}: a chance is from 0 to 1")
         if self.verbosity < 1 or self.looks_at < 1 or (self.patience is not None and self.patience < 1):
             raise BadInput("verbosity, looks_at and patience are at least 1 (patience None: never gives up)")
         if self.policy not in POLICIES:
             raise BadInput(f"no policy is called {self.policy!r}; there are: {', '.join(POLICIES)}")
+        if self.speaks not in SPEAKS:
+            raise BadInput(f"nobody speaks in {self.speaks!r}; there are: {', '.join(SPEAKS)}")
 
 
 EXCLUSIVE_WORDS: tuple[tuple[str, ...], ...] = (
@@ -81,6 +90,9 @@ _ANSWERS: tuple[tuple[str, ...], ...] = (
     ("one", "two", "three"),
     tuple(words[0] for words in PLACE_NOUNS.values()),
     tuple(pairs[0][0] for pairs in NOUNS.values()),
+)
+_OPEN = re.compile(
+    r"\b(?:what|anything) else\b|\b(?:tell me|say|remember) (?:more|anything)\b|^describe\b", re.IGNORECASE
 )
 _NO = re.compile(r"^(?:no|none|nothing|neither|nobody|never|not|there (?:is|are) no)\b")
 
@@ -150,6 +162,9 @@ def mend_articles(text: str) -> str:
 Likeness = Callable[[str, str], float]
 """How alike two pictures look to the person; the larger the more."""
 
+Corrector = Callable[[str, str], Say | Reject | None]
+"""What is said where the picture shown (first) contradicts what is known of the wanted one; None where it does not."""
+
 
 @dataclass
 class _Session:
@@ -157,7 +172,7 @@ class _Session:
 
     describer: Describer
     said: list[str] = field(default_factory=list)
-    compared: set[Like] = field(default_factory=set)
+    compared: set[Turn] = field(default_factory=set)
     seen: set[str] = field(default_factory=set)
     best: float = float("-inf")
     idle: int = 0
@@ -178,6 +193,7 @@ class Person:
         answerer: Answerer | None = None,
         comparer: Comparer | None = None,
         likeness: Likeness | None = None,
+        corrector: Corrector | None = None,
         style: SpeakingStyle | None = None,
         name: str = "person",
     ) -> None:
@@ -188,6 +204,7 @@ class Person:
             answerer, comparer: without one, all answers are "don't know"; nothing is compared.
             likeness: tells which of the pictures shown is most like the wanted one, and whether there is
                 progress; without it that is the first, and new pictures are progress.
+            corrector: what is said of contradictions, as often as the style has it.
             style: by default that of a perfect user.
             name: which kind of user this is.
         """
@@ -195,12 +212,13 @@ class Person:
         self._answerer = answerer
         self._comparer = comparer
         self._likeness = likeness
+        self._corrector = corrector
         self.style = style or SpeakingStyle()
         self.name = name
         self._sessions: dict[str, _Session] = {}
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
-        """The next turn; None when the wanted picture is among those looked at, or patience is at its end.
+        """The next turn; None when the wanted picture is among those looked at, or there is no more patience or to say.
 
         Raises:
             UnknownName: a part of this person knows nothing of the wanted picture.
@@ -228,11 +246,13 @@ class Person:
 
     def _turn(
         self, session: _Session, wanted: str, question: Question | None, looked_at: tuple[str, ...], rng: random.Random
-    ) -> Turn:
+    ) -> Turn | None:
         policy = self.style.policy
         skipped = rng.random() < self.style.skips
+        if looked_at and (correction := self._correction(session, wanted, looked_at[0], rng)) is not None:
+            return correction
         if question is not None and policy in {"mixed", "answers"} and not skipped:
-            return Answer(question, self._answer(question, wanted, rng))
+            return Answer(question, self._answer(session, question, wanted, rng))
         coin, comparer = rng.random() < 0.5, self._comparer
         wants_to = policy == "compares" or (policy == "mixed" and bool(session.said) and coin)
         if comparer is not None and looked_at and wants_to:
@@ -240,10 +260,23 @@ class Person:
             if policy == "compares" or liked not in session.compared:
                 session.compared.add(liked)
                 return liked
-        return Say(self._description(session, wanted, rng))
+        said = self._description(session, wanted, rng)
+        return Say(said) if said else None
 
-    def _answer(self, question: Question, wanted: str, rng: random.Random) -> str:
+    def _correction(self, session: _Session, wanted: str, shown: str, rng: random.Random) -> Turn | None:
+        # Who never corrects throws no dice: a seed's dialogues hang on it.
+        if self._corrector is None or not self.style.corrections or rng.random() >= self.style.corrections:
+            return None
+        found = self._corrector(shown, wanted)
+        if found is None or found in session.compared:
+            return None
+        session.compared.add(found)
+        return found
+
+    def _answer(self, session: _Session, question: Question, wanted: str, rng: random.Random) -> str:
         true = DONT_KNOW if self._answerer is None else self._answerer.answer(question, wanted)
+        if is_dont_know(true) and not question.choices and _OPEN.search(question.text):
+            return self._description(session, wanted, rng) or DONT_KNOW
         # The dice fall in this order: a seed's dialogues hang on it.
         if is_dont_know(true):
             return true

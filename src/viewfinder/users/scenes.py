@@ -235,7 +235,10 @@ def _look_the_same(scene: KnownScene, what: str, name: str) -> str | None:
 
 def _describe_all(scene: KnownScene, *whats: str | None) -> str | None:
     """ "What does the dog look like?" """
-    things = _things_or_denial(scene, next(filter(None, whats)))
+    what = next(filter(None, whats))
+    phrase, things = parse_phrase(what, scene.lexicon), _things_or_denial(scene, what)
+    if isinstance(things, tuple) and phrase is not None and phrase.kinds is None:
+        things = things[:1]  # of "the things" one is described, not all
     return join_with_and([describe_thing(thing) for thing in things]) if isinstance(things, tuple) else things
 
 
@@ -283,8 +286,18 @@ def _say_place(scene: KnownScene) -> str | None:
     return PLACE_NOUNS.get(scene.truth.place, (scene.truth.place,))[0] or None
 
 
-def _say_everything(scene: KnownScene) -> str | None:
-    return count_things(scene.truth.things) if scene.truth.things else None
+def _name_main_thing(scene: KnownScene) -> str | None:
+    """ "What can you see?": one thing, as a person answers who is asked one question; a list would tell all at once."""
+    return name_thing(find_main_thing(scene.truth.things)) if scene.truth.things else None
+
+
+def _name_other_thing(scene: KnownScene) -> str | None:
+    """ "What else can you see?": the thing that takes most of the picture after the main one, of another kind."""
+    if not scene.truth.things:
+        return None
+    main = find_main_thing(scene.truth.things)
+    others = [thing for thing in scene.truth.things if thing.kind != main.kind]
+    return name_thing(find_main_thing(others)) if others else None
 
 
 def _of_class(scene: KnownScene, what: str) -> str | None:
@@ -353,12 +366,11 @@ SCENE_RULES = make_rules(
      lambda scene, what, side: _is_so(scene, what, f"facing {side}")),
     (rf"what (?:else )?(?:is|are|do you see|can you see)(?: there)? ({_WHICH}) {_X}", _what_is),
     (r"what (?:things|objects|items) (?:are there|do you see|can you see)|what (?:is|do you see|can you see|does it"
-     r" show)(?: in it| there| shown)?", _say_everything),
-    # What was mentioned before, an answerer is not told: everything is true, if more than was asked for.
+     r" show)(?: in it| there| shown)?", _name_main_thing),
+    # What was mentioned before, an answerer is not told: the main thing will have been.
     (r"(?:what else (?:is|are|do you see|can you see)|(?:is there )?anything else)(?: there)?(?: in it)?",
-     _say_everything),
-    (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)",
-     lambda scene: name_thing(find_main_thing(scene.truth.things)) if scene.truth.things else None),
+     _name_other_thing),
+    (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)", _name_main_thing),
     (r"(?:what|which) (?:(?:kinds?|sorts?) of )?(animals?|vehicles?|buildings?|fruits?)"
      r"(?: (?:is|are) (?:there|it|shown|in it)| do you see| can you see)?", _of_class),
 )  # fmt: skip

@@ -1,0 +1,286 @@
+"""Which of the choices of a question captions bear out: "in the snow", "two", "a man", "running", "something else".
+
+The words here are this module's own, so that a questioner is not judged by the list that it asks from. A choice holds
+in a caption that has all its words, or other words for the same; of several that hold the one is chosen that most
+captions name. "Something else" is said only where captions name another value of the same kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache
+
+from viewfinder.conversation import SOMETHING_ELSE, Question
+from viewfinder.users.mentions import COLOUR_NAMES, PEOPLE, find_mentions, find_synonyms, to_singular
+from viewfinder.users.words import NUMBER_WORDS, open_choices
+
+_KINDS = """
+place: snow=snowy,snowbank,snowdrift beach=shore,shoreline,seashore,sand,sandy,coast
+ water=ocean,sea,lake,river,pool,pond,creek,stream,wave,surf,waterfall grass=grassy,lawn,meadow,pasture
+ street=road,sidewalk,highway,pavement,curb,crosswalk,intersection wood=forest,tree,woodland
+ mountain=hill,cliff,mountainside,peak,slope,ridge rock=rocky,boulder park=playground court=stadium,arena,pitch,sport
+ track=racetrack kitchen=stove,oven bathroom=toilet,shower,sink bedroom=bed
+ room=living,office,classroom,hallway,lobby,kitchen,bathroom,bedroom,dining
+ restaurant=cafe,diner,bar city=town,urban,downtown,building desert=dune garden=yard,backyard,flower air=midair,sky
+ stage=concert market=store,shop dirt=mud,muddy ice=icy floor=tile,carpet,rug
+setting: indoors=indoor,inside,room,kitchen,bedroom,bathroom,couch,bed,office,toilet,sink,carpet,stove,oven,restaurant
+,hallway,library,gym,lobby,museum,classroom,refrigerator,fireplace,bathtub,shower,desk
+ outdoors=outdoor,outside,snow,beach,shore,ocean,sea,lake,river,grass,grassy,field,street,road,sidewalk,park,mountain
+,hill,forest,wood,tree,sky,yard,playground,pool,rock,cliff,desert,pond,stream,track,wave,garden,city
+who: man=guy,gentleman,male,cowboy woman=lady,female,girlfriend boy=lad girl= baby=toddler,infant
+ group=crowd,team,family,several
+animal: dog=puppy,pup,greyhound,poodle,terrier,retriever,collie,labrador,dalmatian,bulldog cat=kitten,kitty
+ horse=pony,foal bird=duck,goose,gull,seagull,pigeon,swan,parrot,eagle cow=bull,cattle,calf,ox sheep=lamb,ram,goat
+ elephant= giraffe= zebra= bear= monkey= deer= fish= lion= tiger=
+doing: run=race,sprint,chase jump=leap,hop,airborne sit=seat stand=wait walk=stroll,hike swim=dive ride=cycle,bike
+ lie=lay,sleep,rest,nap climb=scale eat=drink,dine,bite skate=skateboard ski=snowboard,sled
+ surf=wakeboard,waterski throw=toss,pitch catch=fetch,carry,retrieve hold=grab dance= sing=perform read=
+ smile=laugh,pose fly=soar swing=slide drive= kick= talk=speak,chat cook=prepare fight=wrestle,tackle dig=splash
+ watch=look,stare
+"""
+"""Kinds of things that captions tell, their values, and the words for each value (the first is its name)."""
+
+_SETTINGS = frozenset({"indoor", "outdoor", "insid", "outsid"})
+_CREATURES = {"animal": ("animal", "pet"), "who": ("person", "human")}
+_BALLS = frozenset({"ball", "soccer", "football", "baseball", "basketball", "tennis", "volleyball", "rugby"})
+_NOBODY = frozenset({"nobody", "no one", "none", "no person", "no people", "no animal", "nothing", "no"})
+_MANY = frozenset({"group", "crowd", "team", "several", "many", "lot", "bunch", "family", "pack", "herd", "few"})
+_SMALL_WORDS = (
+    "a an the of in on at by with and to it is are was some into its his her their there or do they near far away"
+)
+_OPEN = frozenset(_SMALL_WORDS.split())
+_PERSONS = re.compile(r"\w{2,}(?:man|men|woman|women|boy|girl|er|ers|ist|ists)")
+_NO_PERSON_WORDS = "water flower sweater river over under after together number paper other another never corner tower"
+_NO_PERSONS = frozenset(_NO_PERSON_WORDS.split())
+_STEMS = {"lying": "lie", "laying": "lay", "ran": "run", "sat": "sit", "leaves": "leaf", "skiing": "ski", "skis": "ski"}
+
+
+@cache
+def stem(word: str) -> str:
+    """A word without what inflects it, for comparing.
+
+    >>> [stem(word) for word in ("runs", "running", "chased", "riding", "ride", "dogs", "women", "king")]
+    ['run', 'run', 'chas', 'rid', 'rid', 'dog', 'woman', 'king']
+    """
+    if word in _STEMS:
+        return _STEMS[word]
+    own = to_singular(word)
+    found = re.fullmatch(r"(\w*[aeiouy]\w*?)(?:ing|ed)", own)
+    if found and len(found[1]) > 2:
+        own = found[1]
+        if len(own) > 3 and own[-1] == own[-2] and own[-1] not in "lse":
+            own = own[:-1]
+    return own.removesuffix("e") if len(own) > 3 else own
+
+
+@cache
+def stems_of(text: str) -> frozenset[str]:
+    """The stems of all words of a text; colours are spelt one way."""
+    return frozenset(stem("grey" if word == "gray" else word) for word in re.findall(r"[^\W_]+", text.lower()))
+
+
+def _read_kinds(text: str) -> dict[str, dict[str, frozenset[str]]]:
+    kinds: dict[str, dict[str, frozenset[str]]] = {}
+    for kind, values in re.findall(r"^(\w+):((?:.|\n[ ,])*)", text, re.MULTILINE):
+        pairs = (value.partition("=") for value in re.sub(r"\s*,\s*", ",", values).split())
+        kinds[kind] = {
+            stem(name): frozenset({stem(name), *(stem(word) for word in also.split(",") if word)})
+            for name, _, also in pairs
+        }
+    return kinds
+
+
+KINDS = _read_kinds(_KINDS)
+
+
+@cache
+def find_values(kind: str, text: str) -> frozenset[str]:
+    """The values of a kind that a text names.
+
+    >>> sorted(find_values("animal", "two puppies chase a pony")), sorted(find_values("place", "by the sea"))
+    (['dog', 'hors'], ['water'])
+    """
+    words = stems_of(text)
+    if kind == "who":
+        return _people(text, words)
+    return frozenset(value for value, own in KINDS[kind].items() if own & words)
+
+
+def _people(text: str, words: frozenset[str]) -> frozenset[str]:
+    found = {value for value, own in KINDS["who"].items() if own & words}
+    return frozenset(found | ({"group"} if (count_people(text) or 0) > 2 else set()))
+
+
+def names_person(text: str) -> bool:
+    """Whether a text names a person, also by what they do: "a climber"."""
+    words = set(re.findall(r"[^\W_]+", text.lower()))
+    folded = {to_singular(word) for word in words}
+    told = folded & (PEOPLE | find_synonyms("person") | find_synonyms("man") | find_synonyms("woman"))
+    return bool(told or any(_PERSONS.fullmatch(word) and word not in _NO_PERSONS for word in words))
+
+
+def count_named(noun: str, text: str) -> int | None:
+    """How many of a noun a text says there are; None where it does not say. Three stands for "a group", too."""
+    if to_singular(noun) == "person":
+        return count_people(text)
+    found = list(find_mentions(find_synonyms(noun), text))
+    numbers = [3 if _MANY & set(mention.before[-3:]) else mention.number for mention in found]
+    return max((number for number in numbers if number is not None), default=None)
+
+
+@cache
+def count_people(text: str) -> int | None:
+    """How many people a text says there are: those of all its nouns for people; None where one goes unsaid.
+
+    >>> count_people("A man and two boys"), count_people("men with a dog"), count_people("a dog")
+    (3, None, None)
+    """
+    mentions = [
+        mention
+        for noun in sorted(PEOPLE | find_synonyms("person") | find_synonyms("man"))
+        for mention in find_mentions(frozenset({noun}), text)
+    ]
+    numbers = [
+        2 if noun_is_couple else 3 if _MANY & set(mention.before[-3:]) else mention.number
+        for mention in mentions
+        for noun_is_couple in ("couple" in mention.before[-2:],)
+    ]
+    known = [number for number in numbers if number is not None]
+    return sum(known) if known and len(known) == len(numbers) else None
+
+
+def choose_by_captions(question: Question, captions: Sequence[str]) -> str | None:
+    """The choice that captions bear out; None where they do not decide."""
+    offered = tuple(choice for choice in open_choices(question.choices) if choice.lower() != SOMETHING_ELSE)
+    if (noun := re.search(r"how many (\w+)", question.text.lower())) is not None:
+        return _choose_number(offered, [count_named(noun[1], caption) for caption in captions])
+    if offered and all(_colours(choice) for choice in offered):
+        said = [_colours_told(question.text, caption) for caption in captions]
+        held = [[choice for choice in offered if colours and _colours(choice) <= colours] for colours in said]
+        told = sum(map(bool, said))
+    else:
+        kind = _kind_of(offered)
+        held = [[choice for choice in offered if holds(choice, caption, kind)] for caption in captions]
+        told = sum(bool(find_values(kind, caption)) for caption in captions) if kind else 0
+        nobody = next((choice for choice in offered if choice.lower() in _NOBODY), None)
+        if nobody is not None and kind in _CREATURES and not told and not any(held) and len(captions) > 2:
+            return None if kind == "who" and any(map(names_person, captions)) else nobody
+    votes = Counter(choice for choices in held for choice in choices)
+    return _most(votes) or _else(question, told, len(captions))
+
+
+def _kind_of(offered: Sequence[str]) -> str | None:
+    """The kind that most choices are of, if it is more than half of them; indoors or outdoors by these words alone."""
+    if offered and all(stems_of(choice) & _SETTINGS for choice in offered):
+        return "setting"
+    counts = {kind: sum(bool(find_values(kind, choice)) for choice in offered) for kind in KINDS if kind != "setting"}
+    best = max(counts, key=lambda kind: counts[kind])
+    return best if 2 * counts[best] > len(offered) else None
+
+
+def holds(choice: str, caption: str, kind: str | None = None) -> bool:
+    """Whether a caption bears a choice out: by a value of this kind that both name, else word by word.
+
+    >>> holds("in the snow", "a dog on a snowy hill", "place"), holds("a red ball", "a ball"), holds("a cat", "kittens")
+    (True, False, True)
+    """
+    words = stems_of(caption)
+    for part in re.split(r"\s+or\s+|[,/]", choice.lower()):
+        if kind is not None and (named := find_values(kind, part)):
+            if named & find_values(kind, caption):
+                return True
+            continue
+        wanted = [word for word in re.findall(r"[^\W_]+", part) if word not in _OPEN]
+        if wanted and all(words & _other_words(word) for word in wanted):
+            return True
+    return False
+
+
+@cache
+def _other_words(word: str) -> frozenset[str]:
+    """The stems of a word and of those that mean the same, or are of its kind: any dog is an animal."""
+    own = frozenset(stem(other) for other in find_synonyms(word))
+    if stem(word) in {"ball", "game", "sport"}:
+        return own | _BALLS
+    for kind, names in _CREATURES.items():
+        if to_singular(word) in names:
+            own |= frozenset(map(stem, PEOPLE)) if kind == "who" else frozenset[str]()
+            own |= frozenset(part for values in KINDS[kind].values() for part in values)
+    return own
+
+
+def _choose_number(offered: Sequence[str], told: Sequence[int | None]) -> str | None:
+    """Where captions agree: the number that most say; one only if two captions or all of them do."""
+    votes = Counter(number for number in told if number is not None)
+    known = [choice for choice in offered if _limits(choice) is not None]
+    by_choice = Counter[str]()
+    for number, count in votes.items():
+        for choice in known:
+            least, most = _limits(choice) or (0, 0)
+            if least <= number <= most:
+                by_choice[choice] += count
+    found = _most(by_choice)
+    if found is None or 2 * by_choice[found] <= votes.total():
+        return None
+    is_one = _limits(found) == (1, 1)
+    return None if is_one and votes.total() < min(2, len(told)) else found
+
+
+@cache
+def _limits(choice: str) -> tuple[int, float] | None:
+    """The least and most that a number in words means; None for other words.
+
+    >>> _limits("two"), _limits("three or more"), _limits("a group"), _limits("a hat")
+    ((2, 2), (3, inf), (3, inf), None)
+    """
+    words = re.findall(r"[^\W_]+", choice.lower())
+    numbers = [NUMBER_WORDS.get(word, int(word) if word.isdigit() else None) for word in words]
+    known = [number for number in numbers if number is not None]
+    if not known:
+        return (3, float("inf")) if _MANY & set(words) else (0, 0) if words and words[0] in {"none", "nobody"} else None
+    if "more" in words:
+        return known[0] + ("than" in words), float("inf")
+    return min(known), max(known)
+
+
+def _colours(text: str) -> frozenset[str]:
+    words = ("grey" if word == "gray" else word for word in re.findall(r"[^\W_]+", text.lower()))
+    return frozenset(word for word in words if word in COLOUR_NAMES)
+
+
+_CLOTHES = "shirt jacket coat dress pants shorts suit sweater hat uniform jersey outfit clothes clothing top vest jeans"
+
+
+def _colours_told(question: str, caption: str) -> frozenset[str]:
+    """The colours a caption gives to what a question asks about: the dog, or what somebody wears."""
+    asked = [to_singular(word) for word in re.findall(r"[^\W_]+", question.lower())]
+    worn = {"wear", "wearing", "worn", "clothe", "clothes", "clothing", "dressed"} & set(asked)
+    nouns = (
+        {to_singular(word) for word in _CLOTHES.split()} if worn else set(asked) - _OPEN - {"colour", "color", "what"}
+    )
+    found = {
+        colour
+        for noun in nouns
+        for mention in find_mentions(find_synonyms(noun), caption)
+        for colour in mention.colours
+    }
+    return frozenset(found) | (_after_in(caption) if worn else frozenset())
+
+
+def _after_in(caption: str) -> frozenset[str]:
+    """The colour somebody is "in"."""
+    said = re.findall(rf"\bin ((?:{'|'.join(COLOUR_NAMES)})(?: and (?:{'|'.join(COLOUR_NAMES)}))?)", caption.lower())
+    return frozenset(colour for text in said for colour in _colours(text))
+
+
+def _most(votes: Counter[str]) -> str | None:
+    """The choice that most captions name; of two alike the one that says more, in words, else the first offered."""
+    return max(votes, key=lambda choice: (votes[choice], len(stems_of(choice)))) if votes else None
+
+
+def _else(question: Question, told: int, captions: int) -> str | None:
+    """ "Something else", where it is offered and at least two captions (or the only one) name another value."""
+    other = next((choice for choice in question.choices if choice.lower() == SOMETHING_ELSE), None)
+    return other if told >= min(2, captions) and told else None

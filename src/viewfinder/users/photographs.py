@@ -1,0 +1,195 @@
+"""What people say of photographs that they know from captions: sentences, fragments, differences, corrections."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from viewfinder.conversation import Reject, Say
+from viewfinder.users.annotations import AnnotatedPhotos
+from viewfinder.users.choices import KINDS, find_values, stem, stems_of
+from viewfinder.users.descriptions import Sentences
+from viewfinder.users.mentions import find_mentions, find_synonyms, to_singular
+from viewfinder.users.person import Speaks
+from viewfinder.users.words import number_word
+
+_BETWEEN = """
+a an the this that these those some his her its their it he she they him them himself herself itself someone s who which
+while as and or but of in on at by with from for to into onto through over under near next behind front up down off out
+around along across above below between beside against toward towards is are was were be been being has have having had
+do does doing very not no other others another each one's it's there's that's there top side back background foreground
+middle image picture photo appear appears seem seems just about out so all both as well like what where when
+"""
+_FUNCTION_WORDS = frozenset(_BETWEEN.split())
+_LEAD_WORDS = "a an the his her its their some this that these those two three four five several"
+_LEADS = frozenset(_LEAD_WORDS.split())
+_VERBS = frozenset(word for words in KINDS["doing"].values() for word in words)
+_ORDERED = "ADE_"
+"""What the names of photographs begin with that one person described sentence by sentence (ADE20K)."""
+
+
+def noun_phrases(sentence: str) -> list[str]:
+    """The words that an article, a number or a preposition leads in, up to the noun, at most two of each.
+
+    By ending and place alone: some verbs are taken for nouns.
+
+    >>> noun_phrases("A brown dog is running on the sunny beach .")
+    ['brown dog', 'sunny beach']
+    """
+    found: list[list[str]] = []
+    is_led, is_inside = True, False
+    for word in re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", sentence.lower()):
+        if word in _FUNCTION_WORDS or word in _LEADS or word.endswith("ly"):
+            is_led, is_inside = True, False
+        elif word.endswith("ing") or (is_inside and (_is_plural(found[-1][-1]) or stem(word) in _VERBS)):
+            is_led = is_inside = False
+        elif is_led or is_inside:
+            found = [*found[:-1], [*found[-1], word]] if is_inside else [*found, [word]]
+            is_led, is_inside = False, True
+    return [" ".join(phrase[-2:]) for phrase in found if not phrase[-1].endswith("ed")]
+
+
+def _is_plural(word: str) -> bool:
+    return to_singular(word) != word
+
+
+def make_fragment(sentence: str, rng: random.Random) -> str:
+    """Two to four words of a sentence, as people type them into a search box: around its nouns, in its order.
+
+    >>> make_fragment("A brown dog is running on the sunny beach .", random.Random(1))
+    'brown dog beach'
+    """
+    phrases = noun_phrases(sentence)
+    if len(phrases) > 1:
+        place = rng.randrange(len(phrases) - 1)
+        whole, other = phrases[place], phrases[rng.randrange(place + 1, len(phrases))].split()
+        words = [*whole.split(), *(other if len(whole.split()) == 1 and rng.random() < 0.5 else other[-1:])]
+    else:
+        words = [word for word in re.findall(r"[^\W_]+", sentence.lower()) if word not in _FUNCTION_WORDS][:3]
+    return " ".join(dict.fromkeys(words)) or sentence
+
+
+def speak(sentences: Sentences, speaks: Speaks, *, seed: int = 0) -> Sentences:
+    """The same, said as whole sentences, as fragments, or now so and now so (by sentence, as the seed has it)."""
+    if speaks == "sentences":
+        return sentences
+
+    def spoken(picture: str) -> Sequence[str]:
+        rng = random.Random(f"viewfinder/speaks/{seed}/{picture}")
+        said = [
+            sentence if speaks == "mixed" and rng.random() < 0.5 else make_fragment(sentence, rng)
+            for sentence in sentences(picture)
+        ]
+        return list(dict.fromkeys(said))
+
+    return spoken
+
+
+def photo_sentences(notes: AnnotatedPhotos, *, speaks: Speaks = "sentences", seed: int = 0) -> Sentences:
+    """The captions of each photograph, each once: in an order of the seed's choosing, but sequences in their own."""
+
+    def sentences(picture: str) -> Sequence[str]:
+        said = list(dict.fromkeys(notes.of(picture).captions))
+        if not picture.rsplit("/", 1)[-1].startswith(_ORDERED):
+            random.Random(f"viewfinder/sayings/{seed}/{picture}").shuffle(said)
+        return said
+
+    return speak(sentences, speaks, seed=seed)
+
+
+@dataclass(frozen=True)
+class PhotoComparer:
+    """The `Comparer` of captioned photographs: what is shown is known by its captions, as what is wanted is."""
+
+    notes: AnnotatedPhotos
+    seed: int = 0
+
+    def compare(self, shown: str, wanted: str) -> str:
+        """What captions say of the wanted photograph and none says of the shown one; "" where there is nothing."""
+        here = frozenset().union(*map(stems_of, self.notes.of(shown).captions))
+        phrases = [phrase for caption in self.notes.of(wanted).captions for phrase in noun_phrases(caption)]
+        new = Counter(phrase for phrase in phrases if stems_of(phrase.split()[-1]).isdisjoint(here))
+        best = [phrase for phrase, count in new.items() if count == max(new.values())]
+        return "with " + self._rng(shown, wanted).choice(best) if best else ""
+
+    def likeness(self, one: str, other: str) -> float:
+        """Share of the words of either's captions that are in both, 0 to 1."""
+        ones, others = (self._words(picture) for picture in (one, other))
+        return len(ones & others) / max(len(ones | others), 1)
+
+    def correct(self, shown: str, wanted: str) -> Say | Reject | None:
+        """What is said where captions of the two contradict each other: "no, two of them", "not indoors"."""
+        return self._rng(shown, wanted).choice([*self._contradictions(shown, wanted)] or [None])
+
+    def _contradictions(self, shown: str, wanted: str) -> Iterator[Say | Reject]:
+        theirs, own = self.notes.of(shown).captions, self.notes.of(wanted).captions
+        for noun in _main_nouns(own):
+            there, here = _number(noun, own), _number(noun, theirs)
+            if there and here and there != here:
+                yield Say(f"no, {number_word(there)} of them" if there > 1 else f"no, only one {noun}")
+            colours, colours_here = _colours(noun, own), _colours(noun, theirs)
+            # Of several things each may have another colour.
+            if there == 1 and colours and colours_here and colours.isdisjoint(colours_here):
+                yield Say(f"no, a {' and '.join(sorted(colours))} {noun}")
+        settings = [_agreed("setting", captions) for captions in (theirs, own)]
+        if None not in settings and settings[0] != settings[1]:
+            yield Reject((), f"{settings[0]}s")
+        place = _agreed("place", theirs)
+        named = frozenset().union(*(find_values("place", caption) for caption in own))
+        if place in _APART and named & _APART.keys() and place not in named:
+            yield Say(f"no, not {_APART[place]} {place}")
+
+    def _words(self, picture: str) -> frozenset[str]:
+        return frozenset().union(*map(stems_of, self.notes.of(picture).captions)) - _FUNCTION_WORDS
+
+    def _rng(self, shown: str, wanted: str) -> random.Random:
+        return random.Random(f"viewfinder/photographs/{self.seed}/{shown}/{wanted}")
+
+
+_APART = {
+    **dict.fromkeys(("beach", "street"), "on the"),
+    **dict.fromkeys(("snow", "kitchen", "bathroom", "bedroom"), "in the"),
+}
+"""Places of which a photograph shows one at most."""
+
+
+@cache
+def _main_nouns(captions: tuple[str, ...]) -> tuple[str, ...]:
+    """The last words of noun phrases that at least two captions (or the only one) have, most common first."""
+    counts = Counter(
+        noun for said in captions for noun in {to_singular(phrase.split()[-1]) for phrase in noun_phrases(said)}
+    )
+    return tuple(noun for noun, count in counts.most_common(3) if count >= min(2, len(captions)))
+
+
+@cache
+def _number(noun: str, captions: tuple[str, ...]) -> int | None:
+    """How many of a noun there are, where at least two captions (or the only one) say so and none speaks against it."""
+    mentions = [[*find_mentions(find_synonyms(noun), said)] for said in captions]
+    numbers = [found[0].number if len(found) == 1 else None for found in mentions if found]
+    known = [number for number in numbers if number is not None]
+    is_vague = any(mention.plural and mention.number is None for found in mentions for mention in found)
+    return known[0] if len(known) >= min(2, len(captions)) and len(set(known)) == 1 and not is_vague else None
+
+
+@cache
+def _colours(noun: str, captions: tuple[str, ...]) -> frozenset[str]:
+    """The colours of a noun that at least two captions (or the only one) name."""
+    named = [
+        {colour for mention in find_mentions(find_synonyms(noun), said) for colour in mention.colours}
+        for said in captions
+    ]
+    counts = Counter(colour for colours in named for colour in colours)
+    return frozenset(colour for colour, count in counts.items() if count >= min(2, len(captions)))
+
+
+@cache
+def _agreed(kind: str, captions: tuple[str, ...]) -> str | None:
+    """The value of a kind that at least two captions (or the only one) name, if none names another."""
+    named = [values for said in captions if (values := find_values(kind, said))]
+    is_one = len(named) >= min(2, len(captions)) and len(frozenset().union(*named)) == 1
+    return next(iter(named[0])) if is_one else None
