@@ -21,7 +21,7 @@ import viewfinder.library
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary, UnknownName
 from viewfinder.index import Store
 from viewfinder.library import Library
-from viewfinder.testing import TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
+from viewfinder.testing import ColourEncoder, TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +53,27 @@ def tune(library: Library, weights: list[float]) -> str:
     library.store.write_space(tuned.version, [(ids, tuned.project(raw_nr))])
     library.switch(tuned.version, head)
     return tuned.version
+
+
+def test_a_library_of_an_earlier_head_is_searched_and_added_to_with_the_present_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, drawn = filled(home)
+    made_with = old.settings.space
+    later = ColourEncoder("starter", (3.0, 1.0, 0.5))
+    monkeypatch.setattr(viewfinder.library, "load_encoder", lambda name, head_file=None: later)
+    library = Library.open(home)
+    hits = library.find(drawn[0].caption, n=len(drawn))
+    assert library.settings.space == later.version != made_with
+    assert library.settings.previous is None
+    best = library.gallery().snapshot.matrix_nd @ later.words([drawn[0].caption])[0]
+    assert [hit.id for hit in hits] == [library.gallery().snapshot.ids[row] for row in np.argsort(-best, kind="stable")]
+    more = home.parent / "more"
+    more.mkdir()
+    Image.fromarray(draw_halves("red", "blue", size=(40, 40))).save(more / "new.png")
+    library.add(more, workers=1)
+    assert len(library.find("red", n=20)) == len(drawn) + 1
+    assert library.verify() == []
 
 
 def write_table(file: Path, *rows: str) -> Path:

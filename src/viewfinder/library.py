@@ -115,6 +115,7 @@ class Library:
         self.encoder.pictures([])  # its first use may export or load a network: not under the lock
         with self.store.writing():
             self._refresh_settings()
+            self._renew_space()
             report = AddReport()
             if roots:
                 report = Ingest(self.store, self.encoder, workers=workers).run(
@@ -256,6 +257,7 @@ class Library:
     def gallery(self) -> Gallery:
         """The pictures as they are now; the same object until the library changes."""
         self._refresh_settings()
+        self._renew_space()
         space = self.settings.space
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
@@ -279,9 +281,7 @@ class Library:
         file = Path("heads") / f"{head.fingerprint()}.safetensors"
         head.save(self.folder / file)
         encoder = self._load_encoder(str(file))
-        ids, raw_nr = self.store.read_vectors(encoder.raw_version)
-        chunks = (slice(at, at + 4096) for at in range(0, len(ids), 4096))
-        self.store.write_space(encoder.version, ((ids[chunk], encoder.project(raw_nr[chunk])) for chunk in chunks))
+        self._build_space(encoder)
         self.switch(encoder.version, str(file))
         self.gallery()
 
@@ -306,6 +306,29 @@ class Library:
             self._save(replace(current, space=space, head=head, previous=previous))
 
     # -- inside
+
+    def _build_space(self, encoder: Encoder) -> None:
+        """The space of an encoder from the stored raw vectors, in place of one of that name."""
+        ids, raw_nr = self.store.read_vectors(encoder.raw_version)
+        chunks = (slice(at, at + 4096) for at in range(0, len(ids), 4096))
+        self.store.write_space(encoder.version, ((ids[chunk], encoder.project(raw_nr[chunk])) for chunk in chunks))
+
+    def _renew_space(self) -> None:
+        """Where an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""
+
+        def is_old() -> bool:
+            made = self.settings.space
+            is_ours = (
+                self.settings.head is None and made is not None and made.startswith(f"{self.encoder.raw_version}-")
+            )
+            return is_ours and made != self.encoder.version
+
+        if is_old():
+            with self.store.writing():
+                self._refresh_settings()
+                if is_old():
+                    self._build_space(self.encoder)
+                    self._save(replace(self.settings, space=self.encoder.version))
 
     @cached_property
     def _raw(self) -> StoredVectors:

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from safetensors import safe_open
 
-from viewfinder.data import read_flickr8k
+from viewfinder.data.photographs import read_photographs
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import BATCH
@@ -158,8 +159,7 @@ def test_colours_of_plain_pictures_are_told_apart(encoder: StarterEncoder) -> No
 @pytest.mark.data
 @pytest.mark.skipif(not FLICKR.is_dir(), reason="the flickr8k photos are not here")
 def test_real_photos_are_found_by_their_captions(encoder: StarterEncoder) -> None:
-    known = read_flickr8k(FLICKR.parent)[0]
-    photos = known[:: len(known) // 12][:12]
+    photos = read_photographs(FLICKR.parents[1], "report")["flickr8k"][:12]
     pixels = [np.asarray(Image.open(photo.path).convert("RGB")) for photo in photos]
     pictures_nd = encoder.project(encoder.pictures(pixels).global_bd)
     captions_nd = encoder.words([photo.captions[0] for photo in photos])
@@ -169,9 +169,12 @@ def test_real_photos_are_found_by_their_captions(encoder: StarterEncoder) -> Non
 
 def test_the_head_in_the_box_is_small_and_says_what_it_was_trained_on() -> None:
     folder = Path(sys.modules["viewfinder.encoders.starter"].__file__ or "").parent
-    assert (folder / "head.safetensors").stat().st_size < 4 << 20
-    card = (folder / "CARD.md").read_text(encoding="utf-8").lower()
-    assert all(word in card for word in ("flickr8k", "coco", "minilm"))
+    assert (folder / "head.safetensors").stat().st_size < 8_000_000
+    card = (folder / "CARD.md").read_text(encoding="utf-8")
+    assert all(word in card for word in ("Flickr8k", "COCO", "MiniLM"))
+    with safe_open(folder / "head.safetensors", "numpy") as head:
+        lists = {name: digest for name, digest in head.metadata().items() if name.endswith(" pictures")}
+    assert lists and all(f"`{digest}`" in card for digest in lists.values())
 
 
 def test_a_file_that_is_no_head_is_refused(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,10 +18,9 @@ from viewfinder.conversation import Say
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
-from viewfinder.questioners.base import PictureProjection
 from viewfinder.questioners.information_gain.gains import table_gains
 from viewfinder.questioners.trained import TrainedQuestions
-from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, NothingKnown, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.dialogues import read_dialogue_splits
@@ -142,19 +141,10 @@ def test_a_drawing_is_seen_as_it_is(learnt: TrainedQuestions) -> None:
     assert told_ca[0, yes] > told_ca[1, yes]
 
 
-@dataclass(frozen=True)
-class ColourLookup:
+class ColourLookup(NothingKnown):
     """Of what can be looked up, only which sentence vectors there are."""
 
-    sentences_version: str = ENCODER.sentences_version
-    sentences: Callable[[Sequence[str]], Float[np.ndarray, "n s"]] = ENCODER.sentences
-    words: Callable[[Sequence[str]], Float[np.ndarray, "n d"]] = ENCODER.words
-
-    def captions(self) -> Sequence[tuple[str, ...]]:
-        raise NotImplementedError
-
-    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise NotImplementedError
+    sentences_version = ENCODER.sentences_version
 
 
 def test_all_foretold_questions_are_told_at_once(learnt: TrainedQuestions) -> None:

@@ -28,17 +28,22 @@ class Encoded:
     regions_brd: Float[np.ndarray, "b r e"] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
-    """How likely a score is to be the picture meant, as a logistic curve.
+    """What the scores of a conversation mean: two logistic curves, whose features `index.verdicts` computes.
 
-    `score_weight` is for the score less the picture's background, `outlier_weight` for how many standard
-    deviations it lies above the collection's mean for this query.
+    Attributes:
+        here: weights of the chance that what was said is in a collection at all, the bias last.
+        match: weights of the chance that a picture is what was said.
+        nothing_below: the chances to be here below which the answer is "nothing like that here": of fragments, and of
+            sentences.
+        expected: weights, the bias last, of the score that a picture usually has for a text of this vector about it.
     """
 
-    score_weight: float = 0.0
-    outlier_weight: float = 0.0
-    bias: float = 0.0
+    here: tuple[float, ...]
+    match: tuple[float, ...]
+    nothing_below: tuple[float, float]
+    expected: Float[np.ndarray, " weights"]
 
 
 @dataclass(frozen=True, eq=False)

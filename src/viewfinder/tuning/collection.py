@@ -16,11 +16,14 @@ import numpy as np
 from jaxtyping import Bool
 
 from viewfinder.data import match_keys, read_captions_csv, read_catalogue
+from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
 from viewfinder.pictures import DecodedFile, Decoders, scan
+from viewfinder.tuning.verdicts import fit_expected
 
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if it holds for at least and at most this share of the pictures ..."""
@@ -117,8 +120,14 @@ def tune(
         encoder.head, kind, TUNED, report=lambda epoch, mrr: tell(f"epoch {epoch}: held-out reciprocal rank {mrr:.3f}")
     )
     if refined.chosen != "shipped":
-        library.use_head(replace(refined.head, calibration=encoder.calibration))
+        library.use_head(replace(refined.head, calibration=_calibration(refined.head, encoder, kind)))
     return TuneReport(len(kind), len(kind.captions_ms), refined.chosen, refined.held_out, library.encoder.version)
+
+
+def _calibration(head: Head, encoder: StarterEncoder, kind: CaptionedVectors) -> Calibration | None:
+    """The curves that were measured on photographs, with the scores that these pictures have with this head."""
+    known = encoder.calibration
+    return None if known is None else replace(known, expected=fit_expected(head, encoder.sentences, kind))
 
 
 PictureTexts = tuple[list[str], list[str]]
@@ -183,6 +192,7 @@ def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, Pi
     paths = sorted(raw)
     texts = [said[path][0] for path in paths]
     owners_m = np.repeat(np.arange(len(paths)), [len(found) for found in texts])
-    captions_ms = encoder.sentences([text for found in texts for text in found])
-    kind = CaptionedVectors(np.stack([raw[path] for path in paths])[None], captions_ms, owners_m)
+    captions = tuple(text for found in texts for text in found)
+    raw_vnr = np.stack([raw[path] for path in paths])[None]
+    kind = CaptionedVectors(raw_vnr, encoder.sentences(captions), owners_m, captions)
     return with_labels(kind, encoder, [said[path] for path in paths])

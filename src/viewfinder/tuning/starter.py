@@ -1,27 +1,52 @@
-"""Training the shipped head on captioned photos (`viewfinder train starter`)."""
+"""Training the shipped head on captioned photos (`viewfinder train starter`).
+
+Fitted on the part `fit` of all photographs and products, chosen and calibrated on `choose`; `report` is never read
+(`viewfinder.data.photographs`). The closed form comes first; training by contrast goes on from there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, UInt8
 
-from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k, read_products
+from viewfinder.data import CaptionedPicture, read_products
+from viewfinder.data.photographs import PARTS, Part, names_digest, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
-from viewfinder.encoders.starter.fit import CaptionedVectors, calibrate_head, fit_head
+from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
 from viewfinder.tuning.collection import Tell, with_labels
+from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
 
-PRODUCT_WEIGHT = 2.0
+PRODUCTS = "fashion-products"
+
+PRODUCT_WEIGHT = 0.5
 """Of product photos beside photos of the world."""
 
 VIEWS = 4
-"""Of every photo: as it is, mirrored, and two seeded crops; products, of which there are many, have two."""
+"""Of every photo: as it is, mirrored, and two seeded crops; of products, of which there are many, the first alone."""
+
+TRAINED = RefineSettings(
+    hidden=512,
+    epochs=30,
+    batch=1024,
+    captions=3,
+    learning_rate=1e-3,
+    weight_decay=0.1,
+    dropout=0.5,
+    temperature=0.07,
+    labels=0.1,
+    lexicon=3500,
+    bank=1024,
+    seed=3,
+)
+"""Chosen on photographs of `choose` and some of `fit`; the seed is the best of four."""
 
 
 @dataclass(frozen=True)
@@ -36,99 +61,142 @@ class TrainReport:
 
 @dataclass(frozen=True)
 class TrainingPictures:
-    """The training pictures: photos of the world (flickr8k), more of them (coco), products; these two may be absent."""
+    """Photographs and products (which may be absent) as vectors, by part; `lists` tells which they are.
 
-    photos: CaptionedVectors
-    coco: CaptionedVectors | None
-    products: CaptionedVectors | None
+    `homes` has the set that each photograph is from.
+    """
 
-    def head(self, rows: Int[np.ndarray, " k"] | None = None) -> Head:
-        """The closed form on these rows of the photos (default: all) and on everything else."""
-        photos = self.photos if rows is None else self.photos.of(rows)
-        kinds = [photos if self.coco is None else _joined(photos, self.coco)]
-        if self.products is not None:
-            kinds.append(replace(self.products, weight=PRODUCT_WEIGHT))
-        return fit_head(kinds)
+    photos: Mapping[Part, CaptionedVectors]
+    homes: Mapping[Part, tuple[str, ...]]
+    products: Mapping[Part, CaptionedVectors]
+    lists: Mapping[str, Sequence[CaptionedPicture]]
 
-
-def halves(count: int, seed: int) -> tuple[tuple[Int[np.ndarray, " k"], Int[np.ndarray, " j"]], ...]:
-    """Two folds of `count` rows: (learnt from, asked about), and the other way round."""
-    order_n = np.random.default_rng(seed).permutation(count)
-    one, other = np.sort(order_n[: count // 2]), np.sort(order_n[count // 2 :])
-    return (one, other), (other, one)
+    def kinds(self, part: Part = "fit") -> list[CaptionedVectors]:
+        """What a head is fitted on."""
+        return [self.photos[part], *([self.products[part]] if self.products else [])]
 
 
 def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainReport:
-    """Fits the shipped head on captioned photos: folders flickr8k, coco and fashion-products below `data`.
+    """Trains the shipped head on the captioned photographs and products below `data`.
 
-    The figures come from two folds of flickr8k, seeds 0 to 2; what is written is then fitted on everything. Raw
-    vectors of the views are kept in `out`, so that a second run starts where the first stopped.
+    Vectors of pictures and texts are kept in `out`, so that a second run starts where the first stopped.
 
     Raises:
-        BadInput: no flickr8k folder there (the others may be absent), or damaged tables.
+        BadInput: no captioned photographs there (products may be absent), or damaged tables.
     """
+    from viewfinder.encoders.starter.refine import held_out_rank, train_head
+    from viewfinder.tuning.photographs import train_labels
+
     tell = report or (lambda line: None)
     encoder = StarterEncoder()
-    kinds = read_training_pictures(data, out, encoder, tell)
-    tell("two folds of flickr8k, three seeds")
-    folds = [
-        (kinds.head(learnt), kinds.photos.of(asked))
-        for seed in range(3)
-        for learnt, asked in halves(len(kinds.photos), seed)
-    ]
-    figures = {f"R@10 after turn {turn + 1}": value for turn, value in enumerate(fold_recalls(folds))}
-    # Things that are in none of the photos: what "nothing like that here" is learnt from.
-    lines = Path(__file__).with_name("not_there.txt").read_text(encoding="utf-8").splitlines()
-    absent_as = encoder.sentences([line for line in lines if line and not line.startswith("#")])
-    head = replace(kinds.head(), calibration=calibrate_head([(head, kind, absent_as) for head, kind in folds]))
-    head.save(out / "head.safetensors")
+    pictures = read_training_pictures(data, out, encoder, tell)
+    kinds, choose = pictures.kinds(), pictures.photos["choose"]
+    head = train_head(
+        fit_head(kinds),
+        kinds,
+        TRAINED,
+        judge=lambda epoch, head: tell(f"epoch {epoch}: reciprocal rank on choose {held_out_rank(head, choose):.3f}"),
+    )
+    tell("conversations about photographs of choose: what scores mean")
+    asked = Photographs(choose, pictures.homes["choose"])
+    fitted = Photographs(pictures.photos["fit"], pictures.homes["fit"])
+    known = calibrate_conversations(head, encoder.sentences, asked, fitted, absent_things())
+    head = replace(head, calibration=known)
+    tell("labels that questions about photographs are made of")
+    told = train_labels(head, fitted.vectors, choose, out / "photographs.safetensors")
+    counts = {
+        f"{name}: {len(listed)} pictures": names_digest(listed) for name, listed in sorted(pictures.lists.items())
+    }
+    head.save(out / "head.safetensors", card=counts)
+    figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(recalls(head, choose), 1)}
+    figures["bits told of a photograph's labels, choose"] = told
     card = out / "figures.txt"
-    card.write_text("".join(f"{name}: {value:.4f}\n" for name, value in figures.items()), encoding="utf-8")
-    pictures = sum(len(kind) for kind in (kinds.photos, kinds.coco, kinds.products) if kind is not None)
-    return TrainReport(out / "head.safetensors", card, pictures, figures)
+    lines = [*(f"{name}, list {digest}" for name, digest in counts.items())]
+    lines += [f"{name}: {value:.4f}" for name, value in figures.items()]
+    card.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return TrainReport(out / "head.safetensors", card, sum(map(len, kinds)), figures)
+
+
+def absent_things() -> list[str]:
+    """Things that are in none of the photos: some of what "nothing like that here" is learnt from."""
+    lines = Path(__file__).with_name("not_there.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tell: Tell) -> TrainingPictures:
-    """The training pictures as vectors; raw vectors are read from `cache` where a run before kept them."""
-    photos = _read_kind(read_flickr8k(data / "flickr8k")[0], encoder, cache / "flickr8k.npz", VIEWS, tell)
-    coco = products = None
-    if (data / "coco").is_dir():
-        coco = _read_kind(read_coco(data / "coco")[0], encoder, cache / "coco.npz", VIEWS, tell)
-    if (data / "fashion-products").is_dir():
-        found, _ = read_products(data / "fashion-products")
-        products = _read_kind(found, encoder, cache / "fashion-products.npz", 2, tell)
-    return TrainingPictures(photos, coco, products)
+    """The pictures as vectors by part, with labels where they are fitted on; vectors kept in `cache` are read there."""
+    sets = read_photographs(data)
+    read = [_read_set(name, found, encoder, cache, VIEWS, tell) for name, found in sets.items()]
+    listed = [picture for found in sets.values() for picture in found]
+    photos = _by_part(_joined(read), listed, encoder)
+    home = [(name, part_of(one.path.name)) for name, found in sets.items() for one in found]
+    homes: dict[Part, tuple[str, ...]] = {part: tuple(name for name, own in home if own == part) for part in PARTS}
+    products: dict[Part, CaptionedVectors] = {}
+    if (data / PRODUCTS).is_dir():
+        sets[PRODUCTS], _ = read_products(data / PRODUCTS)
+        whole = replace(_read_set(PRODUCTS, sets[PRODUCTS], encoder, cache, 1, tell), weight=PRODUCT_WEIGHT)
+        products = _by_part(whole, sets[PRODUCTS], encoder)
+    lists = {name: [one for one in found if part_of(one.path.name) == "fit"] for name, found in sets.items()}
+    return TrainingPictures(photos, homes, products, lists)
 
 
-def fold_recalls(folds: Sequence[tuple[Head, CaptionedVectors]], *, turns: int = 5) -> list[float]:
-    """R@10 after each turn, a caption a turn, in the order of the file; means over the folds."""
-    recalls_ft = []
-    for head, kind in folds:
-        pictures_nd = head.pictures(kind.raw_vnr[0].astype(np.float16))
-        order_m = np.argsort(kind.owners_m, kind="stable")
-        texts_md = head.sentences(kind.captions_ms[order_m])
-        likeness_mn = texts_md @ pictures_nd.T - head.background(pictures_nd)
-        so_far_ntn = likeness_mn.reshape(len(kind), -1, len(kind)).cumsum(axis=1)
-        targets_n = np.arange(len(kind))
-        recalls_ft.append([recall_at(10, target_ranks(so_far_ntn[:, turn], targets_n)) for turn in range(turns)])
-    return [float(value) for value in np.mean(recalls_ft, axis=0)]
+def recalls(head: Head, kind: CaptionedVectors, *, turns: int = 5) -> list[float]:
+    """R@10 after each turn, a caption a turn in the order of the file, of the pictures that have so many captions."""
+    pictures_nd = head.pictures(kind.raw_vnr[0])
+    likeness_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
+    count_n = np.bincount(kind.owners_m, minlength=len(kind))
+    first_n = np.cumsum(count_n) - count_n
+    order_m = np.argsort(kind.owners_m, kind="stable")
+    so_far_nn = np.zeros((len(kind), len(kind)))
+    found = []
+    for turn in range(min(turns, count_n.max())):
+        row_k = np.flatnonzero(count_n > turn)
+        so_far_nn[row_k] += likeness_mn[order_m[first_n[row_k] + turn]]
+        found.append(float(recall_at(10, target_ranks(so_far_nn[row_k], row_k))))
+    return found
 
 
-def _read_kind(
-    pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, cache: Path, views: int, tell: Tell
+def _read_set(
+    name: str, pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, cache: Path, views: int, tell: Tell
 ) -> CaptionedVectors:
-    """Raw vectors of some views of every picture, and sentence vectors of its captions."""
-    if cache.exists():
-        raw_vnr = np.load(cache)["raw_vnr"].astype(np.float32)
-    else:
-        tell(f"{cache.stem}: {len(pictures)} pictures, {views} views each")
-        raw_vnr = np.stack([_raw_view(pictures, encoder, view) for view in range(views)])
-        cache.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(cache, raw_vnr=raw_vnr.astype(np.float16))
-    captions_ms = encoder.sentences([text for picture in pictures for text in picture.captions])
+    """Raw vectors of some views of every picture of a set, and sentence vectors of its captions."""
+    names = [picture.path.name for picture in pictures]
+    texts = [text for picture in pictures for text in picture.captions]
+    raw_vnr = np.stack(
+        [
+            _kept(cache / f"{name}.{view}.npz", names, partial(_raw_view, pictures, encoder, view), tell)
+            for view in range(views)
+        ]
+    )
+    captions_ms = _kept(cache / f"{name}.captions.npz", texts, partial(encoder.sentences, texts), tell)
     owners_m = np.repeat(np.arange(len(pictures)), [len(picture.captions) for picture in pictures])
-    kind = CaptionedVectors(raw_vnr, captions_ms, owners_m)
-    return with_labels(kind, encoder, [(picture.captions, ()) for picture in pictures])
+    return CaptionedVectors(raw_vnr, captions_ms, owners_m, tuple(texts))
+
+
+def _kept(file: Path, names: Sequence[str], compute: Callable[[], np.ndarray], tell: Tell) -> np.ndarray:
+    """The rows of these names in `file`; computed and written first where it is not there or has other names."""
+    if file.exists():
+        with np.load(file) as kept:
+            if kept["names"].tolist() == list(names):
+                found: np.ndarray = kept["rows"]
+                return found
+    tell(f"{file.stem}: {len(names)} vectors are made")
+    rows = compute()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    np.savez(file, rows=rows, names=np.array(names))
+    return rows
+
+
+def _by_part(
+    kind: CaptionedVectors, pictures: Sequence[CaptionedPicture], encoder: StarterEncoder
+) -> dict[Part, CaptionedVectors]:
+    """The kind in its three parts; the one that is fitted on has labels."""
+    of_n = np.array([part_of(picture.path.name) for picture in pictures])
+    parts = {part: kind.of(np.flatnonzero(of_n == part)) for part in PARTS}
+    said: list[tuple[Sequence[str], Sequence[str]]] = [
+        (picture.captions, ()) for picture, part in zip(pictures, of_n, strict=True) if part == "fit"
+    ]
+    return parts | {"fit": with_labels(parts["fit"], encoder, said)}
 
 
 def _raw_view(pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, view: int) -> Float[np.ndarray, "n raw"]:
@@ -137,7 +205,7 @@ def _raw_view(pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, vie
         files = [picture.path.read_bytes() for picture in pictures[start : start + 64]]
         decoded = (decode(file, limits=Limits(), fit=AtMost(1024)).pixels for file in files)
         rows.append(encoder.pictures([view_of(it, view, at) for at, it in enumerate(decoded, start)]).global_bd)
-    return np.concatenate(rows)
+    return np.concatenate(rows).astype(np.float16)
 
 
 def view_of(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
@@ -154,13 +222,12 @@ def view_of(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UIn
     return np.ascontiguousarray(cropped[:, ::-1] if rng.random() < 0.5 else cropped)
 
 
-def _joined(first: CaptionedVectors, second: CaptionedVectors) -> CaptionedVectors:
-    """Two kinds as one, with the labels of the first; both have as many views as the one with fewer."""
-    views = min(len(first.raw_vnr), len(second.raw_vnr))
+def _joined(kinds: Sequence[CaptionedVectors]) -> CaptionedVectors:
+    """Several kinds with as many views as one."""
+    offsets = np.cumsum([0, *map(len, kinds)])
     return CaptionedVectors(
-        np.concatenate([first.raw_vnr[:views], second.raw_vnr[:views]], axis=1),
-        np.concatenate([first.captions_ms, second.captions_ms]),
-        np.concatenate([first.owners_m, second.owners_m + len(first)]),
-        labels=first.labels,
-        labels_ls=first.labels_ls,
+        np.concatenate([kind.raw_vnr for kind in kinds], axis=1),
+        np.concatenate([kind.captions_ms for kind in kinds]),
+        np.concatenate([kind.owners_m + offset for kind, offset in zip(kinds, offsets, strict=False)]),
+        tuple(text for kind in kinds for text in kind.texts),
     )

@@ -7,8 +7,9 @@ one space of 256 numbers:
     words     unit( unit(s - s0) B )
 
 A and B come from `fit`: A by ridge regression onto the (partly whitened) sentence vectors of the captions, B the
-partial whitening itself; what is learnt (A) and what is known from class names alone (ConSE) are averaged. A tuned
-head adds a small residual network on either side.
+partial whitening itself; what is learnt (A) and what is known from class names alone (ConSE) are averaged. Training by
+contrast (`refine`) goes on from there: a small residual network on either side, and a vector for every word of a
+lexicon, added to a text's before it is brought to unit length; the class names' share is then 0.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,7 +43,11 @@ from viewfinder.encoders.starter.network import (
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
 
-HEAD_VERSION = 1
+HEAD_VERSION = 2
+
+MOST_WORDS = 40
+"""Words of a text that the lexicon is asked about; what comes after is left to the sentence vector."""
+
 VISUAL = OBJECTS + TEXTURE
 
 
@@ -72,8 +78,9 @@ class Residual:
 class Head:
     """The two maps into the shared space, and what was measured with them.
 
-    `bank_ms` are captions (as sentence vectors) for the background, `labels` words that hold for many pictures,
-    `calibration` what scores mean.
+    `lexicon_wd` has a vector for every word of `lexicon`. In the shared space lie `bank_md`, captions for the
+    background, and `labels_ld`, words that hold for many pictures. `calibration` is what scores mean. `known_as` is the
+    fingerprint under which an earlier viewfinder made this head.
     """
 
     visual_xd: Float[np.ndarray, "x d"]
@@ -82,12 +89,15 @@ class Head:
     sentence_sd: Float[np.ndarray, "s d"]
     names_mean_s: Float[np.ndarray, " s"]
     names_mix: float
-    bank_ms: Float[np.ndarray, "m s"]
-    labels_ls: Float[np.ndarray, "l s"]
+    bank_md: Float[np.ndarray, "m d"]
+    labels_ld: Float[np.ndarray, "l d"]
     labels: tuple[str, ...] = ()
-    calibration: Calibration = field(default_factory=Calibration)
+    lexicon: tuple[str, ...] = ()
+    lexicon_wd: Float[np.ndarray, "w d"] | None = None
+    calibration: Calibration | None = None
     visual_residual: Residual | None = None
     sentence_residual: Residual | None = None
+    known_as: str = ""
 
     @property
     def width(self) -> int:
@@ -103,22 +113,34 @@ class Head:
         named_nd = (raw_nr[:, VISUAL:].astype(np.float32) - self.names_mean_s) @ self.sentence_sd
         return unit_rows(unit_rows(learnt_nd) + self.names_mix * unit_rows(named_nd))
 
-    def sentences(self, sentences_ns: Float[np.ndarray, "n s"]) -> Float[np.ndarray, "n d"]:
-        """Sentence vectors into the shared space, unit length."""
+    def sentences(self, sentences_ns: Float[np.ndarray, "n s"], texts: Sequence[str] = ()) -> Float[np.ndarray, "n d"]:
+        """Sentence vectors into the shared space, unit length, with the words of their texts where these are given."""
         centred_ns = unit_rows(sentences_ns - self.sentence_mean_s)
         shared_nd = centred_ns @ self.sentence_sd
         if self.sentence_residual is not None:
             shared_nd = shared_nd + self.sentence_residual(centred_ns)
+        if self.lexicon_wd is not None and texts:
+            said = [words_of(text)[:MOST_WORDS] for text in texts]
+            rows = [[self._places[word] for word in words if word in self._places] for words in said]
+            shared_nd = shared_nd + np.stack([self.lexicon_wd[row].sum(axis=0) for row in rows])
         return unit_rows(shared_nd)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {word: place for place, word in enumerate(self.lexicon)}
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all: `background_scores` over the bank of captions."""
-        return background_scores(pictures_nd, self.sentences(self.bank_ms))
+        return background_scores(pictures_nd, self.bank_md)
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name this head's numbers."""
         digest = hashlib.blake2b(digest_size=4)
+        if self.known_as:
+            return self.known_as
         for name, array in sorted(self._arrays().items()):
+            if name.startswith("calibration."):
+                continue
             digest.update(name.encode())
             digest.update(array.tobytes())
         return digest.hexdigest()
@@ -127,14 +149,15 @@ class Head:
         """Write the head as safetensors (float16), with what a model card needs as metadata."""
         from safetensors.numpy import save_file
 
-        calibration = self.calibration
+        known = self.calibration
         metadata = {
             **(card or {}),
             "version": str(HEAD_VERSION),
             "raw": RAW_VERSION,
             "names_mix": repr(self.names_mix),
             "labels": json.dumps(self.labels),
-            "calibration": json.dumps([calibration.score_weight, calibration.outlier_weight, calibration.bias]),
+            "lexicon": json.dumps(self.lexicon),
+            "calibration": json.dumps(None if known is None else [known.here, known.match, known.nothing_below]),
         }
         file.parent.mkdir(parents=True, exist_ok=True)
         save_file(self._arrays(), str(file), metadata=metadata)
@@ -149,12 +172,16 @@ class Head:
             elif isinstance(value, Residual):
                 for part in fields(value):
                     arrays[f"{item.name}.{part.name}"] = getattr(value, part.name)
+            elif isinstance(value, Calibration):
+                arrays["calibration.expected"] = value.expected
         # safetensors writes the memory as it lies, so a transposed view must be laid out first.
         return {name: np.ascontiguousarray(array, dtype=np.float16) for name, array in arrays.items()}
 
     def rounded(self) -> Head:
         """The head as it will be read back: every number through float16."""
-        return _from_arrays(self._arrays(), self.names_mix, self.calibration, self.labels)
+        return _from_arrays(
+            self._arrays(), self.names_mix, labels=self.labels, lexicon=self.lexicon, calibration=self.calibration
+        )
 
 
 def load_head(file: Path) -> Head:
@@ -167,24 +194,53 @@ def load_head(file: Path) -> Head:
 
     with safe_open(str(file), framework="numpy") as tensors:
         metadata = tensors.metadata() or {}
-        if metadata.get("raw") != RAW_VERSION or metadata.get("version") != str(HEAD_VERSION):
+        if metadata.get("raw") != RAW_VERSION or metadata.get("version") not in {"1", str(HEAD_VERSION)}:
             what = f"{file} is a head for {metadata.get('raw')} version {metadata.get('version')}"
             wanted = f"this viewfinder reads {RAW_VERSION} version {HEAD_VERSION}"
             raise EncoderMismatch(f"{what}; {wanted}: train or tune it again")
         arrays = {name: tensors.get_tensor(name) for name in tensors.keys()}  # noqa: SIM118 (no mapping)
-    calibration = Calibration(*json.loads(metadata["calibration"]))
-    return _from_arrays(arrays, float(metadata["names_mix"]), calibration, tuple(json.loads(metadata["labels"])))
+    if metadata["version"] == "1":
+        return _load_first_version(arrays, float(metadata["names_mix"]), tuple(json.loads(metadata["labels"])))
+    curves, calibration = json.loads(metadata["calibration"]), None
+    if curves is not None:
+        here, match, nothing_below = curves
+        expected = arrays["calibration.expected"].astype(np.float32)
+        calibration = Calibration(tuple(here), tuple(match), tuple(nothing_below), expected)
+    labels, lexicon = (tuple(json.loads(metadata[name])) for name in ("labels", "lexicon"))
+    return _from_arrays(arrays, float(metadata["names_mix"]), labels=labels, lexicon=lexicon, calibration=calibration)
 
 
-def _from_arrays(
-    arrays: Mapping[str, np.ndarray], names_mix: float, calibration: Calibration, labels: tuple[str, ...]
-) -> Head:
+def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, **known: Any) -> Head:
     found: dict[str, Any] = {name: array.astype(np.float32) for name, array in arrays.items() if "." not in name}
     for side in ("visual_residual", "sentence_residual"):
         parts = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{side}.")}
         if parts:
             found[side] = Residual(**{name: array.astype(np.float32) for name, array in parts.items()})
-    return Head(**found, names_mix=names_mix, calibration=calibration, labels=labels)
+    return Head(**found, names_mix=names_mix, **known)
+
+
+def _load_first_version(arrays: Mapping[str, np.ndarray], names_mix: float, labels: tuple[str, ...]) -> Head:
+    """A head whose bank and labels are sentence vectors still, under the name that libraries know it by."""
+    digest = hashlib.blake2b(digest_size=4)
+    for name, array in sorted(arrays.items()):
+        digest.update(name.encode())
+        digest.update(array.tobytes())
+    bank_ms, labels_ls = (arrays[name].astype(np.float32) for name in ("bank_ms", "labels_ls"))
+    kept = {name: array for name, array in arrays.items() if name not in {"bank_ms", "labels_ls"}}
+    empty_0d = np.zeros((0, arrays["sentence_sd"].shape[1]), np.float32)
+    head = _from_arrays(
+        kept, names_mix, labels=labels, known_as=digest.hexdigest(), bank_md=empty_0d, labels_ld=empty_0d
+    )
+    return replace(head, bank_md=head.sentences(bank_ms), labels_ld=head.sentences(labels_ls))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case.
+
+    >>> words_of("A dog's 2 BIG sticks")
+    ['a', 'dog', 's', 'big', 'sticks']
+    """
+    return re.findall(r"[^\W\d_]+", text.lower())
 
 
 def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
@@ -291,8 +347,8 @@ class StarterEncoder:
         return self.head.width
 
     @cached_property
-    def calibration(self) -> Calibration:
-        """What scores mean, measured when the head was fitted."""
+    def calibration(self) -> Calibration | None:
+        """What scores mean, measured when the head was fitted; None for one of an earlier viewfinder."""
         return self.head.calibration
 
     @cached_property
@@ -300,7 +356,7 @@ class StarterEncoder:
         """Words that hold for many of the pictures the head was fitted on."""
         if not self.head.labels:
             return None
-        return Vocabulary(self.head.labels, self.head.sentences(self.head.labels_ls))
+        return Vocabulary(self.head.labels, self.head.labels_ld)
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes, in batches side by side on `threads` cores."""
@@ -323,7 +379,7 @@ class StarterEncoder:
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts in the shared space."""
-        return self.head.sentences(self.sentences(texts))
+        return self.head.sentences(self.sentences(texts), texts)
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         """Unit sentence vectors of MiniLM."""

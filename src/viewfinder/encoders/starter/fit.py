@@ -1,8 +1,7 @@
 """Fitting the alignment head: a closed form for few pictures, refined by contrast where there are many.
 
 The closed form is ridge regression from picture features onto the mean caption of each picture, in a sentence
-space whose common directions are damped (partial whitening). It has no random numbers. `calibrate` learns, on
-pictures the head has not seen, what a score means.
+space whose common directions are damped (partial whitening). It has no random numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.encoder import Head, head_input, unit_rows
 from viewfinder.encoders.starter.network import OBJECTS, TEXTURE
 from viewfinder.errors import BadInput
@@ -31,18 +29,41 @@ class FitSettings:
     bank: int = 512
 
 
+@dataclass(frozen=True, kw_only=True)
+class RefineSettings:
+    """The numbers of the training by contrast (`refine`); these are for a user's collection, chosen on products."""
+
+    hidden: int = 768
+    epochs: int = 40
+    batch: int = 512
+    captions: int = 1  # of each picture in a batch, at most
+    learning_rate: float = 3e-4
+    weight_decay: float = 0.05
+    dropout: float = 0.3  # of what is seen; of what is said, a fifth of it
+    hidden_dropout: float = 0.3
+    temperature: float = 0.05
+    labels: float = 0.4  # share of captions that make way for a label
+    lexicon: int = 0  # words with vectors, at most
+    word_dropout: float = 0.3
+    bank: int = 512
+    held_out: float = 0.1
+    seed: int = 0
+
+
 @dataclass(frozen=True)
 class CaptionedVectors:
     """Pictures of one kind with their captions, as vectors.
 
     `raw_vnr` holds v views (the picture, mirrored, cropped) of n pictures; caption m belongs to picture
-    `owners_m[m]`. `weight` is how much this kind counts beside the others, whatever its size. `labels` are
-    words that hold for many pictures (a colour, a kind of thing), `holds_nl` says for which.
+    `owners_m[m]`, and `texts` has it in words, or is empty. `weight` is how much this kind counts beside the others,
+    whatever its size. `labels` are words that hold for many pictures (a colour, a kind of thing), `holds_nl` says for
+    which.
     """
 
     raw_vnr: Float[np.ndarray, "v n r"]
     captions_ms: Float[np.ndarray, "m s"]
     owners_m: Int[np.ndarray, " m"]
+    texts: tuple[str, ...] = ()
     weight: float = 1.0
     labels: tuple[str, ...] = ()
     labels_ls: Float[np.ndarray, "l s"] | None = None
@@ -62,6 +83,7 @@ class CaptionedVectors:
             raw_vnr=self.raw_vnr[:, rows_k],
             captions_ms=self.captions_ms[kept_m],
             owners_m=position[self.owners_m[kept_m]],
+            texts=tuple(text for text, kept in zip(self.texts, kept_m, strict=False) if kept),
             holds_nl=None if self.holds_nl is None else self.holds_nl[rows_k],
         )
 
@@ -75,17 +97,6 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
     sentence_mean_s = kinds[0].captions_ms.mean(axis=0)
     texts = [unit_rows(kind.captions_ms - sentence_mean_s) for kind in kinds]
     sentence_sd = _partial_whitening(texts, [kind.weight for kind in kinds], settings)
-    labels: dict[str, Float[np.ndarray, " s"]] = {}
-    for kind in kinds:
-        if kind.labels_ls is not None:
-            labels = dict(zip(kind.labels, kind.labels_ls, strict=True)) | labels  # a label of two kinds is the first's
-    labels_ls = np.array(list(labels.values()), dtype=np.float32).reshape(len(labels), len(sentence_mean_s))
-    # The bank is an evenly spaced sample of the captions, the same number of every kind.
-    each = max(settings.bank // len(kinds), 1)
-    bank = [
-        kind.captions_ms[np.linspace(0, len(kind.captions_ms) - 1, min(each, len(kind.captions_ms))).astype(int)]
-        for kind in kinds
-    ]
     visual_xd, bias_d = _ridge(kinds, [text @ sentence_sd for text in texts], settings.ridge)
     head = Head(
         visual_xd=visual_xd,
@@ -94,11 +105,27 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
         sentence_sd=sentence_sd,
         names_mean_s=kinds[0].raw_vnr[0][:, OBJECTS + TEXTURE :].astype(np.float32).mean(axis=0),
         names_mix=settings.names_mix,
-        bank_ms=np.concatenate(bank),
-        labels_ls=labels_ls,
-        labels=tuple(labels),
+        bank_md=np.zeros((0, settings.width), np.float32),
+        labels_ld=np.zeros((0, settings.width), np.float32),
     )
-    return head.rounded()
+    return with_bank(head, kinds, settings.bank)
+
+
+def with_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
+    """The head with a bank of about `size` captions and the labels of these kinds, as it will be read back."""
+    head = head.rounded()
+    # The bank is an evenly spaced sample of the captions, the same number of every kind.
+    each = max(size // len(kinds), 1)
+    bank: list[Float[np.ndarray, "m d"]] = []
+    labels: dict[str, Float[np.ndarray, " d"]] = {}
+    for kind in kinds:
+        row_k = np.linspace(0, len(kind.captions_ms) - 1, min(each, len(kind.captions_ms))).astype(int)
+        bank.append(head.sentences(kind.captions_ms[row_k], [kind.texts[row] for row in row_k] if kind.texts else ()))
+        if kind.labels_ls is not None:
+            vectors_ld = head.sentences(kind.labels_ls, kind.labels)
+            labels = dict(zip(kind.labels, vectors_ld, strict=True)) | labels  # a label of two kinds is the first's
+    labels_ld = np.array(list(labels.values()), dtype=np.float32).reshape(len(labels), head.width)
+    return replace(head, bank_md=np.concatenate(bank), labels=tuple(labels), labels_ld=labels_ld).rounded()
 
 
 def _partial_whitening(
@@ -151,43 +178,3 @@ def _ridge(
     # Any common factor cancels in the unit length; this one keeps float16 far from its limits.
     solution_xd /= np.abs(solution_xd).max()
     return solution_xd.astype(np.float32), (-mean_x @ solution_xd).astype(np.float32)
-
-
-def calibrate_head(held_out: Sequence[tuple[Head, CaptionedVectors, Float[np.ndarray, "a s"]]]) -> Calibration:
-    """The logistic curve of (score, outlierness) on pictures that each head has not seen.
-
-    Every caption is asked of the pictures of its fold, where one is meant; the third item are sentence vectors of
-    things that are in none of them. The best hit of each query is what is judged: 1 where the picture meant came
-    first, 0 where there was none to find; where another picture came first, nobody knows, and it is left out.
-    """
-    rows, labels = zip(*(_judged_hits(*fold) for fold in held_out), strict=True)
-    features_k3 = np.concatenate(rows)
-    labels_k = np.concatenate(labels)
-    weights_3 = np.zeros(3)
-    # Classes count the same, whatever their numbers: the prior of a user's query being answerable is unknown.
-    balance_k = np.where(labels_k == 1, 0.5 / max(labels_k.sum(), 1), 0.5 / max((1 - labels_k).sum(), 1))
-    for _ in range(200):  # Newton's method; the tiny ridge keeps separable data finite
-        chance_k = 1 / (1 + np.exp(-features_k3 @ weights_3))
-        gradient_3 = features_k3.T @ (balance_k * (chance_k - labels_k)) + 1e-4 * weights_3
-        curvature_k = balance_k * chance_k * (1 - chance_k)
-        hessian_33 = (features_k3 * curvature_k[:, None]).T @ features_k3 + 1e-4 * np.eye(3)
-        step_3 = np.linalg.solve(hessian_33, gradient_3)
-        weights_3 -= step_3
-        if np.abs(step_3).max() < 1e-8:
-            break
-    return Calibration(*(float(weight) for weight in weights_3))
-
-
-def _judged_hits(
-    head: Head, fold: CaptionedVectors, absent_as: Float[np.ndarray, "a s"]
-) -> tuple[Float[np.ndarray, "k 3"], Float[np.ndarray, " k"]]:
-    pictures_nd = head.pictures(fold.raw_vnr[0])
-    texts_md = head.sentences(np.concatenate([fold.captions_ms, absent_as]))
-    scores_mn = texts_md @ pictures_nd.T - head.background(pictures_nd)
-    meant_m = np.concatenate([fold.owners_m, np.full(len(absent_as), -1)])
-    outliers_mn = (scores_mn - scores_mn.mean(axis=1, keepdims=True)) / scores_mn.std(axis=1, keepdims=True)
-    best_m = scores_mn.argmax(axis=1)
-    row_m = np.arange(len(best_m))
-    judged_m = (best_m == meant_m) | (meant_m < 0)
-    features_m3 = np.stack([scores_mn[row_m, best_m], outliers_mn[row_m, best_m], np.ones(len(best_m))], axis=1)
-    return features_m3[judged_m], (meant_m[judged_m] >= 0).astype(np.float64)

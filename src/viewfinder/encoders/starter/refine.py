@@ -1,12 +1,14 @@
-"""Refining a head by contrast (InfoNCE), for collections that bring thousands of captions of their own.
+"""Training a head by contrast (InfoNCE): the shipped one, and those of collections with many captions of their own.
 
-Starts from the closed form of `fit` and adds a residual network on either side, so that step 0 is the closed form
-itself; a tenth of the pictures, held out, says after how many epochs to stop, 0 included. In torch.
+Starts from the closed form of `fit` and adds a residual network on either side and a vector for every word of a
+lexicon, so that step 0 is the closed form itself; pictures that are held out say when to stop, 0 epochs included.
+In torch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,31 +17,18 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from viewfinder.encoders.starter.encoder import Head, Residual, head_input, unit_rows
-from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings, fit_head
+from viewfinder.encoders.starter.encoder import MOST_WORDS, Head, Residual, head_input, unit_rows, words_of
+from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings, RefineSettings, fit_head, with_bank
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 SAME_TEXT = 0.999
 """Cosine above which two captions say the same."""
 
+FEWEST_TEXTS = 3
+"""Texts that a word must be in to have a vector."""
+
 ReportEpoch = Callable[[int, float], None]
 """Told after every epoch: its number and the held-out mean reciprocal rank."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RefineSettings:
-    """The numbers of the refinement, chosen on the held-out tenth of product photos."""
-
-    hidden: int = 768
-    epochs: int = 40
-    batch: int = 512
-    learning_rate: float = 3e-4
-    weight_decay: float = 0.05
-    dropout: float = 0.3
-    temperature: float = 0.05
-    labels: float = 0.4  # share of captions that make way for a label
-    held_out: float = 0.1
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -68,49 +57,104 @@ def refine_head(
     examined, rest = kind.of(np.sort(order_n[:held])), kind.of(np.sort(order_n[held:]))
     by_epoch: list[float] = []
 
-    def judge(epoch: int, towers: _Towers) -> None:
-        by_epoch.append(_held_out(towers.head(), examined))
+    def judge(epoch: int, head: Head) -> None:
+        by_epoch.append(held_out_rank(head, examined))
         if report is not None:
             report(epoch, by_epoch[-1])
 
-    _train(fit_head([rest], closed_form), rest, settings, settings.epochs, judge)
+    train_head(fit_head([rest], closed_form), [rest], settings, judge=judge)
     best = int(np.argmax(by_epoch))
-    held_out = {"shipped": _held_out(shipped, examined), "closed form": by_epoch[0], "refined": by_epoch[best]}
+    held_out = {"shipped": held_out_rank(shipped, examined), "closed form": by_epoch[0], "refined": by_epoch[best]}
     if held_out["shipped"] >= by_epoch[best]:
         return RefinedHead(shipped, "shipped", held_out)
     start = fit_head([kind], closed_form)
     if best == 0:
         return RefinedHead(start, "closed form", held_out)
     # The one-cycle schedule is that of the full run, cut at the same epoch, so that both runs are alike.
-    return RefinedHead(_train(start, kind, settings, best, None).head().rounded(), "refined", held_out)
+    return RefinedHead(train_head(start, [kind], settings, epochs=best), "refined", held_out)
 
 
-def _held_out(head: Head, kind: CaptionedVectors) -> float:
+def held_out_rank(head: Head, kind: CaptionedVectors) -> float:
+    """The mean reciprocal rank of the picture that each caption is about, among all of the kind."""
     pictures_nd = head.pictures(kind.raw_vnr[0])
-    scores_mn = head.sentences(kind.captions_ms) @ pictures_nd.T - head.background(pictures_nd)
+    scores_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
     return mean_reciprocal_rank(target_ranks(scores_mn, kind.owners_m))
 
 
-class _Tower(nn.Module):
-    """unit(linear(x) + outer(relu(inner(x)))), the second term starting at zero."""
+def train_head(
+    start: Head,
+    kinds: Sequence[CaptionedVectors],
+    settings: RefineSettings,
+    *,
+    epochs: int | None = None,
+    judge: Callable[[int, Head], None] | None = None,
+) -> Head:
+    """The closed form `start` trained on these kinds, of which the first says how what is seen is scaled.
 
-    def __init__(self, linear_xd: np.ndarray, bias_d: np.ndarray, hidden: int, dropout: float) -> None:
+    Args:
+        epochs: where to cut the schedule of `settings.epochs`.
+        judge: told the head after every epoch, 0 first.
+    """
+    towers = _Towers(start, kinds, settings)
+    shelves = [_Shelf(kind, towers, settings) for kind in kinds]
+    optimiser, schedule = _optimiser(towers, settings, sum(shelf.batches for shelf in shelves))
+    generator = torch.Generator().manual_seed(settings.seed)
+    if judge is not None:
+        judge(0, towers.head())
+    towers.train()
+    for epoch in range(1, 1 + (settings.epochs if epochs is None else epochs)):
+        for batch in _epoch(shelves, generator):
+            with torch.autocast("cpu", torch.bfloat16, enabled=_multiplies_in_16_bits()):
+                pictures_bd, texts_td = towers.visual(batch.pictures_bx), towers.texts(batch.texts_ts, batch.words_tl)
+            scale = towers.log_scale.exp()
+            loss = contrastive_loss(texts_td, pictures_bd, holds_tb=batch.holds_tb, scale=scale)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            schedule.step()
+        if judge is not None:
+            judge(epoch, towers.head())
+    return towers.head()
+
+
+def contrastive_loss(texts_td: Tensor, pictures_bd: Tensor, *, holds_tb: Tensor, scale: Tensor) -> Tensor:
+    """Symmetric InfoNCE (Radford et al. 2021), where a text may hold for several pictures of the batch.
+
+    `holds_tb[i, j]` is 1 where text i holds for picture j; all that hold are equally right answers.
+    """
+    logits_tb = scale * texts_td @ pictures_bd.T
+    by_text = functional.cross_entropy(logits_tb, holds_tb / holds_tb.sum(dim=1, keepdim=True))
+    by_picture = functional.cross_entropy(logits_tb.T, holds_tb.T / holds_tb.T.sum(dim=1, keepdim=True))
+    return (by_text + by_picture) / 2
+
+
+def lexicon_of(kinds: Sequence[CaptionedVectors], size: int) -> tuple[str, ...]:
+    """The `size` words that are in most texts of the kinds, and in `FEWEST_TEXTS` at least; most frequent first."""
+    counts = Counter(word for kind in kinds for text in kind.texts for word in set(words_of(text)))
+    frequent = sorted((-count, word) for word, count in counts.items() if count >= FEWEST_TEXTS)
+    return tuple(word for _, word in frequent[:size])
+
+
+class _Tower(nn.Module):
+    """unit(linear(x) + outer(relu(inner(x))) + beside), the second term starting at zero."""
+
+    def __init__(self, linear_xd: np.ndarray, bias_d: np.ndarray, dropout: float, settings: RefineSettings) -> None:
         super().__init__()
         width_in, width_out = linear_xd.shape
-        self.dropout = dropout
+        self.dropout, self.hidden_dropout = dropout, settings.hidden_dropout
         self.linear = nn.Linear(width_in, width_out)
-        self.inner = nn.Linear(width_in, hidden)
-        self.outer = nn.Linear(hidden, width_out)
+        self.inner = nn.Linear(width_in, settings.hidden)
+        self.outer = nn.Linear(settings.hidden, width_out)
         with torch.no_grad():
             self.linear.weight.copy_(torch.from_numpy(np.ascontiguousarray(linear_xd.T)))
             self.linear.bias.copy_(torch.from_numpy(np.ascontiguousarray(bias_d)))
             self.outer.weight.zero_()
             self.outer.bias.zero_()
 
-    def forward(self, x_nx: Tensor) -> Tensor:
+    def forward(self, x_nx: Tensor, beside_nd: Tensor | float = 0.0) -> Tensor:
         seen_nx = functional.dropout(x_nx, self.dropout, self.training)
-        hidden_nh = functional.dropout(functional.relu(self.inner(seen_nx)), self.dropout, self.training)
-        return functional.normalize(self.linear(seen_nx) + self.outer(hidden_nh), dim=-1)
+        hidden_nh = functional.dropout(functional.relu(self.inner(seen_nx)), self.hidden_dropout, self.training)
+        return functional.normalize((self.linear(seen_nx) + self.outer(hidden_nh) + beside_nd).float(), dim=-1)
 
     def numbers(self) -> tuple[np.ndarray, np.ndarray, Residual]:
         """Weight and bias of the linear map, and the residual beside it."""
@@ -122,21 +166,36 @@ class _Tower(nn.Module):
 class _Towers(nn.Module):
     """The two sides as torch modules, and their way back into a `Head`."""
 
-    def __init__(self, head: Head, visual_nx: Float[np.ndarray, "n x"], settings: RefineSettings) -> None:
+    def __init__(self, head: Head, kinds: Sequence[CaptionedVectors], settings: RefineSettings) -> None:
         super().__init__()
-        self._start = head
+        self._start, self._kinds, self._settings = head, kinds, settings
+        visual_nx = head_input(kinds[0].raw_vnr[0])
         self.centre_x = visual_nx.mean(axis=0)
         self.scale_x = visual_nx.std(axis=0) + 1e-3
         torch.manual_seed(settings.seed)
         gain = float(np.linalg.norm(visual_nx @ head.visual_xd + head.visual_bias_d, axis=1).mean())
         linear_xd = head.visual_xd * self.scale_x[:, None] / gain
         bias_d = (head.visual_bias_d + self.centre_x @ head.visual_xd) / gain
-        self.visual = _Tower(linear_xd, bias_d, settings.hidden, settings.dropout)
+        self.visual = _Tower(linear_xd, bias_d, settings.dropout, settings)
         # Sentence vectors have unit length; the square root of their width brings each number near 1.
         self._sentence_gain = np.sqrt(head.sentence_sd.shape[0])
-        sentence_sd = head.sentence_sd / self._sentence_gain
-        self.sentence = _Tower(sentence_sd, np.zeros(head.width), settings.hidden, settings.dropout / 3)
+        said_ms = unit_rows(kinds[0].captions_ms - head.sentence_mean_s)
+        said = float(np.linalg.norm(said_ms @ head.sentence_sd, axis=1).mean())
+        sentence_sd = head.sentence_sd / self._sentence_gain / said
+        self.sentence = _Tower(sentence_sd, np.zeros(head.width), settings.dropout / 5, settings)
+        self.lexicon = lexicon_of(kinds, settings.lexicon)
+        self.places = {word: place for place, word in enumerate(self.lexicon, 1)}
+        # Row 0 stands for no word: texts are padded with it, and words fall out of training into it.
+        self.words = nn.Embedding(1 + len(self.lexicon), head.width, padding_idx=0)
+        with torch.no_grad():
+            self.words.weight[1:].normal_(std=0.01)
         self.log_scale = nn.Parameter(torch.tensor(float(np.log(1 / settings.temperature))))
+
+    def texts(self, texts_ts: Tensor, words_tl: Tensor) -> Tensor:
+        """Unit vectors (t d) of texts from their sentence vectors and the places of their words."""
+        if self.training and self.lexicon:
+            words_tl = words_tl * (torch.rand(words_tl.shape) > self._settings.word_dropout)
+        return self.sentence(texts_ts, self.words(words_tl).sum(dim=1) if self.lexicon else 0.0)  # type: ignore[no-any-return]
 
     def visual_features(self, raw_nr: Float[np.ndarray, "n r"]) -> Tensor:
         return torch.from_numpy((head_input(raw_nr) - self.centre_x) / self.scale_x).float()
@@ -144,12 +203,21 @@ class _Towers(nn.Module):
     def sentence_features(self, captions_ms: Float[np.ndarray, "m s"]) -> Tensor:
         return torch.from_numpy(unit_rows(captions_ms - self._start.sentence_mean_s) * self._sentence_gain).float()
 
+    def word_places(self, texts: Sequence[str], count: int) -> Tensor:
+        """Places of the known words of each text, padded with 0; of `count` texts without words, nothing."""
+        places_tl = np.zeros((count, MOST_WORDS if self.lexicon and texts else 0), np.int64)
+        if places_tl.size:
+            for row, text in enumerate(texts):
+                known = [self.places[word] for word in words_of(text)[:MOST_WORDS] if word in self.places]
+                places_tl[row, : len(known)] = known
+        return torch.from_numpy(places_tl)
+
     def head(self) -> Head:
         """The trained numbers, with the scaling of the inputs folded back into the first layers."""
         linear_xd, bias_d, residual = self.visual.numbers()
         text_sd, text_bias_d, text_residual = self.sentence.numbers()
         visual_xd, inner_xh = linear_xd / self.scale_x[:, None], residual.inner_xh / self.scale_x[:, None]
-        return replace(
+        head = replace(
             self._start,
             visual_xd=visual_xd,
             visual_bias_d=bias_d - self.centre_x @ visual_xd,
@@ -163,81 +231,104 @@ class _Towers(nn.Module):
                 inner_xh=text_residual.inner_xh * self._sentence_gain,
                 outer_bias_d=text_residual.outer_bias_d + text_bias_d,
             ),
+            lexicon=self.lexicon,
+            lexicon_wd=self.words.weight.detach().numpy()[1:].copy() if self.lexicon else None,
         )
+        return with_bank(head, self._kinds, self._settings.bank)
 
 
-def _train(
-    head: Head,
-    kind: CaptionedVectors,
-    settings: RefineSettings,
-    epochs: int,
-    judge: Callable[[int, _Towers], None] | None,
-) -> _Towers:
-    """One run of `epochs` epochs of a schedule laid out for `settings.epochs`."""
-    towers = _Towers(head, head_input(kind.raw_vnr[0]), settings)
-    batches = _Batches(kind, towers, settings)
-    optimiser = torch.optim.AdamW(towers.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(
-        optimiser, settings.learning_rate, total_steps=settings.epochs * batches.count, pct_start=0.1
-    )
-    if judge is not None:
-        judge(0, towers)
-    towers.train()
-    for epoch in range(1, epochs + 1):
-        for pictures_bx, texts_bs, holds_bb in batches.epoch():
-            texts_bd, pictures_bd = towers.sentence(texts_bs), towers.visual(pictures_bx)
-            loss = contrastive_loss(texts_bd, pictures_bd, holds_bb=holds_bb, scale=towers.log_scale.exp())
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-            schedule.step()
-        if judge is not None:
-            judge(epoch, towers)
-    return towers
+@dataclass(frozen=True)
+class _Batch:
+    """Pictures (b x), texts as sentence vectors (t s) and words (t l), and which text holds for which picture (t b)."""
+
+    pictures_bx: Tensor
+    texts_ts: Tensor
+    words_tl: Tensor
+    holds_tb: Tensor
 
 
-class _Batches:
-    """Batches of pictures and texts: captions, and in their place now and then a label that holds."""
+class _Shelf:
+    """A kind laid out for batches: captions, and in their place now and then a label that holds."""
 
     def __init__(self, kind: CaptionedVectors, towers: _Towers, settings: RefineSettings) -> None:
-        self._views = torch.stack([towers.visual_features(raw_nr) for raw_nr in kind.raw_vnr])
-        self._texts_ms = towers.sentence_features(kind.captions_ms)
-        self._owners_m = torch.from_numpy(kind.owners_m)
-        self._size = min(settings.batch, len(self._owners_m))
-        self._generator = torch.Generator().manual_seed(settings.seed)
-        self._label_share = settings.labels
-        self._labels: tuple[Tensor, Tensor] | None = None
-        if kind.labels_ls is not None and kind.holds_nl is not None:
-            self._labels = towers.sentence_features(kind.labels_ls), torch.from_numpy(kind.holds_nl).float()
-        self.count = len(self._owners_m) // self._size
+        self._settings = settings
+        self._views_vnx = torch.stack([towers.visual_features(raw_nr) for raw_nr in kind.raw_vnr])
+        self._captions = len(kind.captions_ms)
+        labelled = kind.labels_ls is not None and kind.holds_nl is not None and settings.labels > 0
+        labels_ls = kind.labels_ls if labelled and kind.labels_ls is not None else kind.captions_ms[:0]
+        said_ts = np.concatenate([kind.captions_ms, labels_ls])
+        texts = (*kind.texts, *kind.labels[: len(labels_ls)]) if kind.texts else ()
+        self._texts_ts, self._words_tl = towers.sentence_features(said_ts), towers.word_places(texts, len(said_ts))
+        self._holds_nl = None if not labelled or kind.holds_nl is None else torch.from_numpy(kind.holds_nl).float()
+        self._own_nc = _captions_of(kind)
+        self._described_n = torch.from_numpy(np.flatnonzero((self._own_nc >= 0).any(axis=1)))
+        self._size = min(settings.batch, len(self._described_n))
+        self.batches = max(int(kind.weight * (len(self._described_n) // self._size)), 1)
 
-    def epoch(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """Pictures (b x), texts (b s), and which text holds for which picture (b b)."""
-        order_m = torch.randperm(len(self._owners_m), generator=self._generator)
-        for rows_b in order_m[: self.count * self._size].split(self._size):  # type: ignore[no-untyped-call]
-            owners_b = self._owners_m[rows_b]
-            view_b = torch.randint(len(self._views), (self._size,), generator=self._generator)
-            texts_bs = self._texts_ms[rows_b]
-            likeness_bb = (texts_bs @ texts_bs.T) / texts_bs.shape[1]
-            holds_bb = ((likeness_bb > SAME_TEXT) | (owners_b[:, None] == owners_b[None, :])).float()
-            if self._labels is not None and self._label_share:
-                # Some captions make way for a label of the same picture, which holds for every picture that has it.
-                labels_ls, holds_nl = self._labels
-                held_bl = holds_nl[owners_b]
-                label_b = torch.multinomial(held_bl + 1e-9, 1, generator=self._generator)[:, 0]
-                chance_b = torch.rand(len(owners_b), generator=self._generator)
-                labelled_b1 = ((chance_b < self._label_share) & (held_bl.sum(dim=1) > 0))[:, None]
-                texts_bs = torch.where(labelled_b1, labels_ls[label_b], texts_bs)
-                holds_bb = torch.where(labelled_b1, held_bl[:, label_b].T, holds_bb)
-            yield self._views[view_b, owners_b], texts_bs, holds_bb
+    def epoch(self, generator: torch.Generator) -> Iterator[_Batch]:
+        """The batches of an epoch, in a new order, each picture in one of its views with some of its captions."""
+        order_n = self._described_n[torch.randperm(len(self._described_n), generator=generator)]
+        for rows_b in order_n[: self.batches * self._size].split(self._size):  # type: ignore[no-untyped-call]
+            yield self._batch(rows_b, generator)
+
+    def _batch(self, rows_b: Tensor, generator: torch.Generator) -> _Batch:
+        own_bc = torch.from_numpy(self._own_nc)[rows_b]
+        # Captions of each picture in a random order, those that are not there last.
+        order_bc = (torch.rand(own_bc.shape, generator=generator) + (own_bc < 0)).argsort(dim=1)
+        own_bc = own_bc.gather(1, order_bc)[:, : self._settings.captions]
+        there_bc = own_bc >= 0
+        at_t, text_t = there_bc.nonzero()[:, 0], own_bc[there_bc]
+        own_tb = functional.one_hot(at_t, len(rows_b)).float()
+        texts_ts = self._texts_ts[text_t]
+        likeness_tt = (texts_ts @ texts_ts.T) / texts_ts.shape[1]
+        holds_tb = ((likeness_tt > SAME_TEXT).float() @ own_tb).clamp(max=1).maximum(own_tb)
+        if self._holds_nl is not None:
+            # Some captions make way for a label of the same picture, which holds for every picture that has it.
+            held_bl = self._holds_nl[rows_b]
+            held_tl = held_bl[at_t]
+            label_t = torch.multinomial(held_tl + 1e-9, 1, generator=generator)[:, 0]
+            chance_t = torch.rand(len(at_t), generator=generator)
+            labelled_t = (chance_t < self._settings.labels) & (held_tl.sum(dim=1) > 0)
+            text_t = torch.where(labelled_t, self._captions + label_t, text_t)
+            holds_tb = torch.where(labelled_t[:, None], held_bl[:, label_t].T, holds_tb)
+        view_b = torch.randint(len(self._views_vnx), (len(rows_b),), generator=generator)
+        pictures_bx = self._views_vnx[view_b, rows_b]
+        return _Batch(pictures_bx, self._texts_ts[text_t], self._words_tl[text_t], holds_tb)
 
 
-def contrastive_loss(texts_bd: Tensor, pictures_bd: Tensor, *, holds_bb: Tensor, scale: Tensor) -> Tensor:
-    """Symmetric InfoNCE (Radford et al. 2021), where a text may hold for several pictures of the batch.
+def _captions_of(kind: CaptionedVectors) -> np.ndarray:
+    """The rows of each picture's captions (n c), padded with -1."""
+    count_n = np.bincount(kind.owners_m, minlength=len(kind))
+    own_nc = np.full((len(kind), count_n.max()), -1)
+    order_m = np.argsort(kind.owners_m, kind="stable")
+    own_nc[np.arange(own_nc.shape[1]) < count_n[:, None]] = order_m
+    return own_nc
 
-    `holds_bb[i, j]` is 1 where text i holds for picture j; all that hold are equally right answers.
-    """
-    logits_bb = scale * texts_bd @ pictures_bd.T
-    by_text = functional.cross_entropy(logits_bb, holds_bb / holds_bb.sum(dim=1, keepdim=True))
-    by_picture = functional.cross_entropy(logits_bb.T, holds_bb.T / holds_bb.T.sum(dim=1, keepdim=True))
-    return (by_text + by_picture) / 2
+
+def _epoch(shelves: Sequence[_Shelf], generator: torch.Generator) -> Iterator[_Batch]:
+    """The batches of all shelves, mixed."""
+    of_k = torch.repeat_interleave(torch.tensor([shelf.batches for shelf in shelves]))
+    batches = [shelf.epoch(generator) for shelf in shelves]
+    for at in of_k[torch.randperm(len(of_k), generator=generator)].tolist():
+        yield next(batches[at])
+
+
+def _optimiser(
+    towers: _Towers, settings: RefineSettings, batches: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    """AdamW that pulls matrices towards zero and nothing else, on a one-cycle schedule."""
+    parameters = list(towers.parameters())
+    groups = [
+        {"params": [one for one in parameters if one.ndim > 1], "weight_decay": settings.weight_decay},
+        {"params": [one for one in parameters if one.ndim < 2], "weight_decay": 0.0},
+    ]
+    optimiser = torch.optim.AdamW(groups, lr=settings.learning_rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, settings.learning_rate, total_steps=settings.epochs * batches, pct_start=0.1
+    )
+    return optimiser, schedule
+
+
+def _multiplies_in_16_bits() -> bool:
+    """Whether this processor multiplies bfloat16 natively, about four times as fast as float32."""
+    return bool(getattr(torch.cpu, "_is_avx512_bf16_supported", lambda: False)())

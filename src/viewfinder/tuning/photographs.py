@@ -1,0 +1,144 @@
+"""Training the predictor of labels that questions about photographs are made of: a part of `viewfinder train starter`.
+
+What captions mention is what it learns: a label holds where one of a photograph's captions names it. Photographs with
+few captions count less, since those leave more unsaid. Several networks of other seeds become one, side by side, so
+that their logits are averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32
+from torch import nn
+from torch.nn import functional
+
+from viewfinder.encoders.starter.encoder import Head
+from viewfinder.encoders.starter.fit import CaptionedVectors
+from viewfinder.encoders.starter.network import RAW_VERSION
+from viewfinder.questioners.photographs import SYSTEM, count_mentions, label_chances
+from viewfinder.training.checkpoints import write_tensors
+from viewfinder.training.weights import NETWORK, Card
+
+ALL_CAPTIONS = 5
+"""Captions from which on a photograph counts in full."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelSettings:
+    """The numbers of the training, chosen on `choose`."""
+
+    hidden: int = 256
+    epochs: int = 12
+    batch: int = 256
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+    dropout: float = 0.3
+    seeds: int = 3
+
+
+def fit_labels(
+    vectors_vnd: Float[np.ndarray, "v n d"],
+    holds_nl: Bool[np.ndarray, "n l"],
+    weights_n: Float[np.ndarray, " n"],
+    settings: LabelSettings | None = None,
+) -> dict[str, Float32[np.ndarray, ...]]:
+    """The arrays of `label_chances`; `vectors_vnd` are v views of n photographs in the space of the head."""
+    settings = settings or LabelSettings()
+    mean_d = vectors_vnd[0].mean(axis=0)
+    deviation_d = vectors_vnd[0].std(axis=0) + 1e-6
+    inputs_vnd = torch.from_numpy(((vectors_vnd - mean_d) / deviation_d).astype(np.float32))
+    holds, weights = torch.from_numpy(holds_nl.astype(np.float32)), torch.from_numpy(weights_n.astype(np.float32))
+    networks = [_train(inputs_vnd, holds, weights, settings, seed) for seed in range(settings.seeds)]
+    states = [{name: value.numpy() for name, value in network.state_dict().items()} for network in networks]
+    return {
+        "mean_d": mean_d.astype(np.float32),
+        "deviation_d": deviation_d.astype(np.float32),
+        "inner_dh": np.concatenate([state["inner.weight"].T for state in states], axis=1),
+        "inner_h": np.concatenate([state["inner.bias"] for state in states]),
+        "outer_hl": np.concatenate([state["outer.weight"].T for state in states]) / np.float32(len(states)),
+        "outer_l": np.mean([state["outer.bias"] for state in states], axis=0).astype(np.float32),
+    }
+
+
+class _Network(nn.Module):
+    def __init__(self, width: int, labels: int, settings: LabelSettings) -> None:
+        super().__init__()
+        self.dropout = settings.dropout
+        self.inner, self.outer = nn.Linear(width, settings.hidden), nn.Linear(settings.hidden, labels)
+
+    def forward(self, inputs_nd: torch.Tensor) -> torch.Tensor:
+        hidden_nh = functional.relu(self.inner(functional.dropout(inputs_nd, self.dropout, self.training)))
+        logits_nl: torch.Tensor = self.outer(functional.dropout(hidden_nh, self.dropout, self.training))
+        return logits_nl
+
+
+def _train(
+    inputs_vnd: torch.Tensor, holds_nl: torch.Tensor, weights_n: torch.Tensor, settings: LabelSettings, seed: int
+) -> _Network:
+    torch.manual_seed(seed)
+    views, count, width = inputs_vnd.shape
+    network = _Network(width, holds_nl.shape[1], settings)
+    with torch.no_grad():  # it begins with how often each label holds
+        network.outer.bias.copy_(torch.logit(holds_nl.mean(dim=0).clamp(1e-3, 1 - 1e-3)))
+    batch = min(settings.batch, count)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimiser, settings.learning_rate, total_steps=settings.epochs * (count // batch), pct_start=0.1
+    )
+    for _ in range(settings.epochs):
+        order_n = torch.randperm(count)
+        for rows_b in order_n[: count // batch * batch].split(batch):  # type: ignore[no-untyped-call]
+            logits_bl = network(inputs_vnd[torch.randint(views, (batch,)), rows_b])
+            losses_bl = functional.binary_cross_entropy_with_logits(logits_bl, holds_nl[rows_b], reduction="none")
+            loss = (losses_bl.mean(dim=1) * weights_n[rows_b]).mean()
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            schedule.step()
+    return network.eval()
+
+
+def train_labels(head: Head, fit: CaptionedVectors, choose: CaptionedVectors, file: Path) -> float:
+    """Trains the predictor on `fit` and writes it, in half precision; the bits it tells of photographs of `choose`."""
+    said = _captions(fit)
+    weights_n = np.array([min(len(texts), ALL_CAPTIONS) / ALL_CAPTIONS for texts in said])
+    views_vnd = np.stack([head.pictures(raw_nr.astype(np.float32)) for raw_nr in fit.raw_vnr])
+    halves = {name: array.astype(np.float16) for name, array in fit_labels(views_vnd, _holds(said), weights_n).items()}
+    arrays = {name: array.astype(np.float32) for name, array in halves.items()}
+    asked = _captions(choose)
+    full = np.flatnonzero([len(texts) >= ALL_CAPTIONS - 1 for texts in asked])
+    vectors_nd = head.pictures(choose.raw_vnr[0][full].astype(np.float32))
+    told = bits_told(arrays, vectors_nd, _holds([asked[at] for at in full]))
+    card = Card(system=SYSTEM, preset="starter", encoder=RAW_VERSION, figures={"bits told, choose": told})
+    write_tensors(file, {name: torch.from_numpy(half) for name, half in halves.items()}, asdict(card), schema=NETWORK)
+    return told
+
+
+def _captions(kind: CaptionedVectors) -> list[list[str]]:
+    found: list[list[str]] = [[] for _ in range(len(kind))]
+    for owner, text in zip(kind.owners_m.tolist(), kind.texts, strict=True):
+        found[owner].append(text)
+    return found
+
+
+def _holds(captions: Sequence[Sequence[str]]) -> Bool[np.ndarray, "n l"]:
+    """Which labels the captions of each photograph name."""
+    return np.stack([count_mentions(texts) for texts in captions]) > 0
+
+
+def bits_told(
+    arrays: dict[str, Float32[np.ndarray, ...]], vectors_nd: Float[np.ndarray, "n d"], holds_nl: Bool[np.ndarray, "n l"]
+) -> float:
+    """Bits that the predictions tell of a photograph's labels, beyond how often each holds."""
+    chance_nl = label_chances(arrays, vectors_nd).clip(1e-6, 1 - 1e-6)
+    usual_l = holds_nl.mean(axis=0).clip(1e-6, 1 - 1e-6)
+
+    def bits(chance: np.ndarray) -> float:
+        return float(-np.where(holds_nl, np.log2(chance), np.log2(1 - chance)).sum(axis=1).mean())
+
+    return bits(np.broadcast_to(usual_l, holds_nl.shape)) - bits(chance_nl)

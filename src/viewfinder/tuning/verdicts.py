@@ -1,0 +1,265 @@
+"""Learning what scores mean: the curves of `index.verdicts`, from conversations about photographs of `choose`.
+
+People speak in sentences or in fragments of one to four words, in one to three turns. What is not here is a photograph
+of a kind of thing that no caption of the gallery names, because the set has none or because all of them were taken out,
+or something that no photograph shows. A hit is what was said if it is the photograph meant, if its captions have all
+words that were said, or if one of them says nearly the same.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from viewfinder.encoders.base import Calibration
+from viewfinder.encoders.starter.encoder import Head
+from viewfinder.encoders.starter.fit import CaptionedVectors
+from viewfinder.index.verdicts import conversation_features, curve, is_in_sentences
+from viewfinder.questioners.said import stems
+
+KINDS = """
+dog horse bird cat bicycle boat snow beach guitar pool mountain skateboard football soccer basketball tennis motorcycle
+train bus kitchen bathroom bedroom toilet sink shower towel cabinet stove refrigerator oven microwave pizza cake donut
+sandwich banana broccoli giraffe elephant zebra sheep cow airplane laptop keyboard monitor desk lamp curtain clock vase
+surfboard frisbee umbrella kite teddy suitcase scissors hydrant meter tent fountain
+"""
+"""Things that are missing from a gallery."""
+
+_SMALL = """
+a an the is are of and with in on at to his her their its while as by for from it be being some there that this up down
+through into over two three
+"""
+SMALL_WORDS = frozenset(_SMALL.split())
+
+NEARLY_THE_SAME = 0.6
+"""Cosine of sentence vectors above which another caption says what was said."""
+
+LOST = 0.035
+"""The share of conversations whose picture is among the first ten that may be told "nothing like that here", in
+sentences and in fragments alike."""
+
+SIZES = (150, 450, 1200)
+"""Pictures of the galleries that are asked."""
+
+STYLES = ("sentences", "fragments", "mixed")
+
+MAIN = "flickr"
+"""How the names of the sets begin that galleries are drawn from."""
+
+TURNS = 3
+JUDGED_HITS = (0, 1, 2, 5, 9)
+EXPECTED_RIDGE = 3.0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One turn of a conversation, judged."""
+
+    turn: int
+    features_f: Float[np.ndarray, " f"]
+    best: float
+    rank: int | None  # of the picture meant; None: there is none
+    hits: tuple[tuple[float, bool], ...]  # scores, and whether they are what was said
+
+    @property
+    def spoken(self) -> bool:
+        """Whether it was said in sentences."""
+        return is_in_sentences(self.features_f)
+
+
+@dataclass(frozen=True)
+class Photographs:
+    """Photographs as vectors, and the set that each is from."""
+
+    vectors: CaptionedVectors
+    sets: tuple[str, ...]
+
+
+Texts = Callable[[Sequence[str]], Float[np.ndarray, "m s"]]
+"""Texts to sentence vectors."""
+
+
+def make_fragment(caption: str, rng: random.Random) -> str:
+    """One to four words of a caption side by side, as people type them; small words are left out.
+
+    >>> make_fragment("A brown dog is running on the beach", random.Random(1))
+    'brown dog running'
+    """
+    words = [word for word in re.findall(r"[A-Za-z]+", caption) if word.lower() not in SMALL_WORDS and len(word) > 2]
+    count = rng.choice((1, 2, 2, 3, 3, 4))
+    start = rng.randrange(max(1, len(words) - count + 1))
+    return " ".join(words[start : start + count]).lower() or caption
+
+
+def calibrate_conversations(
+    head: Head, sentences: Texts, choose: Photographs, fit: Photographs, not_there: Sequence[str], *, seed: int = 0
+) -> Calibration:
+    """The curves for a head; `fit` fills galleries and tells what scores to expect, `choose` is asked about."""
+    rng = random.Random(seed)
+    expected = fit_expected(head, sentences, fit.vectors.of(np.arange(0, len(fit.vectors), 3)))
+    gallery = _Gallery(head, sentences, expected, choose, fit)
+    samples = [sample for style in STYLES for sample in _conversations(gallery, style, not_there, rng)]
+    judged = [sample for sample in samples if sample.rank is None or sample.rank < 10]
+    there = np.array([sample.rank is not None for sample in judged])
+    here = fit_logistic(
+        np.stack([[*sample.features_f, sample.best, 1.0] for sample in judged]),
+        there,
+        balance_by_turn(np.array([sample.turn for sample in judged]), there),
+    )
+    hits = [(sample.features_f, score, good) for sample in samples for score, good in sample.hits]
+    match = fit_logistic(
+        np.stack([[*features_f, score, 1.0] for features_f, score, _ in hits]),
+        np.array([good for *_, good in hits]),
+        np.ones(len(hits)),
+    )
+    found = [(one.spoken, curve(here, one.features_f, one.best)) for one in judged if one.rank is not None]
+    # Of little data it may be that all of those found spoke alike.
+    fragments, spoken = (
+        float(np.quantile([chance for way, chance in found if way == wanted] or [chance for _, chance in found], LOST))
+        for wanted in (False, True)
+    )
+    return Calibration(here, match, (fragments, spoken), expected)
+
+
+def balance_by_turn(turns_k: Int[np.ndarray, " k"], there_k: Bool[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+    """Weights by which what is here and what is not count the same in every turn; 0 in turns that have but one.
+
+    Conversations about what is not here are shorter: without this a second turn would count as a sign of being here.
+    """
+    weights_k = np.zeros(len(turns_k))
+    for turn in np.unique(turns_k):
+        sides = [np.flatnonzero((turns_k == turn) & (there_k == side)) for side in (True, False)]
+        if all(map(len, sides)):
+            for rows in sides:
+                weights_k[rows] = 1 / len(rows)
+    return np.asarray(weights_k * (len(weights_k) / max(weights_k.sum(), 1e-9)))
+
+
+def fit_expected(
+    head: Head, sentences: Texts, kind: CaptionedVectors, seed: int = 0
+) -> Float32[np.ndarray, " weights"]:
+    """Ridge regression of a picture's score for its own captions, and fragments of them, on the texts' vectors."""
+    rng = random.Random(seed)
+    pictures_nd = head.pictures(kind.raw_vnr[0].astype(np.float32))
+    background_n = head.background(pictures_nd)
+    texts = [*kind.texts, *(make_fragment(text, rng) for text in kind.texts)]
+    vectors_md = head.sentences(np.concatenate([kind.captions_ms, sentences(texts[len(kind.texts) :])]), texts)
+    owners_m = np.concatenate([kind.owners_m, kind.owners_m])
+    scores_m = (vectors_md * pictures_nd[owners_m]).sum(axis=1) - background_n[owners_m]
+    mean_d, mean = vectors_md.mean(axis=0), scores_m.mean()
+    centred_md = vectors_md - mean_d
+    gram_dd = centred_md.T @ centred_md + EXPECTED_RIDGE * np.eye(len(mean_d))
+    weights_d = np.linalg.solve(gram_dd, centred_md.T @ (scores_m - mean))
+    return np.asarray([*weights_d, mean - mean_d @ weights_d], np.float32)
+
+
+def fit_logistic(
+    rows_kf: Float[np.ndarray, "k f"], labels_k: Bool[np.ndarray, " k"], weights_k: Float[np.ndarray, " k"]
+) -> tuple[float, ...]:
+    """Weights of a logistic regression, the last column being 1."""
+    from sklearn.linear_model import LogisticRegression
+
+    deviation_f = rows_kf[:, :-1].std(axis=0) + 1e-9
+    found = LogisticRegression(max_iter=5000)
+    found.fit(rows_kf[:, :-1] / deviation_f, labels_k, sample_weight=weights_k)
+    return (*(found.coef_[0] / deviation_f).tolist(), float(found.intercept_[0]))
+
+
+def _conversations(gallery: _Gallery, style: str, not_there: Sequence[str], rng: random.Random) -> Iterator[Sample]:
+    asked_n = [n for n in range(gallery.asked) if len(gallery.captions[n]) >= TURNS]
+    for size in SIZES:
+        rows_k = gallery.draw(size, rng)
+        for n in rng.sample(asked_n, min(150, len(asked_n))):
+            texts = [_speak(text, style, rng) for text in gallery.captions[n][:TURNS]]
+            yield from gallery.ask(texts, np.union1d(rows_k, [n]), n)
+        for text in rng.sample(list(not_there), min(40, len(not_there))):
+            yield from gallery.ask([_speak(text, style, rng)], rows_k, None)
+        for kind in KINDS.split():
+            rest_k = np.array([n for n in rows_k if not gallery.names(n, kind)], np.int64)
+            elsewhere = [n for n in gallery.others if gallery.names(n, kind)]
+            for n in rng.sample(elsewhere, min(3, len(elsewhere))):
+                said = [text for text in gallery.captions[n] if kind in text.lower()][:TURNS]
+                texts = [_speak(text, style, rng, about=kind) for text in said]
+                yield from gallery.ask(texts, rest_k, None)
+
+
+def _speak(text: str, style: str, rng: random.Random, about: str = "") -> str:
+    """The text, or a fragment of it that has `about` in it, if one of twenty does."""
+    if style == STYLES[0] or (style == STYLES[2] and rng.random() < 0.5):
+        return text
+    tried = [make_fragment(text, rng) for _ in range(20 if about else 1)]
+    return next((fragment for fragment in tried if about in fragment), tried[0])
+
+
+class _Gallery:
+    """The photographs of both parts, those asked about first, in the space of a head.
+
+    Galleries are drawn from the sets with most pictures (`MAIN`); the `others` are asked for as what is not there.
+    """
+
+    def __init__(
+        self,
+        head: Head,
+        sentences: Texts,
+        expected: Float32[np.ndarray, " weights"],
+        choose: Photographs,
+        fit: Photographs,
+    ) -> None:
+        self._head, self._sentences, self._expected = head, sentences, expected
+        kinds = (choose.vectors, fit.vectors)
+        self.asked = len(choose.vectors)
+        self._pictures_nd = np.concatenate([head.pictures(kind.raw_vnr[0].astype(np.float32)) for kind in kinds])
+        self._background_n = head.background(self._pictures_nd)
+        self.captions: list[list[str]] = [[] for _ in self._pictures_nd]
+        self._rows_of: list[list[int]] = [[] for _ in self._pictures_nd]
+        owners_m = np.concatenate([choose.vectors.owners_m, fit.vectors.owners_m + self.asked])
+        for m, (owner, text) in enumerate(zip(owners_m.tolist(), (*kinds[0].texts, *kinds[1].texts), strict=True)):
+            self.captions[owner].append(text)
+            self._rows_of[owner].append(m)
+        self._words = [{word for text in texts for word in stems(text)} for texts in self.captions]
+        self._captions_ms = np.concatenate([kind.captions_ms for kind in kinds])
+        is_main = [name.startswith(MAIN) for name in (*choose.sets, *fit.sets)]
+        self._main = [n for n, main in enumerate(is_main) if main]
+        self.others = [n for n, main in enumerate(is_main) if not main]
+
+    def draw(self, size: int, rng: random.Random) -> Int[np.ndarray, " k"]:
+        """Photographs that no head was fitted on first, then others to fill."""
+        own = [n for n in self._main if n < self.asked]
+        more = [n for n in self._main if n >= self.asked]
+        chosen = rng.sample(own, min(size, len(own)))
+        return np.array(sorted([*chosen, *rng.sample(more, min(max(size - len(chosen), 0), len(more)))]), np.int64)
+
+    def names(self, n: int, kind: str) -> bool:
+        """Whether a caption of a photograph names a kind of thing."""
+        return any(kind in text.lower() for text in self.captions[n])
+
+    def ask(self, texts: Sequence[str], rows_k: Int[np.ndarray, " k"], meant: int | None) -> Iterator[Sample]:
+        """What a conversation comes to after each of its turns."""
+        if not texts or not len(rows_k):
+            return
+        said_ms = self._sentences(texts)
+        texts_md = self._head.sentences(said_ms, texts)
+        scores_mk = texts_md @ self._pictures_nd[rows_k].T - self._background_n[rows_k]
+        usual_m = texts_md @ self._expected[:-1] + self._expected[-1]
+        for turn in range(1, len(texts) + 1):
+            said_k = scores_mk[:turn].mean(axis=0).astype(np.float32)
+            features_f = conversation_features(said_k, float(usual_m[:turn].mean()), texts[:turn])
+            order_k = np.argsort(-said_k, kind="stable")
+            rank = None if meant is None else int(np.flatnonzero(rows_k[order_k] == meant)[0])
+            judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
+            is_said = [self._is_said(rows_k[at], meant, texts[:turn], said_ms[:turn]) for at in judged]
+            hits = tuple(zip(said_k[judged].tolist(), is_said, strict=True))
+            yield Sample(turn, features_f, float(said_k.max()), rank, hits)
+
+    def _is_said(self, n: int, meant: int | None, texts: Sequence[str], said_ms: Float[np.ndarray, "m s"]) -> bool:
+        wanted = {word for text in texts for word in stems(text) if word not in SMALL_WORDS and len(word) > 2}
+        if n == meant or wanted <= self._words[n]:
+            return True
+        mean_s = said_ms.mean(axis=0)
+        likeness = self._captions_ms[self._rows_of[n]] @ (mean_s / np.linalg.norm(mean_s))
+        return bool(likeness.max(initial=0.0) > NEARLY_THE_SAME)
