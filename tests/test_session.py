@@ -412,8 +412,8 @@ def test_ten_thousand_words_are_read() -> None:
 
 def test_results_come_before_the_question_and_both_are_those_of_a_whole_turn() -> None:
     whole, halves = session(), session()
-    taken = whole.say("red")
-    found = halves.search(Say("red"))
+    taken = whole.say("something")
+    found = halves.search(Say("something"))
     assert list(found) == list(taken)
     assert halves.question is None and all(hit.why == {} for hit in found)
     assert halves.follow_up() == whole.question is not None
@@ -431,7 +431,7 @@ def test_a_skipped_question_says_nothing_and_is_never_asked_again() -> None:
         assert live.last_query.parts == before.parts
         asked.append(live.question)
     texts = [question.text for question in asked if question is not None]
-    assert len(texts) == len(set(texts)) >= 3
+    assert sorted(texts) == ["Which bottom colour is it?", "Which top is it?"]
     assert turn_to_json(live.conversation.node(2).turn or Say(""))["answer"] == ""
 
 
@@ -469,7 +469,7 @@ def test_a_question_that_is_chosen_elsewhere_holds_nothing_up() -> None:
     live = session()
     live.search(Say("something"))
     choose = live.question_choice()
-    live.search(Say("red"))
+    live.search(Say("bright"))
     assert choose is not None and choose() is not None
     assert [node.asked for node in live.conversation.nodes] == [None, None, None]
     assert live.follow_up() is not None

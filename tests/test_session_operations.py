@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from viewfinder.conversation import Conversation
+from viewfinder.conversation import Answer, Conversation, Question
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer, Retriever
@@ -57,12 +57,15 @@ def test_what_is_given_as_a_turn_is_one_without_words(looks_back: Made) -> None:
     assert live.operations() == {3: (Operation("rollback", 1),), 4: (Operation("keep", 2, "top"),)}
 
 
-def test_a_question_that_is_passed_over_does_not_repeat_what_was_done_before(looks_back: Made) -> None:
+@pytest.mark.parametrize("answer", ["", "red"])
+def test_a_question_that_is_passed_over_or_answered_by_choice_does_not_repeat_what_was_done_before(
+    looks_back: Made, answer: str
+) -> None:
     live = session(looks_back())
     live.say("red")
     live.say("the first")
-    assert live.question is not None
-    live.skip()
+    live.take(Answer(Question("Which top is it?", ("red", "blue"), attribute="top"), answer))
+    assert live.last_operations == ()
     assert live.operations() == {2: (FIRST,)}
 
 

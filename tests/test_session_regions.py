@@ -13,11 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float, Float32
 
-from viewfinder.conversation import Reject, Say
+from viewfinder.conversation import Answer, Conversation, Question, Reject, Say
+from viewfinder.encoders.base import Calibration
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery, scores
 from viewfinder.index.ranking import Hits
 from viewfinder.index.turns import ByteCache
+from viewfinder.questioners.photographs import facets, label_columns
 from viewfinder.retrievers import Composer, Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.session import Session
@@ -185,7 +187,7 @@ def test_a_system_of_another_encoder_is_refused_and_the_talk_stays_as_it_was() -
 
 def test_questions_go_by_the_scores_of_regions() -> None:
     live = Session(GALLERY, Looking(), "information_gain", memo=ByteCache())
-    live.say("something green")
+    live.say("something")
     assert live.question is not None
     assert live.question.choices
 
@@ -195,3 +197,136 @@ def test_a_collection_of_no_picture_or_one_is_searched_without_a_warning(count: 
     hits = session(gallery=gallery_of(LOOKS[:count])).say("red")
     assert len(hits) == count
     assert hits.verdict == "nothing"
+
+
+# -- answers that count as evidence, whatever the retriever
+
+WHICH_TOP = Question("Which top is it?", ("red", "blue", "something else", "don't know"), attribute="top")
+RETRIEVERS: list[Retriever[Any]] = [Composer(), Looking(), Looking(compare="rank_fusion")]
+of_each = pytest.mark.parametrize("retriever", RETRIEVERS, ids=["composer", "regions", "rank fusion"])
+
+
+@of_each
+def test_an_answer_that_was_chosen_moves_what_shows_it_up_and_all_else_down(retriever: Retriever[Any]) -> None:
+    live = session(retriever)
+    live.say("green")
+    before_n = live.ranking().scores.total_n
+    hits = live.take(Answer(WHICH_TOP, "red"))
+    # Of 64 pictures 8 are red: answered so by 0.98 of them, and by 0.01 of the others; by 0.13125 of all.
+    red, other = (np.log(likely / 0.13125) / live.last_query.sharpness for likely in (0.98, 0.01))
+    expected_n = [red if top == "red" else other for top, _ in LOOKS]
+    np.testing.assert_allclose(live.ranking().scores.total_n - before_n, expected_n, atol=1e-5)
+    assert [part.turn for part in live.last_query.parts] == [1]  # the retriever did not hear of it
+    for hit in hits:
+        said, answered = hit.why["turns"]
+        assert (answered["turn"], answered["parts"]) == (2, ["Which top is it? red"])
+        assert answered["adds"] == pytest.approx(red if LOOKS[int(hit.id[1:])][0] == "red" else other, abs=1e-3)
+        assert said["adds"] + answered["adds"] == pytest.approx(hit.score, abs=1e-3)
+
+
+@of_each
+@pytest.mark.parametrize("nothing", ["", "don't know"])
+def test_who_skips_or_does_not_know_changes_no_score(retriever: Retriever[Any], nothing: str) -> None:
+    live = session(retriever)
+    live.say("green")
+    before_n = live.ranking().scores.total_n
+    live.take(Answer(WHICH_TOP, nothing))
+    assert live.last_query.evidence == ()
+    np.testing.assert_array_equal(live.ranking().scores.total_n, before_n)
+
+
+def test_words_of_ones_own_are_heard_by_the_retriever_and_count_besides() -> None:
+    live = session(Composer())
+    live.say("green")
+    hits = live.take(Answer(WHICH_TOP, "a red one"))
+    assert [evidence.turn for evidence in live.last_query.evidence] == [2]
+    assert "a red one" in [part.label for part in live.last_query.parts if part.turn == 2]
+    assert sum(turn["adds"] for turn in hits[0].why["turns"]) == pytest.approx(hits[0].score, abs=1e-3)
+
+
+@of_each
+def test_going_back_takes_evidence_away_and_a_kept_talk_ranks_alike(retriever: Retriever[Any]) -> None:
+    live = session(retriever)
+    first = live.say("green")
+    answered = live.take(Answer(WHICH_TOP, "red"))
+    assert list(live.back_to(1)) == list(first) != list(answered)
+    kept = json.loads(json.dumps(live.conversation.to_json()))
+    again = session(retriever, conversation=Conversation.from_json(kept))
+    assert list(again.back_to(2)) == list(answered)
+
+
+@of_each
+@pytest.mark.parametrize("words", ["green over blue", "a submarine"])
+def test_whether_it_is_here_is_judged_alike_whichever_retriever_looks(retriever: Retriever[Any], words: str) -> None:
+    by_score = (0.0,) * 7 + (20.0, -8.0)
+    known = Calibration(by_score, by_score, (0.5, 0.5), np.zeros(49, np.float32))
+    gallery = Gallery(GALLERY.snapshot, ColourEncoder(calibration=known), TinyRaw(LOOKS))
+    live = session(retriever, gallery)
+    there = words != "a submarine"
+    assert (live.say(words).verdict != "nothing") == there
+    # An answer that is chosen says more, and nothing else is looked for.
+    assert (live.take(Answer(WHICH_TOP, "red")).verdict != "nothing") == there
+    ranking = live.ranking()
+    assert ranking.query.evidence
+    judged = ranking.gallery.judge((words,), ranking.query, ranking.scores)
+    assert judged is not None
+    vector_d = ENCODER.words([words])[0]
+    np.testing.assert_allclose(judged.said_n, gallery.snapshot.matrix_nd @ vector_d - gallery.background_n, atol=1e-6)
+
+
+def test_a_picture_that_a_talk_goes_on_from_takes_back_what_was_answered_since() -> None:
+    live = session(Composer())
+    live.say("green")
+    live.take(Answer(WHICH_TOP, "red"))
+    live.like("p001", turn=1)
+    assert not live.last_query.evidence
+    live.back_to(2)
+    live.like("p001", turn=2)
+    assert [evidence.turn for evidence in live.last_query.evidence] == [2]
+
+
+def test_an_answer_about_a_column_that_has_gone_is_read_as_words() -> None:
+    live = session(Composer())
+    live.say("green")
+    live.take(Answer(WHICH_TOP, "red"))
+    later = session(Composer(), gallery_of(), conversation=live.conversation)
+    assert later.ranking().query.evidence == ()
+    assert [part.label for part in later.ranking().query.parts if part.turn == 2] == ["red"]
+
+
+@dataclass(frozen=True)
+class GreenGrass:
+    """Labels that are foretold by the colour of the lower half: "on grass" where it is green."""
+
+    raw_version: str = ENCODER.raw_version
+    vectors_version: str = ENCODER.version
+    fingerprint: str = "green-grass"
+    labels: tuple[str, ...] = tuple(label for facet in facets() for label in facet.labels)
+
+    def chances(self, vectors_nd: Array) -> Array:
+        green = np.argmax(vectors_nd[:, -3:], axis=1) == 1
+        chances_nl = np.full((len(vectors_nd), len(self.labels)), 0.02, np.float32)
+        place = next(facet for facet in facets() if facet.name == "place")
+        at = label_columns()["place"].start + np.array([place.labels.index(x) for x in ("on grass", "on a beach")])
+        chances_nl[:, at] = np.where(green[:, None], [0.9, 0.02], [0.02, 0.9])
+        return chances_nl
+
+
+@of_each
+def test_an_answer_about_a_photograph_counts_as_its_question_was_chosen(
+    retriever: Retriever[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viewfinder.index.gallery.photograph_labels", GreenGrass)
+    greens = [(top, bottom) for top in NAMES for bottom in ("green", "red")]
+    live = Session(gallery_of(greens), retriever, "information_gain", n=16, memo=ByteCache())
+    live.say("something")
+    assert live.question is not None
+    assert live.question.attribute == "place"
+    assert {*live.question.choices} >= {"on grass", "on a beach"}
+    shown = dict(zip(live.question.choices, live.question.examples, strict=True))
+    assert greens[int(shown["on grass"][1:])][1] == "green"
+    assert greens[int(shown["on a beach"][1:])][1] == "red"
+    before_n = live.ranking().scores.total_n
+    live.answer("on grass")
+    added_n = live.ranking().scores.total_n - before_n
+    assert all((added > 0) == (bottom == "green") for added, (_, bottom) in zip(added_n, greens, strict=True))

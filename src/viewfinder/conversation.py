@@ -28,13 +28,18 @@ PictureId = str
 
 @dataclass(frozen=True)
 class Question:
-    """What the system asked, by whom, and why; `choices` may be empty for a free answer."""
+    """What the system asked, by whom, and why; `choices` may be empty for a free answer.
+
+    `attribute` says what was asked for: a column, a facet of photographs, a group of tags; None: it is told by the text
+    alone. `examples` has a picture for each choice that is answered so, "" where there is none; () for none at all.
+    """
 
     text: str
     choices: tuple[str, ...] = ()
     by: str = ""
     why: str = ""
     attribute: str | None = None
+    examples: tuple[PictureId, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -408,8 +413,12 @@ def _question(data: Any) -> Question:
     if unknown:
         raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
     choices, attribute = _texts(data.get("choices", ()), "choices", "texts"), data.get("attribute")
-    by, why = _text(data, "by", ""), _text(data, "why", "")
-    return Question(data["text"], choices, by, why, None if attribute is None else _text(data, "attribute"))
+    by, why, examples = (
+        _text(data, "by", ""),
+        _text(data, "why", ""),
+        _texts(data.get("examples", ()), "examples", "ids"),
+    )
+    return Question(data["text"], choices, by, why, None if attribute is None else _text(data, "attribute"), examples)
 
 
 MOST_NAMED = 5

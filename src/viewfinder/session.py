@@ -35,9 +35,11 @@ from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
 from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
+from viewfinder.index.verdicts import texts_said
 from viewfinder.questioners import Questioner, find_questioner
+from viewfinder.questioners.evidence import is_choice
 from viewfinder.retrievers import AnsweringRetriever, Retriever
-from viewfinder.retrievers.base import Operation
+from viewfinder.retrievers.base import Evidence, Operation
 
 Answered = Literal["pictures", "words"]
 
@@ -208,8 +210,8 @@ class Session:
         for node in self.conversation.path(number):
             state = self._state(self.conversation, node, gallery, lost, new=False)
             done = self._retriever.query(state).operations
-            # Where a turn was passed over, or lost, the state is that of a turn before it, and so is what it did.
-            if done and not is_skip(node.turn) and node.number not in lost:
+            # Where the retriever was not told of a turn, the state is that of a turn before it, and so is what it did.
+            if done and self._is_told(node.turn, gallery) and node.number not in lost:
                 found[node.number] = done
         return found
 
@@ -319,8 +321,7 @@ class Session:
         asked = conversation.pending if goes_back else None
         self.conversation = conversation.recorded(shown=tuple([hit.id for hit in hits]), asked=asked)
         self.last_query, self.adapters = ranking.query, ranking.adapters
-        passed_over = isinstance(turn, Answer) and is_skip(turn)
-        self.last_operations = () if goes_back or passed_over else ranking.query.operations
+        self.last_operations = ranking.query.operations if self._is_told(turn, ranking.gallery) else ()
         # Nor is anything asked after words: one does not speak twice before the other has.
         due = hits and not goes_back and self._asks
         self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
@@ -336,7 +337,10 @@ class Session:
             if isinstance(said.turn, Like | Show) and said.turn.attributes is not None
         ]
         allowed_n = gallery.snapshot.where(self._where) if self._where else None
-        return Ranking(gallery, query, allowed_n, (*query.adapters, *lost.values(), *unread))
+        adapters = (*query.adapters, *lost.values(), *unread)
+        path = conversation.path(node.number)
+        query = replace(query, evidence=_find_evidence(path, gallery))
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
 
     def _state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
@@ -357,18 +361,24 @@ class Session:
                 ahead.append(node)
                 node = conversation.nodes[node.parent]
         for later in reversed(ahead):
-            try:
-                resolved = resolve_turn(conversation, later, gallery, self._image_file, self._reads)
-            except BadInput as error:
-                if later is newest:
-                    raise
-                # It was taken when it was said: what it named has gone since, and the conversation goes on without it.
-                lost[later.number] = f"drop: turn {later.number}: {error}"
-                continue
-            state = self._retriever.step(state, resolved)
+            if not _is_evidence_alone(later.turn, gallery):
+                try:
+                    resolved = resolve_turn(conversation, later, gallery, self._image_file, self._reads)
+                except BadInput as error:
+                    if later is newest:
+                        raise
+                    # It was taken when it was said: what it named has gone since, and the rest counts without it.
+                    lost[later.number] = f"drop: turn {later.number}: {error}"
+                    continue
+                state = self._retriever.step(state, resolved)
             if not lost:  # a memoised state would hide the loss
                 self._memo.put((*key, later.key), state)
         return state
+
+    @staticmethod
+    def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
+        """Whether a turn comes to the retriever."""
+        return not (isinstance(turn, BackTo) or is_skip(turn) or _is_evidence_alone(turn, gallery))
 
     def _answering(self, number: int) -> Any | None:
         """The state whose answer is that of a node; None where nothing was said, or nothing is left of what was."""
@@ -383,6 +393,22 @@ class Session:
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)
         return self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
+
+
+def _is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
+    """Whether a turn is an answer that was chosen, so that no retriever needs to read it as a sentence."""
+    return isinstance(turn, Answer) and is_choice(turn) and gallery.log_likelihood_ratios(turn) is not None
+
+
+def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
+    """The answers on a way that count by themselves: not those since the turn from which a picked picture goes on."""
+    found: list[Evidence] = []
+    for node in path:
+        if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
+            found = [evidence for evidence in found if evidence.turn <= since]
+        elif isinstance(node.turn, Answer) and gallery.log_likelihood_ratios(node.turn) is not None:
+            found.append(Evidence(node.number, node.turn))
+    return tuple(found)
 
 
 def _id(picture: Hit | PictureId) -> PictureId:

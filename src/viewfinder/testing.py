@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float16
+from jaxtyping import Float, Float16, Float32
 from PIL import Image
 
 from viewfinder.data import ReadReport
@@ -24,7 +24,7 @@ from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pix
 from viewfinder.encoders.starter.encoder import unit_rows
 from viewfinder.index import FileRecord, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
-from viewfinder.questioners.base import Candidates, Questioner
+from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (230, 20, 20),
@@ -215,6 +215,36 @@ class ScriptedModel:
         """What the script says, whatever the options are."""
         self.prompts.append(prompt)
         return self.reply(prompt, seed)
+
+
+class NothingKnown:
+    """A questioners' `Lookup` that knows nothing: a test overrides what its questioner may look up."""
+
+    sentences_version: str = "none"
+
+    def captions(self) -> Sequence[tuple[str, ...]]:
+        """Not known."""
+        raise NotImplementedError
+
+    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Not known."""
+        raise NotImplementedError
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Not known."""
+        raise NotImplementedError
+
+    def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
+        """None: an encoder whose vectors do not tell."""
+        return None
+
+    def ids(self) -> Sequence[str]:
+        """As in `tiny_snapshot`."""
+        return [f"p{at:03}" for at in range(1000)]
+
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
+        """Not known."""
+        raise NotImplementedError
 
 
 # -- contracts: what every one of a kind must keep, ours and other people's

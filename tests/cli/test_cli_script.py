@@ -48,7 +48,7 @@ def test_every_kind_of_turn_gives_a_json_line(
     assert [line["turn"] for line in outcome.lines] == [1, 2, 3, 4, 5, 6, 7]
     keys = {"turn", "verdict", "results", "question", "adapters", "operations", "elapsed_ms", "answer"}
     assert all(set(line) == keys for line in outcome.lines)
-    assert set(outcome.lines[0]["question"]) >= {"text", "choices"}
+    assert set(outcome.lines[0]["question"]) >= {"text", "choices", "examples"}
     assert [hit["id"] for hit in outcome.lines[6]["results"]] == [hit["id"] for hit in outcome.lines[0]["results"]]
 
 

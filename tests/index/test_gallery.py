@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.encoders.base import Calibration
 from viewfinder.errors import UnknownName
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Part, Query
@@ -130,10 +129,3 @@ def test_a_gallery_without_pictures_answers_with_none() -> None:
     scores = empty.scores(Query((part("words", "red"),)))
     assert scores.best(10).tolist() == []
     assert len(empty.tags.phrases_td) > 0
-
-
-def test_a_calibration_counts_only_for_words() -> None:
-    encoder = ColourEncoder(calibration=Calibration(10.0, 0.0, 0.0))
-    gallery = Gallery(GALLERY.snapshot, encoder)
-    assert gallery.scores(Query((part("words", "red"),))).chance_of.score_weight == 10.0
-    assert gallery.scores(Query((part("words", "red"), part("picture", "red")))).chance_of.score_weight == 0.0

@@ -18,6 +18,7 @@ from viewfinder.errors import EncoderMismatch, LibraryError
 from viewfinder.index import Gallery, RawVectors, RegionBlock, Snapshot
 from viewfinder.index import scores as score_module
 from viewfinder.index.raw_vectors import Boxed
+from viewfinder.index.scores import ChanceOf
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.retrievers.base import RawPictures
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
@@ -221,7 +222,8 @@ def test_a_collection_of_no_picture_or_one(count: int, compare: str) -> None:
     assert rows.tolist() == list(range(count))
     assert gallery.shares(query, rows, scores).shape == (count, 2)
     assert gallery.attention(query, rows).shape == (count, 2, 36)
-    assert all(scores.chance_of(float(total)) < 0.25 for total in scores.total_n)
+    chance_of = ChanceOf.of(scores.total_n)
+    assert all(chance_of(float(total)) < 0.25 for total in scores.total_n)
 
 
 def test_other_raw_vectors_than_a_system_was_trained_on_are_refused_in_one_line() -> None:
@@ -327,7 +329,7 @@ def test_a_filter_leaves_exact_scores_and_chances_as_they_were(many: Gallery) ->
     assert len(rows) == 19
     np.testing.assert_allclose(near.total_n[rows], full.total_n[rows], atol=1e-6)
     top = float(full.total_n[rows[0]])
-    assert near.chance_of(top) == pytest.approx(full.chance_of(top), abs=0.02)
+    assert ChanceOf.of(near.total_n)(top) == pytest.approx(ChanceOf.of(full.total_n)(top), abs=0.02)
 
 
 # -- boxes

@@ -154,6 +154,20 @@ def test_the_8_bit_pass_loses_none_of_the_best_ten(seed: int) -> None:
     np.testing.assert_allclose(near_n, exact_n, atol=0.01)
 
 
+@given(st.integers(0, 100), st.floats(0.0, 1.0))
+@settings(max_examples=25)
+def test_what_is_known_besides_is_in_before_the_best_are_chosen(seed: int, most: float) -> None:
+    # Whoever leads by the vectors alone may be far behind with it, and the other way round.
+    block, queries_md = RegionBlock.of(unit(seed, 200, 6, 8)), unit(seed + 1, 3, 8)
+    prior_n = (most * np.random.default_rng(seed).random(200)).astype(np.float32)
+    expected_n = late_interaction(block, queries_md) + prior_n
+    near_n = late_interaction_near(block, queries_md, candidates=60, prior_n=prior_n)
+    best = top_k(expected_n, 10)
+    assert top_k(near_n, 10).tolist() == best.tolist()
+    np.testing.assert_allclose(near_n[best], expected_n[best], atol=1e-6)
+    np.testing.assert_allclose(near_n, expected_n, atol=0.01)
+
+
 @given(st.integers(0, 100), st.integers(0, 25))
 @settings(max_examples=25)
 def test_no_other_picture_comes_before_a_candidate(seed: int, candidates: int) -> None:

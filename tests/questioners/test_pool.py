@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from jaxtyping import Float, Float32
+from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.askable import required_mentions
-from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
+from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
 from viewfinder.questioners.said import question_meaning
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
+from viewfinder.testing import NothingKnown
 from viewfinder.training.weights import Card
 
 TEXTS = ("is it dark?", "are there any dogs?", "is there a dog?", "what colour is the dog?", "is it big?")
@@ -54,22 +55,13 @@ TRAINED = TrainedQuestions(
 
 
 @dataclass(frozen=True)
-class Words:
+class Words(NothingKnown):
     """Sentence vectors that count four words."""
 
     sentences_version: str = "words-1"
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return np.array([[float(word in text) for word in WORDS] for text in texts], np.float32).reshape(-1, len(WORDS))
-
-    def captions(self) -> Sequence[tuple[str, ...]]:
-        raise NotImplementedError
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        raise NotImplementedError
-
-    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise NotImplementedError
 
 
 def view(*turns: Turn) -> Candidates:

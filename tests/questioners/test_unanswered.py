@@ -7,11 +7,11 @@ from typing import cast
 
 import numpy as np
 import pytest
-from jaxtyping import Float, Float32
+from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed
-from viewfinder.questioners.base import Candidates, Lookup, PictureProjection
+from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.llm import (
     REMEMBERED_CAPTIONS,
     ListedQuestions,
@@ -21,7 +21,7 @@ from viewfinder.questioners.llm import (
 )
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.testing import ScriptedModel
+from viewfinder.testing import NothingKnown, ScriptedModel
 from viewfinder.training.weights import Card
 
 THINGS = "snow rain fog water sand grass ice mud fire smoke"
@@ -137,22 +137,13 @@ def test_a_model_that_lists_nothing_in_time_has_failed() -> None:
 
 
 @dataclass(frozen=True)
-class Sentences:
+class Sentences(NothingKnown):
     """Sentence vectors of two numbers: how many dogs and how many cats are named."""
 
     sentences_version: str = "counts-1"
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return np.array([[text.count("dog"), text.count("cat")] for text in texts], np.float32)
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        return np.zeros((len(texts), 3))
-
-    def captions(self) -> Sequence[tuple[str, ...]]:
-        return [(), ()]
-
-    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        raise AssertionError
 
 
 def pool() -> TrainedQuestions:

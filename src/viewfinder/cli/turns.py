@@ -106,7 +106,7 @@ def print_question(question: Question) -> None:
     """The question, its choices lettered (numbers are results), and why it is asked."""
     print_line(f"? {question.text}")
     choices = [f"{letter}) {choice}" for letter, choice in zip(ascii_lowercase, question.choices, strict=False)]
-    print_line("  " + "   ".join([*choices, "skip"]))
+    print_line("  " + "   ".join([*(choices or ["in your own words"]), "skip"]))
     reason = f"{question.why} ({question.by})" if question.why and question.by else question.why or question.by
     if reason:
         print_line(f"  why: {reason}")

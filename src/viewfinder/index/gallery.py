@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, UInt8
 
+from viewfinder.conversation import Answer
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LibraryError, UnknownName
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
-    ChanceOf,
-    calibrate,
     contrast_scores,
     dot_scores,
     explain_regions,
@@ -35,8 +34,17 @@ from viewfinder.index.scores import (
     vocabulary_vectors,
 )
 from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.verdicts import Judgement, judge_conversation
+from viewfinder.questioners.evidence import answer_likelihoods
+from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, SentenceEncoder
 from viewfinder.retrievers.base import RawPictures
+
+WEIGHED_ANSWERS = 16
+"""Answers whose weight is kept for every picture."""
+
+LEAST_LIKELY = 1e-6
+"""Less likely than that no answer is taken to be."""
 
 TAG_SAMPLE = 2000
 """Pictures that stand for the collection when tags are measured."""
@@ -50,14 +58,13 @@ UNKNOWN_SIDE = 1000
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """The score of every picture, and the chance that it is what the words mean.
+    """The score of every picture.
 
     `adds_pn` is what each part adds, kept where asking for a few pictures would cost as much as for all of them (rank
     fusion: a rank is one among all).
     """
 
     total_n: Float32[np.ndarray, " n"]
-    chance_of: ChanceOf
     excluded_n: Bool[np.ndarray, " n"]
     adds_pn: Float32[np.ndarray, "parts n"] | None = None
 
@@ -78,6 +85,8 @@ class Gallery:
         self.encoder = encoder
         self.raw = raw
         self._blocks: dict[str, RegionBlock] = {}
+        # A turn asks for it again and again, and so does every turn after it.
+        self.log_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._log_likelihood_ratios)
 
     def __len__(self) -> int:
         return len(self.snapshot)
@@ -196,6 +205,53 @@ class Gallery:
             vectors["raw regions"] = regions_1re[0]
         return vectors
 
+    # -- what answers are weighed against
+
+    def column_values(self, name: str) -> tuple[str, ...] | None:
+        """The values of a catalogue column; None where there is none of exactly this name."""
+        return self.snapshot.column(name).values if name in self.snapshot.columns() else None
+
+    def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """Which pictures have one of these values, and which have any."""
+        column = self.snapshot.column(name)
+        has_n = np.zeros(len(self), bool)
+        for value in values:
+            has_n |= column.mask(value)
+        return has_n, column.first_codes_n >= 0
+
+    def label_chances(self) -> Float32[np.ndarray, "n l"] | None:
+        """How likely each label of `questioners.photographs` holds, computed once; None without the starter."""
+        labels = photograph_labels()
+        if self.encoder.raw_version != labels.raw_version:
+            return None
+
+        def predict(snapshot: Snapshot) -> Float32[np.ndarray, "n l"]:
+            if self.encoder.version == labels.vectors_version:
+                return labels.chances(np.asarray(snapshot.matrix_nd, np.float32))
+            assert self.raw is not None
+            batches = self.raw.batches(snapshot.ids, regions=False)
+            found = [labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches]
+            return np.concatenate([np.zeros((0, len(labels.labels)), np.float32), *found])
+
+        if self.encoder.version != labels.vectors_version and self.raw is None:
+            return None
+        return self.snapshot.derived(labels.fingerprint, predict)
+
+    def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
+        """How likely each tag of a group is for every picture."""
+        return self.tags.probabilities(self.snapshot.matrix_nd)[group]
+
+    def _log_likelihood_ratios(self, answer: Answer) -> Float32[np.ndarray, " n"] | None:
+        """How much more likely each picture is to be answered so than pictures are on average, in nats.
+
+        None where the answer says nothing by itself. Kept for the latest answers as `log_likelihood_ratios`.
+        """
+        likely_n = answer_likelihoods(answer, self)
+        if likely_n is None or not len(self):
+            return None
+        mean = max(float(likely_n.mean()), LEAST_LIKELY)
+        return np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
+
     # -- scores
 
     def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
@@ -206,6 +262,7 @@ class Gallery:
         """
         excluded_n = np.zeros(len(self), dtype=bool)
         excluded_n[[row for row in self.snapshot.rows_of(query.excluded) if row is not None]] = True
+        prior_n = self._evidence_adds(query).sum(axis=0)
         adds_pn = None
         if not isinstance(query.space, RegionSpace):
             total_n = self._dot_scores(query)
@@ -214,15 +271,19 @@ class Gallery:
             total_n = adds_pn.sum(axis=0)
         elif query.parts:
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
-            total_n = late_scores(query, query.space, self.block(query.space), exact=exact, allowed_n=open_n)
+            block = self.block(query.space)
+            total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=prior_n)
+            prior_n = np.zeros(0, np.float32)  # it is in already: which pictures are scored in full hangs on it
         else:
             total_n = np.zeros(len(self), np.float32)
-        return Scores(total_n, calibrate(query, total_n, self.encoder.calibration), excluded_n, adds_pn)
+        if query.evidence and len(prior_n):
+            total_n = total_n + prior_n
+        return Scores(total_n, excluded_n, adds_pn)
 
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None
     ) -> Float[np.ndarray, "k parts"]:
-        """What each part adds to the score of these pictures; rows sum to the scores.
+        """What each part adds to the score of these pictures; with `evidence_shares` rows sum to the scores.
 
         `scores` of the same query spare rank fusion a second pass over all pictures.
         """
@@ -241,12 +302,36 @@ class Gallery:
     def why(self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None) -> list[dict[str, Any]]:
         """Why these pictures are hits, as JSON: `turns` (`explain_turns`), and `regions` where the query has them."""
         shares_kp = self.shares(query, rows_k, scores)
-        found = explain_turns(query, shares_kp)
+        found = explain_turns(query, np.concatenate([shares_kp, self.evidence_shares(query, rows_k)], axis=1))
         if isinstance(query.space, RegionSpace) and query.parts:
             looks = zip(found, rows_k.tolist(), shares_kp, self.attention(query, rows_k), strict=True)
             for entry, row, shares_p, attention_pr in looks:
                 entry["regions"] = explain_regions(query, shares_p, attention_pr, self.boxes(row, query.space))
         return found
+
+    def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
+        """What each answer that counts as evidence adds to the score of these pictures."""
+        return self._evidence_adds(query)[:, rows_k].T
+
+    def _evidence_adds(self, query: Query) -> Float32[np.ndarray, "evidence n"]:
+        known = [self.log_likelihood_ratios(evidence.answer) for evidence in query.evidence]
+        # None: the column it was about has gone since.
+        adds = [np.zeros(len(self), np.float32) if each_n is None else each_n / query.sharpness for each_n in known]
+        return np.stack(adds).astype(np.float32) if adds else np.zeros((0, len(self)), np.float32)
+
+    def judge(self, texts: Sequence[str], query: Query, scores: Scores) -> Judgement | None:
+        """What was said, judged against these pictures; None where nothing was, or nobody measured what scores mean."""
+        calibration = self.encoder.calibration
+        if calibration is None or not texts or not len(self):
+            return None
+        texts_md = self.encoder.words(texts)
+        # Systems may read the same words as another vector than the encoder's.
+        read = [part.vector_d for part in query.parts if part.vector_d is not None]
+        if query.said_alone == len(texts) == len(read) and np.allclose(read, texts_md, atol=1e-5):
+            said_n = scores.total_n
+        else:
+            said_n = dot_scores(self.snapshot.matrix_nd, texts_md.mean(axis=0)) - self.background_n
+        return judge_conversation(calibration, said_n, texts_md, texts)
 
     # -- regions
 

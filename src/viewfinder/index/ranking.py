@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from jaxtyping import Bool, Float32, Int
 from viewfinder.conversation import Answer, Conversation, Keep, PictureId, is_dont_know
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.region_scores import TIE
-from viewfinder.index.scores import Match, Verdict, judge_matches, judge_result
+from viewfinder.index.scores import ChanceOf, Match, Verdict, judge_matches, judge_result
+from viewfinder.index.verdicts import Judgement
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 
@@ -75,7 +77,7 @@ class Ranking:
     """A collection as a query orders it. It holds a number a picture, so it is for the moment, not to be kept.
 
     `allowed_n`: the pictures that meet the filters, None where there are none. `adapters`: which turns the retriever
-    could not take as given, and what was done instead.
+    could not take as given, and what was done instead. `texts`: the descriptions so far, by which it is judged.
     """
 
     def __init__(
@@ -84,10 +86,12 @@ class Ranking:
         query: Query,
         allowed_n: Bool[np.ndarray, " n"] | None = None,
         adapters: tuple[str, ...] = (),
+        texts: tuple[str, ...] = (),
     ) -> None:
         self.gallery, self.query, self.adapters = gallery, query, adapters
         self._allowed_n = allowed_n
         self.scores = gallery.scores(query, allowed_n=allowed_n)
+        self._texts = texts
         self._rows_k: Int[np.ndarray, " k"] | None = None
 
     @property
@@ -100,9 +104,22 @@ class Ranking:
 
     @property
     def verdict(self) -> Verdict:
-        """Is what was asked for here at all?"""
-        scores = self._rounded_scores(self.best(1).tolist())
-        return judge_result(self.scores.chance_of(scores[0]) if scores else None)
+        """Is what the conversation asks for here at all?"""
+        best = self.best(1).tolist()
+        if best and self._judgement is not None:
+            return self._judgement.verdict
+        return judge_result(self._chances(best)[0] if best else None)
+
+    @cached_property
+    def _judgement(self) -> Judgement | None:
+        return self.gallery.judge(self._texts, self.query, self.scores)
+
+    def _chances(self, rows: Sequence[int]) -> list[float]:
+        """How likely pictures are what was said; without words, how far they stand out."""
+        if self._judgement is not None:
+            return [self._judgement.match(row) for row in rows]
+        chance_of = ChanceOf.of(self.scores.total_n)
+        return [chance_of(score) for score in self._rounded_scores(rows)]
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""
@@ -121,7 +138,7 @@ class Ranking:
             next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
             for paths in self.gallery.snapshot.paths_of(rows)
         ]
-        matches = judge_matches(map(self.scores.chance_of, scores))
+        matches = judge_matches(self._chances(rows))
         return tuple(
             [
                 Hit(start + at, ids[row], file, score, match)
@@ -183,6 +200,15 @@ class GalleryLookup:
         self.words = gallery.encoder.words
         self.sentences = gallery.encoder.sentences
         self.sentences_version = gallery.encoder.sentences_version
+
+    def ids(self) -> Sequence[PictureId]:
+        """Their ids."""
+        return [self._gallery.snapshot.ids[row] for row in self._rows_c.tolist()]
+
+    def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
+        """How likely each label of `questioners.photographs` holds; None where the encoder's vectors do not tell."""
+        chances_nl = self._gallery.label_chances()
+        return None if chances_nl is None else np.asarray(chances_nl[self._rows_c])
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         """What people wrote about the candidates."""

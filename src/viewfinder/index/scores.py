@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
-from viewfinder.encoders.base import Calibration, Vocabulary
+from viewfinder.encoders.base import Vocabulary
 from viewfinder.index.region_scores import (
     RegionBlock,
     late_interaction,
@@ -24,6 +24,7 @@ from viewfinder.index.region_scores import (
     single_vector_scores,
 )
 from viewfinder.retrievers import Part, Query, RegionSpace
+from viewfinder.retrievers.base import Evidence
 
 BLOCKS = 4
 """Blocks for each of the k best: enough that few scores beside those reach the border."""
@@ -164,33 +165,24 @@ OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 
 @dataclass(frozen=True)
 class ChanceOf:
-    """score -> chance, for one query on one collection: logistic in the score and in its outlierness there."""
+    """score -> chance, for one query on one collection: logistic in how far the score stands out there.
+
+    It is what is left where nothing was said, or where nobody measured what the encoder's scores mean.
+    """
 
     mean: float
     deviation: float
-    score_weight: float
-    outlier_weight: float
-    bias: float
+
+    @staticmethod
+    def of(total_n: Float32[np.ndarray, " n"]) -> ChanceOf:
+        """For these scores of all pictures."""
+        return ChanceOf(float(total_n.mean()), float(total_n.std())) if len(total_n) else ChanceOf(0.0, 0.0)
 
     def __call__(self, score: float) -> float:
         """The chance that a picture of this score is one that is meant."""
         # In a collection of one picture, or of equal ones, nothing stands out; scores are rounded to 1e-4 on the way.
         outlier = (score - self.mean) / max(self.deviation, 1e-3)
-        logit = min(max(self.score_weight * score + self.outlier_weight * outlier + self.bias, -50.0), 50.0)
-        return 1 / (1 + math.exp(-logit))
-
-
-def calibrate(query: Query, total_n: Float32[np.ndarray, " n"], calibration: Calibration | None) -> ChanceOf:
-    """The encoder's calibration, for this query on this collection.
-
-    It was learnt on descriptions in the space of words. Where pictures, catalogue values or regions take part, scores
-    lie elsewhere, so only their outlierness counts.
-    """
-    weights = (0.0, OUTLIER_WEIGHT, OUTLIER_BIAS)
-    if calibration is not None and all(part.kind == "words" for part in query.parts):
-        weights = (calibration.score_weight, calibration.outlier_weight, calibration.bias)
-    mean, deviation = (float(total_n.mean()), float(total_n.std())) if len(total_n) else (0.0, 0.0)
-    return ChanceOf(mean, deviation, *weights)
+        return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
 
 
 def judge_matches(chances: Iterable[float]) -> list[Match]:
@@ -228,25 +220,36 @@ def weights_of_parts(query: Query) -> Float[np.ndarray, " m"]:
 
 
 def late_scores(
-    query: Query, space: RegionSpace, block: RegionBlock, *, exact: bool, allowed_n: Bool[np.ndarray, " n"]
+    query: Query,
+    space: RegionSpace,
+    block: RegionBlock,
+    *,
+    exact: bool,
+    allowed_n: Bool[np.ndarray, " n"],
+    prior_n: Float32[np.ndarray, " n"],
 ) -> Float32[np.ndarray, " n"]:
-    """The mean likeness to the parts: in full, or beyond `MANY` pictures for the best of those allowed only."""
+    """The mean likeness to the parts, and what is known besides (`prior_n`).
+
+    In full, or beyond `MANY` pictures for the best of those allowed only.
+    """
     weights_m = weights_of_parts(query)
     if not weights_m.any():
-        return np.zeros(len(block), np.float32)
+        return prior_n
     vectors_md = vectors_of_parts(query)
     if space.regions == 1:
         # Of one vector there is nothing to choose: parts add up before they are compared, in a single scan.
-        return single_vector_scores(block, weights_m @ vectors_md)
+        return np.asarray(single_vector_scores(block, weights_m @ vectors_md) + prior_n)
     if exact or len(block) <= MANY:
-        return late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
+        alike_n = late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
+        return np.asarray(alike_n + prior_n)
     scores_n = late_interaction_near(
-        block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m
+        block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m, prior_n=prior_n
     )
     if not allowed_n.all():
         # Only now, lest pictures that are not allowed are moved too: chances are measured against the whole collection.
         found_k = np.sort(top_k(scores_n, CANDIDATES, allowed_n=allowed_n))
         exact_k = late_interaction(block.at(found_k), vectors_md, temperature=space.temperature, weights_m=weights_m)
+        exact_k += prior_n[found_k]
         np.minimum(scores_n, exact_k.min(initial=np.inf), out=scores_n, where=allowed_n)
         scores_n[found_k] = exact_k
     return scores_n
@@ -259,17 +262,22 @@ def late_interaction_near(
     candidates: int = CANDIDATES,
     temperature: float = 9.0,
     weights_m: Float[np.ndarray, " m"] | None = None,
+    prior_n: Float32[np.ndarray, " n"] | None = None,
 ) -> Float32[np.ndarray, " n"]:
-    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`.
+    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`; `prior_n` is added.
 
     The order is consistent: the other pictures are moved, all by the same amount, below the candidates where they
     would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind `candidates`
     others.
     """
     scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
+    if prior_n is not None:
+        scores_n += prior_n
     found_k = np.sort(top_k(scores_n, candidates))
     if len(found_k):
         exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
+        if prior_n is not None:
+            exact_k += prior_n[found_k]
         scores_n[found_k] = -np.inf
         highest, lowest = scores_n.max(initial=-np.inf), exact_k.min()
         if highest >= lowest:
@@ -287,11 +295,12 @@ def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float
 
 
 def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:
-    """The shares of each hit's score as JSON: per turn, what it said and what it added."""
+    """The shares of each hit's score as JSON: per turn, what it said and what it added. Parts first, then evidence."""
     found = []
     for shares_p in shares_kp:
         turns: dict[int, dict[str, Any]] = {}
-        for part, share in zip(query.parts, shares_p, strict=True):
+        terms: tuple[Part | Evidence, ...] = (*query.parts, *query.evidence)
+        for part, share in zip(terms, shares_p, strict=True):
             entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
             if part.label not in entry["parts"]:  # several slots may hold a little of the same
                 entry["parts"].append(part.label)
@@ -299,7 +308,7 @@ def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list
         whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
         for entry in turns.values():
             entry["adds"], entry["share"] = round(entry["adds"], 4), round(entry["adds"] / whole, 3)
-        found.append({"turns": list(turns.values())})
+        found.append({"turns": sorted(turns.values(), key=lambda entry: entry["turn"])})
     return found
 
 

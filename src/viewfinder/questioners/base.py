@@ -49,6 +49,14 @@ class Lookup(Protocol):
         """Frozen unit sentence vectors: what questioners are trained on."""
         ...
 
+    def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
+        """How likely each label of `questioners.photographs` holds; None where the encoder's vectors do not tell."""
+        ...
+
+    def ids(self) -> Sequence[str]:
+        """Their ids."""
+        ...
+
     def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
         """The candidates as a trained questioner sees them.
 

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeVar, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.conversation import PictureId, Turn
+from viewfinder.conversation import Answer, PictureId, Turn
 
 State = TypeVar("State")
 Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
@@ -220,6 +220,19 @@ class Operation:
     words: str = ""
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """An answer that counts by how likely each picture is to be answered so: the session adds it to any query."""
+
+    turn: int
+    answer: Answer
+
+    @property
+    def label(self) -> str:
+        """As it is shown to people."""
+        return f"{self.answer.question.text} {self.answer.text}"
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """What is compared with pictures, and how.
@@ -232,8 +245,9 @@ class Query:
     A query without parts still names its space, from the very first state on. `excluded` pictures come last, whatever
     their score. `adapters` says which turns were not taken as they were given, and what was done instead.
 
-    `sharpness` turns scores into chances, for questions: a lead of 1 / sharpness makes a picture e times as likely. A
-    system that was trained with a softmax over scores says what they were multiplied by.
+    `sharpness` turns scores into chances: a lead of 1 / sharpness makes a picture e times as likely. A system that was
+    trained with a softmax over scores says what they were multiplied by. By the same number what answers say of
+    pictures (`evidence`) is added to the scores.
 
     `operations` is what the last turn does with earlier ones, for systems that read that.
     """
@@ -245,6 +259,13 @@ class Query:
     adapters: tuple[str, ...] = ()
     sharpness: float = 20.0
     operations: tuple[Operation, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def said_alone(self) -> int:
+        """How many descriptions this query is, if it is their plain mean and nothing else; 0 if there is more to it."""
+        plain = all(part.kind == "words" and part.centred and part.weight == 1.0 for part in self.parts)
+        return len(self.parts) if plain and not self.evidence and not isinstance(self.space, RegionSpace) else 0
 
 
 @runtime_checkable

@@ -63,7 +63,20 @@ class Composer:
 
     def query(self, state: ComposerState) -> Query:
         """All parts as they are: the gallery adds them up."""
-        return Query(parts=state.parts, excluded=state.excluded)
+        return Query(parts=state.parts, excluded=state.excluded, sharpness=_sharpness(state.parts))
+
+
+def _sharpness(parts: tuple[Part, ...]) -> float:
+    """How much more a lead in score tells, the more was said: in more turns, and in sentences rather than fragments.
+
+    Fitted on photographs of `choose`, so that the chances of the pictures meant are largest: 16 for one fragment, 22
+    for a sentence, 35 for five of them.
+    """
+    said = [len(part.label.split()) for part in parts if part.kind == "words" and part.weight > 0]
+    if not said:
+        return Query(()).sharpness
+    words = sum(min(count, 13) for count in said) / len(said)
+    return min(8.0 + 5.0 * len(said) + 0.75 * words, 36.0)
 
 
 def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:

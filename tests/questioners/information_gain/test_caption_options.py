@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from jaxtyping import Float
 
 from viewfinder.conversation import Say
 from viewfinder.questioners import Candidates
@@ -16,27 +15,17 @@ from viewfinder.questioners.information_gain.questioner import (
     presence_chances,
     write_thing_question,
 )
+from viewfinder.testing import NothingKnown
 
 
-class Captioned:
+class Captioned(NothingKnown):
     """A lookup with captions and nothing else."""
-
-    sentences_version = "none"
 
     def __init__(self, captions: Sequence[tuple[str, ...]]) -> None:
         self._captions = captions
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         return self._captions
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        raise NotImplementedError
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        raise NotImplementedError
-
-    def project(self, projection: object) -> Float[np.ndarray, "c k"]:
-        raise NotImplementedError
 
 
 def view_of(captions: Sequence[tuple[str, ...]], said: tuple[str, ...] = ()) -> Candidates:

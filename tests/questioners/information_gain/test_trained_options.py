@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from jaxtyping import Float, Float32
+from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
@@ -14,12 +14,10 @@ from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.information_gain.trained_options import (
-    LIST_QUESTION,
     MAIN_QUESTION,
     explained_share,
     find_labels_meant,
     limit_things,
-    open_answers,
     open_options,
     predict_candidates,
     predict_things,
@@ -27,6 +25,7 @@ from viewfinder.questioners.information_gain.trained_options import (
     update_belief,
 )
 from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
+from viewfinder.testing import NothingKnown
 from viewfinder.training.weights import Card
 
 RAW = "raw-of-tests"
@@ -66,7 +65,7 @@ def learnt() -> TrainedQuestions:
 
 
 @dataclass
-class Seen:
+class Seen(NothingKnown):
     """A lookup of pictures that are seen as their answers' chances."""
 
     chances: Sequence[Sequence[float]]
@@ -80,12 +79,6 @@ class Seen:
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         return [()] * len(self.chances)
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        raise NotImplementedError
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        raise NotImplementedError
 
 
 def sure(at: int, count: int) -> list[float]:
@@ -185,7 +178,7 @@ def test_a_question_about_the_same_is_an_echo_and_about_something_else_is_not() 
 def test_learnt_questions_are_asked_instead_of_tags() -> None:
     asked = InformationGain(trained=learnt()).ask(view_of(FOUR * 4))
     assert asked is not None
-    assert asked.text in {*POOL, LIST_QUESTION, MAIN_QUESTION}
+    assert asked.text in {*POOL, MAIN_QUESTION}
     assert asked.attribute is None
 
 
@@ -214,15 +207,13 @@ def test_trained_questions_of_another_encoder_are_an_error() -> None:
 # Open questions
 
 
-def test_an_open_question_tells_more_than_each_of_the_questions_that_it_answers() -> None:
+def test_the_main_thing_tells_more_than_each_thing_by_itself() -> None:
     view = view_of(FOUR * 4)
     known = predict_candidates(view, learnt())
     assert known is not None
-    what_is_there = next(option for option in open_options(view, known) if option.text == LIST_QUESTION)
-    assert what_is_there.gain > max(
-        options_of(view)[text] for text in POOL if text.startswith(("Is there", "Are there"))
-    )
-    assert what_is_there.gain < 2.0
+    [main] = open_options(view, known)
+    assert main.gain > max(options_of(view)[text] for text in POOL if text.startswith(("Is there", "Are there")))
+    assert main.gain < 2.0
 
 
 def test_things_are_named_as_they_were_asked_for() -> None:
@@ -243,19 +234,13 @@ def test_making_yes_rarer_keeps_the_order() -> None:
     assert (rare_ct[0] > rare_ct[1]).all()
 
 
-def test_once_things_were_listed_no_thing_is_asked_for() -> None:
-    listed = answered(LIST_QUESTION, "a dog and a boat")
-    assert open_answers(view_of(FOUR, listed)) == [listed]
-    assert not open_answers(view_of(FOUR, answered(LIST_QUESTION, "don't know")))
-    texts = [option.text for option in InformationGain(trained=learnt()).options(view_of(FOUR, Say("it"), listed))]
-    assert not any(text.startswith(("Is there", "Are there")) for text in texts)
-
-
-def test_what_was_listed_is_believed_and_so_is_what_was_not() -> None:
-    known = predict_candidates(view_of(FOUR, answered(LIST_QUESTION, "a dog")), learnt())
-    assert known is not None
+def test_the_main_thing_that_was_named_is_believed_and_nothing_is_denied() -> None:
+    known = predict_candidates(view_of(FOUR, answered(MAIN_QUESTION, "a dog")), learnt())
+    untold = predict_candidates(view_of(FOUR, answered(MAIN_QUESTION, "don't know")), learnt())
+    plain = predict_candidates(view_of(FOUR), learnt())
+    assert known is not None and untold is not None and plain is not None
     assert known.belief_c.argmax() == 0
-    assert known.belief_c[2] == known.belief_c.min()
+    assert untold.belief_c.tolist() == plain.belief_c.tolist()
 
 
 def test_too_few_things_make_no_open_question() -> None:

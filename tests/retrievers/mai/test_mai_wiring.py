@@ -131,7 +131,7 @@ def test_a_batch_is_each_talk_alone(network_of: Make, options: dict[str, Any]) -
     together_nbd = queries(made, talks)
     for talk in range(3):
         alone_n1d = queries(made, ModificationDialogues(*(part[talk : talk + 1] for part in talks)))
-        assert torch.allclose(together_nbd[:, talk], alone_n1d[:, 0], atol=1e-5)
+        assert torch.allclose(together_nbd[:, talk], alone_n1d[:, 0], atol=1e-4)
 
 
 def passes(made: MaiNetwork, talks: ModificationDialogues) -> Callable[..., FusedTokens]:

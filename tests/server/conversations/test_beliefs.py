@@ -60,9 +60,15 @@ def test_what_no_clause_says_cannot_be_taken_out(label: str) -> None:
 
 
 def test_a_value_and_the_words_for_it_are_one_chip() -> None:
-    found = chips(Say("something"), Answer(WHICH_TOP, "red"))
-    assert labels(found) == [(1, "something", "words"), (2, "top: red", "value")]
+    found = chips(Say("something"), Answer(WHICH_TOP, "yellow"))  # in words of one's own: it is not offered
+    assert labels(found) == [(1, "something", "words"), (2, "top: yellow", "value")]
     assert found[1].weight == pytest.approx(0.3 + 1.0)
+
+
+def test_an_answer_that_was_chosen_is_a_chip_that_goes_with_its_turn() -> None:
+    found = chips(Say("something"), Answer(WHICH_TOP, "red"), Answer(WHICH_TOP, "don't know"), Answer(WHICH_TOP, ""))
+    assert labels(found) == [(1, "something", "words"), (2, "top: red", "answer")]
+    assert found[1].without is None
 
 
 def test_a_liked_picture_and_what_was_said_with_it_go_one_by_one() -> None:

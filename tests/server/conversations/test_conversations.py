@@ -83,6 +83,24 @@ def test_an_answer_before_the_question_was_fetched_is_to_that_question(conversat
     assert json.loads(tree[2].model_dump_json())["turn"] == {"answer": "red", "question": tree[1].asked.model_dump()}
 
 
+def test_a_question_keeps_its_examples_in_the_database_and_abroad(
+    open_conversations: Callable[[Database], Conversations], sqlite: Database
+) -> None:
+    conversations = open_conversations(sqlite)
+    id = begun(conversations)
+    conversations.take(LOCAL, id, SayTurn(say="something"))
+    question = conversations.question(id, 1)
+    assert question is not None
+    # A picture for each choice but "something else" and "don't know".
+    assert [bool(example) for example in question.examples] == [True] * (len(question.choices) - 2) + [False] * 2
+    restarted = open_conversations(sqlite)
+    assert restarted.results(LOCAL, id, 1).question == question_to_api(question)
+    document = Exported.model_validate_json(restarted.export(LOCAL, id).model_dump_json(by_alias=True))
+    asked = restarted.tree(ANN, restarted.import_(ANN, document).id).tree[1].asked
+    assert asked is not None
+    assert asked.examples == list(question.examples)
+
+
 def test_without_a_question_there_is_no_answer(conversations: Conversations) -> None:
     id = begun(conversations, questioner="none", said=("red",))
     with pytest.raises(BadInput, match="no question to answer"):
@@ -247,10 +265,10 @@ def test_a_turn_that_was_never_said_is_not_found(conversations: Conversations, n
 
 
 def test_an_edit_is_kept_and_says_what_it_came_to(conversations: Conversations) -> None:
-    id = begun(conversations, said=("red", "over blue"))
-    replay = conversations.edit(LOCAL, id, 1, SayTurn(say="green"))
+    id = begun(conversations, said=("red", "and bright"))
+    replay = conversations.edit(LOCAL, id, 1, SayTurn(say="something"))
     assert (replay.numbers, replay.left_out, replay.results.turn) == ({1: 4, 2: 5}, [], 5)
-    assert [chip.label for chip in replay.results.beliefs] == ["green", "over blue"]
+    assert [chip.label for chip in replay.results.beliefs] == ["something", "and bright"]
     assert replay.results.asking
     assert conversations.question(id, 5) is not None
     tree = conversations.tree(LOCAL, id)

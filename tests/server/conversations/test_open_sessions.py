@@ -82,14 +82,14 @@ def test_one_conversation_that_waits_holds_up_no_other(asked_by_model: Conversat
     slow, quick = begun(asked_by_model), begun(asked_by_model, "information_gain")
     model.speaks.clear()
     waiting = said(asked_by_model, slow, "red")
-    question = said(asked_by_model, quick, "red").result(0)  # chosen by who asked for it
+    question = said(asked_by_model, quick, "something").result(0)  # chosen by who asked for it
     assert question is not None and question.by == "information_gain"
     assert not waiting.done()
 
 
 def test_a_model_that_talks_nonsense_is_replaced_and_that_is_said(asked_by_model: Conversations, model: Model) -> None:
     model.says = ["I am sorry, as a language model"]
-    question = said(asked_by_model, begun(asked_by_model), "red").result(30)
+    question = said(asked_by_model, begun(asked_by_model), "something").result(30)
     assert question is not None and question.by == "information_gain"
     assert question.why.startswith("llm failed (tiny ")
     assert ": asked by information_gain instead; " in question.why
@@ -107,7 +107,7 @@ def test_an_answer_waits_for_the_question_that_it_is_to(asked_by_model: Conversa
 def test_another_questioner_takes_over_while_one_still_thinks(asked_by_model: Conversations, model: Model) -> None:
     id = begun(asked_by_model)
     model.speaks.clear()
-    first = said(asked_by_model, id, "red")
+    first = said(asked_by_model, id, "something")
     asked_by_model.change(LOCAL, id, SessionChange(questioner="information_gain"))
     assert asked_by_model.results(LOCAL, id, 1).asking
     question = asked_by_model.question(id, 1)
@@ -125,7 +125,7 @@ def test_a_deleted_conversation_is_waited_for_by_nobody(asked_by_model: Conversa
 
 def test_a_skipped_question_says_nothing_and_is_not_asked_again(conversations: Conversations) -> None:
     id = begun(conversations, "information_gain")
-    first = said(conversations, id, "red").result()
+    first = said(conversations, id, "something").result()
     before = conversations.results(LOCAL, id, 1)
     results = conversations.take(LOCAL, id, SKIP)
     second = conversations.question(id, 2)
@@ -139,7 +139,7 @@ def test_a_skipped_question_says_nothing_and_is_not_asked_again(conversations: C
 
 def test_going_back_before_a_skip_asks_the_question_again(conversations: Conversations) -> None:
     id = begun(conversations, "information_gain")
-    first = said(conversations, id, "red").result()
+    first = said(conversations, id, "something").result()
     conversations.take(LOCAL, id, SKIP)
     back = conversations.take(LOCAL, id, BackToTurn(back_to=1))
     assert back.question is not None and first is not None
@@ -177,7 +177,7 @@ def test_a_questioner_that_does_not_fit_is_replaced_from_the_next_turn_on(
     monkeypatch.setitem(viewfinder.questioners.QUESTIONERS, "misfit", lambda source, tags: Misfit("misfit"))
     id = begun(conversations, "misfit")
     assert said(conversations, id, "something").result() is None
-    second = said(conversations, id, "red").result()
+    second = said(conversations, id, "bright").result()
     assert second is not None
     assert second.why.startswith("misfit cannot be used here: asked by information_gain instead; ")
     infos = {info.name: info for info in conversations.questioners.listed().questioners}

@@ -242,6 +242,12 @@ def _name_ranges(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[s
 HALF_KNOWN = 0.5
 """A column known for less than this leaves its subject to the tags."""
 
+FILE_FACTS = frozenset({"camera", "folder", "format"})
+"""Columns that files fill: nobody has them in mind, unless they speak of a folder."""
+
+DATES = frozenset({"year", "month", "date", "taken"})
+"""Asked for only where half of the likely pictures have one."""
+
 IMPLIED = 0.95
 """Of the pairs alike in one column the share that must be alike in one that follows from it."""
 
@@ -260,6 +266,8 @@ def column_options(view: Candidates) -> Iterator[Option]:
         if split is None:
             continue
         share_v = code_shares(view.probabilities_c, split.codes_c, len(split.labels))
+        if column_head(name) in DATES and share_v.sum() < HALF_KNOWN:
+            continue
         can_tell = CAN_TELL.get(column_head(name), 1.0)
         gain = can_tell * known_answers_gain(share_v, unknown=max(1.0 - float(share_v.sum()), 0.0))
         yield Option(
@@ -279,8 +287,13 @@ def known_answers_table(split: ColumnSplit, error: float = ERROR) -> Float[np.nd
 
 
 def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex) -> bool:
-    """Whether a column or one of its values was said, or what it follows from was said or settled: heels are shoes."""
-    if said.contains(" ".join(column_words(name))):
+    """Whether a column or one of its values was said, or what it follows from was said or settled: heels are shoes.
+
+    Of what files say, the other way round: who speaks of folders may be asked which, and nobody else.
+    """
+    if name in FILE_FACTS and not said.contains(name):
+        return True
+    if name not in FILE_FACTS and said.contains(" ".join(column_words(name))):
         return True
     if column_head(name) in COLUMN_QUESTIONS and said.contains(column_head(name)):
         return True

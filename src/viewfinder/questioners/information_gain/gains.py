@@ -15,9 +15,9 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float, Int
 
-OptionSource = Literal["column", "tag", "caption", "trained", "open"]
-"""Where a question comes from: the catalogue, zero-shot tags, what people wrote about the candidates, questions that
-were learnt, and those that all the learnt ones about what is there answer at once."""
+OptionSource = Literal["column", "photograph", "tag", "caption", "trained", "open"]
+"""Where a question comes from: the catalogue, facets of photographs, zero-shot tags, what people wrote about the
+candidates, questions that were learnt, and those that all the learnt ones about what is there answer at once."""
 
 AnswerTable = Callable[[], Float[np.ndarray, "c a"]]
 """How likely each candidate is to be answered with each label; made when it is needed."""
@@ -26,7 +26,7 @@ AnswerTable = Callable[[], Float[np.ndarray, "c a"]]
 ERROR = 0.05
 """The share of wrong answers: on columns another value, elsewhere any answer."""
 
-LEAST_GAIN = 0.05
+LEAST_GAIN = 0.5
 """Bits; below that a question costs the user more than it helps."""
 
 GOES_ON = 0.8

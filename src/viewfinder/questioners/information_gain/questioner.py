@@ -26,9 +26,13 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.column_options import (
+    DATES,
+    FILE_FACTS,
+    HALF_KNOWN,
     column_options,
     is_column_mentioned,
     is_group_mentioned,
+    is_record_column,
     is_yes_or_no,
     shares_vocabulary,
     tag_options,
@@ -40,12 +44,11 @@ from viewfinder.questioners.information_gain.gains import (
     guessed_option,
     two_step_gains,
 )
+from viewfinder.questioners.information_gain.photograph_options import open_question, photograph_options
 from viewfinder.questioners.information_gain.trained_options import (
-    LIST_QUESTION,
+    LEAST_TRAINED_GAIN,
     CandidatePredictions,
     explained_share,
-    find_asked_thing,
-    open_answers,
     open_options,
     predict_candidates,
     trained_options,
@@ -182,7 +185,7 @@ def write_thing_question(written: Counter[str]) -> str:
     return f"Is there {'an' if name[0] in 'aeiou' else 'a'} {name} in the picture?"
 
 
-ORDER = ("column", "caption", "trained", "open", "tag")
+ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
 """At equal gain what is known comes before what is guessed."""
 
 WEIGHED = 10
@@ -229,15 +232,17 @@ class InformationGain:
             return None
         known = None if self.trained is None else predict_candidates(view, self.trained)
         so_far = ConversationSoFar.of(view)
-        worthwhile = (option for option in self._rank_options(view, known) if option.gain > LEAST_GAIN)
+        least_gain = LEAST_GAIN if known is None else LEAST_TRAINED_GAIN
+        worthwhile = (option for option in self._rank_options(view, known) if option.gain >= least_gain)
         may_ask = (option for option in worthwhile if self._may_ask(option, view, so_far, known))
         best = [*islice(may_ask, WEIGHED)]
         if not best:
-            return None
+            return open_question(view, self.name) if self._is_of_photographs(view) else None
         belief_c = view.probabilities_c if known is None else known.belief_c
         chosen = best[int(np.argmax(two_step_gains(belief_c, best)))]
         choices = (*_offer_choices(chosen), DONT_KNOW)
-        return Question(chosen.text, choices, self.name, _explain(chosen, view), chosen.attribute or None)
+        examples = _examples(choices, chosen, view)
+        return Question(chosen.text, choices, self.name, _explain(chosen, view), chosen.attribute or None, examples)
 
     def options(self, view: Candidates) -> list[Option]:
         """All that could be asked and was not, the most telling first; at equal gain columns first."""
@@ -246,13 +251,23 @@ class InformationGain:
     def _rank_options(self, view: Candidates, known: CandidatePredictions | None) -> list[Option]:
         found = [*column_options(view), *caption_options(view)]
         if known is None:
-            found += tag_options(view, self.tags)
+            holds_cl = None if view.lookup is None else view.lookup.label_chances()
+            if holds_cl is None:
+                found += tag_options(view, self.tags)
+            elif self._is_of_photographs(view):
+                found += photograph_options(view, holds_cl)
         else:
-            # Who has listed what is in the picture is not asked for things one by one: nothing else is.
-            listed = any(answer.question.text == LIST_QUESTION for answer in open_answers(view))
-            found += (option for option in trained_options(known) if not (listed and find_asked_thing(option.text)))
-            found += open_options(view, known)
+            found += [*trained_options(known), *open_options(view, known)]
         return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))
+
+    @staticmethod
+    def _is_of_photographs(view: Candidates) -> bool:
+        """Whether the likely pictures are no goods: no catalogue says more of them than their files do."""
+        return not any(
+            view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
+            for name, (_, codes_c) in view.columns.items()
+            if name not in FILE_FACTS | DATES and not is_record_column(name)
+        )
 
     def _may_ask(
         self, option: Option, view: Candidates, so_far: ConversationSoFar, known: CandidatePredictions | None
@@ -264,6 +279,8 @@ class InformationGain:
             return not is_column_mentioned(option.attribute, view, so_far.said) and not any(
                 is_group_mentioned(group, so_far.said) for group in groups
             )
+        if option.source == "photograph":
+            return True  # closed facets are no options
         if option.source == "tag":
             assert self.tags is not None
             return not is_group_mentioned(self.tags.group(option.attribute), so_far.said)
@@ -288,6 +305,24 @@ def _offer_choices(option: Option) -> tuple[str, ...]:
         return tuple(option.labels[a] for a in kept)
     named = (option.labels[a] for a in kept[: MOST_CHOICES - 1])
     return (*(label for label in named if label != SOMETHING_ELSE), SOMETHING_ELSE)
+
+
+def _examples(choices: Sequence[str], option: Option, view: Candidates) -> tuple[str, ...]:
+    """For each choice the id of a likely picture that would be answered with it; "" for those without a column."""
+    if view.lookup is None or not set(option.labels) & set(choices):
+        return ()
+    ids, table_ca, taken = view.lookup.ids(), option.table(), set[int]()
+    found = []
+    for choice in choices:
+        if choice not in option.labels or choice == SOMETHING_ELSE:
+            found.append("")
+            continue
+        # Surely this answer first, and likely to be meant second.
+        fit_c = table_ca[:, option.labels.index(choice)] ** 2 * np.sqrt(view.probabilities_c)
+        best = next(int(c) for c in np.argsort(-fit_c, kind="stable") if len(taken) == len(ids) or int(c) not in taken)
+        taken.add(best)
+        found.append(ids[best])
+    return tuple(found)
 
 
 def _explain(option: Option, view: Candidates) -> str:

@@ -3,9 +3,8 @@
 The conversation so far tells which candidates' predicted answers were met. `CandidatePredictions.belief_c` is how
 likely candidates are with that in mind: a question whose answer follows from one that was given tells nothing new.
 
-Open questions are answered by many trained ones at once ("is there a dog?", "is there a boat?" ...). What those predict
-of single things is enough to say what an open question would tell: answers are drawn for some of the candidates, and
-each makes every candidate as likely as it is to be described so.
+What the main thing is, is answered by many trained questions at once ("is there a dog?", "is there a boat?" ...): what
+those predict of single things is enough to say what it would tell.
 """
 
 from __future__ import annotations
@@ -16,15 +15,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32
+from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Answer, is_dont_know
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.information_gain.gains import ERROR, LEAST_GAIN, Option, table_gains
+from viewfinder.questioners.information_gain.gains import ERROR, Option, table_gains
 from viewfinder.questioners.said import ConversationSoFar, PhraseIndex, stems
 from viewfinder.questioners.trained import PredictedAnswers, TrainedQuestions
 
 RIDGE = 1e-6
+
+LEAST_TRAINED_GAIN = 0.05
+"""Bits, of questions that were learnt: what was measured of them was measured with this."""
 
 LIKELIHOOD = 1e-3
 """No answer is so unlikely that it rules a candidate out."""
@@ -134,7 +136,7 @@ def shrink_predictions(known: CandidatePredictions) -> Float32[np.ndarray, "c a"
     return np.asarray((1 - ERROR) * drawn_ca + (ERROR / np.repeat(sizes_m, sizes_m)).astype(np.float32), np.float32)
 
 
-def trained_options(known: CandidatePredictions, least_gain: float = LEAST_GAIN) -> Iterator[Option]:
+def trained_options(known: CandidatePredictions, least_gain: float = LEAST_TRAINED_GAIN) -> Iterator[Option]:
     """An option for each trained question that can be asked now, was not, and is worth more than `least_gain` bits."""
     starts_m = known.open.starts_m
     if not len(known.open.questions_m):
@@ -195,13 +197,9 @@ def limit_things(yes_ct: Float[np.ndarray, "c t"], there: float = THINGS_IN_A_PI
     return np.asarray(odds_ct / (odds_ct + np.sqrt(low * high)))
 
 
-LIST_QUESTION = "What things can you see in the picture?"
 MAIN_QUESTION = "What is the main thing in the picture?"
 FEWEST_THINGS = 4
 """Kinds of things that must be predicted for an open question about them."""
-
-DRAWN_ANSWERS = 12
-"""Answers that are drawn."""
 
 CAN_TELL = 0.95
 
@@ -226,66 +224,26 @@ def predict_things(known: CandidatePredictions) -> PredictedThings:
     return PredictedThings(tuple(names), limit_things(known.open.chance_ca[:, columns].astype(np.float64)))
 
 
-def open_answers(view: Candidates) -> list[Answer]:
-    """What the user has said is in the picture, and what is the main thing."""
-    asked = {LIST_QUESTION, MAIN_QUESTION}
-    answers = (turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text in asked)
-    return [answer for answer in answers if not is_dont_know(answer.text)]
-
-
 def believe_open_answers(view: Candidates, known: CandidatePredictions) -> CandidatePredictions:
-    """The same with answers to open questions in mind: the things that were named, and those that were not."""
-    answers = open_answers(view)
-    if not answers:
-        return known
-    things = predict_things(known)
-    believed_c = known.belief_c
-    for answer in answers:
-        said = PhraseIndex([answer.text])
-        named_t = np.array([said.contains(name) for name in things.names], bool)
-        if answer.question.text == MAIN_QUESTION:
-            believed_c = believed_c * things.chance_ct[:, named_t].clip(0.01).prod(axis=1)
-        elif len(named_t):
-            believed_c = believed_c * description_likelihood(things.chance_ct, named_t[None])[:, 0]
+    """The same with what the user named as the main thing in mind; what was not named may be there all the same."""
+    answers = [turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text == MAIN_QUESTION]
+    said = PhraseIndex([answer.text for answer in answers if not is_dont_know(answer.text)])
+    things = predict_things(known) if answers else PredictedThings((), np.zeros((len(known.belief_c), 0)))
+    named_t = np.array([said.contains(name) for name in things.names], bool)
+    believed_c = known.belief_c * things.chance_ct[:, named_t].clip(0.01).prod(axis=1)
     return replace(known, belief_c=believed_c / believed_c.sum())
 
 
 def open_options(view: Candidates, known: CandidatePredictions) -> Iterator[Option]:
-    """What is there, and what is the main thing, where they were not asked."""
+    """What the main thing is, where it was not asked."""
     things = predict_things(known)
-    if len(things.names) < FEWEST_THINGS:
+    if len(things.names) < FEWEST_THINGS or any(question.text == MAIN_QUESTION for question in view.asked):
         return
-    belief_c = known.belief_c
-    # Drawn answers: each stands for as many as any other, so the table's columns weigh alike.
-    likely_cs = description_likelihood(things.chance_ct, draw_descriptions(things.chance_ct, belief_c))
     # The main thing is one of those that are there, any of them alike.
     main_ct = things.chance_ct / np.maximum(things.chance_ct.sum(axis=1, keepdims=True), 1.0)
-    tables = {
-        LIST_QUESTION: likely_cs / (belief_c @ likely_cs) / DRAWN_ANSWERS,
-        MAIN_QUESTION: np.column_stack([main_ct, 1 - main_ct.sum(axis=1)]).clip(0),
-    }
-    asked = {question.text for question in view.asked}
-    for text, table_ca in tables.items():
-        if text not in asked:
-            gain = CAN_TELL * float(table_gains(belief_c[None], table_ca, np.array([0, table_ca.shape[1]]))[0, 0])
-            table = partial(np.asarray, table_ca)
-            # No answers are offered, so none is named.
-            yield Option("open", text, (), belief_c @ table_ca, gain, table, can_tell=CAN_TELL, choices=())
-
-
-def draw_descriptions(
-    named_ct: Float[np.ndarray, "c t"], belief_c: Float[np.ndarray, " c"], count: int = DRAWN_ANSWERS
-) -> Bool[np.ndarray, "s t"]:
-    """What would be named of some candidates, drawn by their chances: the same for the same view."""
-    at_s = np.searchsorted(np.cumsum(belief_c), (np.arange(count) + 0.5) / count * belief_c.sum())
-    dice_st = np.random.default_rng(0).random((count, named_ct.shape[1]))
-    return np.asarray(dice_st < named_ct[at_s.clip(max=len(belief_c) - 1)])
-
-
-def description_likelihood(
-    named_ct: Float[np.ndarray, "c t"], drawn_st: Bool[np.ndarray, "s t"]
-) -> Float[np.ndarray, "c s"]:
-    """How likely each candidate is to be described as each of some answers does."""
-    safe_ct = named_ct.clip(0.01, 0.99)
-    log_cs = np.log(safe_ct) @ drawn_st.T + np.log1p(-safe_ct) @ ~drawn_st.T
-    return np.asarray(np.exp(log_cs - log_cs.max(axis=0)))
+    table_ca = np.column_stack([main_ct, 1 - main_ct.sum(axis=1)]).clip(0)
+    belief_c = known.belief_c
+    gain = CAN_TELL * float(table_gains(belief_c[None], table_ca, np.array([0, table_ca.shape[1]]))[0, 0])
+    table = partial(np.asarray, table_ca)
+    # No answers are offered, so none is named.
+    yield Option("open", MAIN_QUESTION, (), belief_c @ table_ca, gain, table, can_tell=CAN_TELL, choices=())

@@ -1,8 +1,9 @@
 """Between the API and a session: turns come in, and what they come to goes out, a page at a time, with beliefs.
 
 Beliefs are what the system takes the user to want now, as chips that can be taken back one by one: the parts of the
-present query, each under the turn it came from, and the pictures that were rejected. A value of the catalogue and the
-words for it are one chip. Where a system puts several turns into one part, each of them is a chip (`Part.holds`).
+present query, each under the turn it came from, the answers that count as evidence, and the pictures that were
+rejected. A value of the catalogue and the words for it are one chip, and so is an answer that is read as words, too.
+Where a system puts several turns into one part, each of them is a chip (`Part.holds`).
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def question_to_api(question: Question | None) -> schemas.Question | None:
         by=question.by,
         why=question.why,
         attribute=question.attribute,
+        examples=list(question.examples),
     )
 
 
@@ -277,6 +279,12 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
         elif part.kind not in PICTURE_KINDS:
             pieces = [(part.turn, part.label)] if part.holds is None else part.holds
             found += [Chip(turn, text, part.kind, part.weight, value) for turn, text in pieces]
+    in_parts = {chip.turn for chip in found}
+    found += [
+        Chip(known.turn, f"{known.answer.question.attribute}: {known.answer.text}", "answer", 1.0)
+        for known in query.evidence
+        if known.turn not in in_parts
+    ]
     chips = [*_merged(found), *_rejections(query, conversation, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn as the retriever has them
     return [

@@ -47,13 +47,17 @@ class Strict(BaseModel):
 
 
 class Question(Strict):
-    """What was asked, by which questioner and why; `choices` may be empty for a free answer."""
+    """What was asked, by which questioner and why; `choices` may be empty for a free answer.
+
+    `examples` has the id of a picture for each choice that is answered so, "" where there is none; it may be empty.
+    """
 
     text: Text
     choices: Annotated[list[Text], Field(max_length=100, default_factory=list)]
     by: Name = ""
     why: Text = ""
     attribute: Name | None = None
+    examples: Annotated[list[Id], Field(max_length=100, default_factory=list)]
 
 
 class SayTurn(Strict):

@@ -160,7 +160,8 @@ def _with(conversation: Conversation, node: Mapping[str, Any], id: str) -> Conve
     """The conversation with one more recorded turn."""
     try:
         asked = node["asked"]
-        question = None if asked is None else Question(**asked | {"choices": tuple(asked["choices"])})
+        texts = {name: tuple((asked or {}).get(name, ())) for name in ("choices", "examples")}
+        question = None if asked is None else Question(**asked | texts)
         longer = conversation.then(turn_from_json(node["turn"])).recorded(shown=tuple(node["shown"]), asked=question)
         if (longer.here.number, longer.here.parent) != (node["number"], node["parent"]):
             raise ValueError(f"it follows turn {longer.here.parent}, not {node['parent']}")

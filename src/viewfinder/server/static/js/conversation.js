@@ -76,6 +76,13 @@ function words({ number, turn }) {
 /** What a turn is answered in words. @param {number} number */
 const reply = (number) => (store.state.replies[number] ? element("p", { class: "reply" }, store.state.replies[number]) : null);
 
+/** A picture that is answered with a choice, if one is known; without a text of its own: the choice is what it shows.
+ * @param {import("./store.js").Question} question @param {string} choice */
+function exampleOf({ choices, examples }, choice) {
+  const id = examples?.[choices.indexOf(choice)];
+  return id ? element("img", { src: thumbnail(id, 160), alt: "", class: "mini", width: 40, height: 40, onerror: ({ currentTarget }) => currentTarget.remove() }) : null;
+}
+
 class Conversation extends HTMLElement {
   /** The turn whose words are being changed, and the form for it. @type {{number: number, form: HTMLFormElement} | null} */
   #editing = null;
@@ -188,7 +195,10 @@ class Conversation extends HTMLElement {
     // Where nothing is offered, one answers in one's own words.
     const isFree = choices.length === 0;
     if (isFree) this.#other ??= this.#answerForm(null);
-    const choice = (text, index) => this.#chip(text, () => actions.answer(text), `choice-${index}`);
+    const choice = (text, index) => {
+      const shown = exampleOf(question, text);
+      return this.#chip(shown ? [shown, text] : text, () => actions.answer(text), `choice-${index}`, shown ? "shown" : "");
+    };
     const chips = element(
       "div",
       { class: "chips", role: "group", "aria-label": t("conversation.choices") },
@@ -205,9 +215,9 @@ class Conversation extends HTMLElement {
     return element("section", { class: `question ${fresh ? "fresh" : ""}`, "aria-label": t("conversation.question") }, notice, ask, ...answers, reason);
   }
 
-  /** @param {string} text @param {() => void} onclick @param {string} key @param {string} [more] */
-  #chip(text, onclick, key, more = "") {
-    return element("button", { type: "button", class: `chip ${more}`, onclick, disabled: store.state.busy, "data-key": key }, text);
+  /** @param {any} face @param {() => void} onclick @param {string} key @param {string} [more] */
+  #chip(face, onclick, key, more = "") {
+    return element("button", { type: "button", class: `chip ${more}`, onclick, disabled: store.state.busy, "data-key": key }, face);
   }
 
   #free() {

@@ -4,7 +4,7 @@
  * The types are those of the API (`/api/v1/openapi.json`, its names in schemas/*.py).
  * @typedef {{rank: number, id: string, score: number, match: "likely" | "maybe" | "unlikely", name: string,
  *   caption: string | null, width: number, height: number, why?: any}} Hit
- * @typedef {{text: string, choices: string[], by: string, why: string, attribute: string | null}} Question
+ * @typedef {{text: string, choices: string[], by: string, why: string, attribute: string | null, examples: string[]}} Question
  * @typedef {{turn: number, label: string, kind: string, weight: number, without: any}} Belief
  * @typedef {{said: number, kind: "rollback" | "keep", turn: number, attribute: string, words: string}} Operation
  * @typedef {{turn: number, verdict: "found" | "unsure" | "nothing", results: Hit[], total: number,

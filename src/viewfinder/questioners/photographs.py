@@ -1,0 +1,240 @@
+"""What can be asked of photographs, and how likely each answer is for a picture.
+
+A `Facet` is a question with the labels that answer it: who is in it, where it is, what is going on, which things it
+shows. What captions say decides which labels hold for the photographs that are learnt from (`count_mentions`); a small
+network predicts from the starter's vectors which hold for any picture (`PhotographLabels`). Which of the labels are
+offered as choices depends on the pictures now likely, and `choice_chances` says what a picture would be answered with:
+the same numbers choose a question and weigh its answer.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Float32, Int
+
+from viewfinder.conversation import is_dont_know
+from viewfinder.encoders.starter.encoder import Head, StarterEncoder
+from viewfinder.encoders.starter.network import RAW_VERSION
+from viewfinder.questioners.said import PhraseIndex, fold_words, stems
+from viewfinder.training.weights import Weights, read_weights
+
+FACETS = Path(__file__).with_name("photographs.toml")
+SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")
+SYSTEM = "photographs"
+
+ERROR = 0.05
+"""The share of answers that say nothing, whatever the picture: chosen on photographs of `choose`."""
+
+COLOUR_REACH = 4
+"""Words before a thing among which its colour may stand: "a black and white striped shirt"."""
+
+_BETWEEN = fold_words("and short long sleeved haired striped large small big young little t shirt")
+"""Words that may stand between a colour and its thing."""
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One thing to ask of photographs.
+
+    Attributes:
+        name: by which a question carries it (`Question.attribute`).
+        question: as it is asked.
+        labels: what may be answered, `otherwise` included.
+        words: by label the phrases, as stems, that name it; of a facet of colours those of the colour.
+        otherwise: the label where no caption names another; None: then it is not known.
+        about: phrases of which the conversation must have one; () where it need not.
+        closed_by: phrases after which it is not asked any more.
+        things: of a facet of colours, the things (as stems) before which a colour counts.
+        several: whether several labels hold of one picture as a rule.
+    """
+
+    name: str
+    question: str
+    labels: tuple[str, ...]
+    words: Mapping[str, tuple[str, ...]]
+    otherwise: str | None = None
+    about: tuple[str, ...] = ()
+    closed_by: tuple[str, ...] = ()
+    things: frozenset[str] = frozenset()
+    several: bool = False
+
+    def mentioned(self, text: str) -> frozenset[str]:
+        """The labels that a text names.
+
+        >>> [sorted(facet.mentioned("Two white dogs on a snowy hill")) for facet in facets() if facet.name == "place"]
+        [['in the mountains or on rocks', 'in the snow']]
+        """
+        folded = stems(text)
+        if self.things:
+            return self._colours(folded)
+        line = f" {' '.join(folded)} "
+        return frozenset(label for label, phrases in self.words.items() if any(f" {one} " in line for one in phrases))
+
+    def _colours(self, folded: Sequence[str]) -> frozenset[str]:
+        colour_of = {word: label for label, words in self.words.items() for word in words}
+        found = set()
+        for at, word in enumerate(folded):
+            if word in self.things:
+                for before in reversed(folded[max(at - COLOUR_REACH, 0) : at]):
+                    if before in colour_of:
+                        found.add(colour_of[before])
+                    elif before not in _BETWEEN:
+                        break
+        return frozenset(found)
+
+    def is_open(self, said: PhraseIndex, texts: Sequence[str]) -> bool:
+        """Whether what was said neither answers it, nor makes it pointless, and it is about what was said."""
+        if any(said.contains(phrase) for phrase in self.closed_by):
+            return False
+        if self.about and not any(said.contains(phrase) for phrase in self.about):
+            return False
+        return self.several or not any(self._is_named(text) for text in texts)
+
+    def _is_named(self, text: str) -> bool:
+        # In a fragment a colour may stand without its thing: "dog brown".
+        if self.things:
+            return not {word for words in self.words.values() for word in words}.isdisjoint(stems(text))
+        return bool(self.mentioned(text))
+
+    def labels_meant(self, answer: str) -> tuple[str, ...]:
+        """The labels that an answer in free words comes to; () where it names none, or says that it cannot tell."""
+        if is_dont_know(answer):
+            return ()
+        exact = tuple(label for label in self.labels if stems(label) == stems(answer))
+        if exact:
+            return exact
+        named = {label for label, words in self.words.items() if self.things and set(words) & set(stems(answer))}
+        return tuple(label for label in self.labels if label in named | self.mentioned(answer))
+
+
+@cache
+def facets() -> tuple[Facet, ...]:
+    """All that can be asked.
+
+    >>> [facet.name for facet in facets()][:3]
+    ['who', 'animal', 'number of people']
+    """
+    table = tomllib.loads(FACETS.read_text(encoding="utf-8"))
+    return tuple(_facet(record, table["colours"]) for record in table["facet"])
+
+
+def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
+    things = _listed(record, "colours_of")
+    named = colours if things else record["labels"]
+    assert isinstance(named, Mapping)
+    words = {label: tuple(" ".join(stems(phrase)) for phrase in phrases) for label, phrases in named.items()}
+    otherwise = record.get("otherwise")
+    return Facet(
+        str(record["name"]),
+        str(record["question"]),
+        (*words, *([] if otherwise is None else [str(otherwise)])),
+        words,
+        None if otherwise is None else str(otherwise),
+        _listed(record, "about"),
+        _listed(record, "closed_by"),
+        frozenset(stems(thing)[0] for thing in things),
+        bool(record.get("several", False)),
+    )
+
+
+def _listed(record: Mapping[str, object], key: str) -> tuple[str, ...]:
+    found = record.get(key, [])
+    assert isinstance(found, list)
+    return tuple(map(str, found))
+
+
+@cache
+def label_columns() -> Mapping[str, slice]:
+    """Where the labels of each facet stand among all of them."""
+    ends = np.cumsum([len(facet.labels) for facet in facets()]).tolist()
+    return {facet.name: slice(a, b) for facet, a, b in zip(facets(), [0, *ends], ends, strict=False)}
+
+
+def count_mentions(captions: Sequence[str]) -> Int[np.ndarray, " l"]:
+    """How many captions of a picture have each label of all facets; `otherwise` counts 1 where none has another."""
+    found = []
+    for facet in facets():
+        named = [facet.mentioned(caption) for caption in captions]
+        counts = [sum(label in one for one in named) for label in facet.words]
+        found += counts if facet.otherwise is None else [*counts, int(not any(counts))]
+    return np.array(found, np.int64)
+
+
+def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = ERROR) -> Float[np.ndarray, "n k+1"]:
+    """P(answer | picture) over k choices and "something else", where choice i holds with the chance `holds_nk[:, i]`.
+
+    One of those that hold is named, the likelier the more likely it holds; "something else" where none does. A share
+    `error` of the answers says nothing.
+
+    >>> choice_chances(np.array([[0.9, 0.1]]), error=0.0).round(3).tolist()
+    [[0.826, 0.092, 0.083]]
+    """
+    sure_nk = np.clip(holds_nk.astype(np.float64), 1e-3, 1 - 1e-3)
+    weight_nk = np.concatenate([sure_nk, (1 - sure_nk).prod(axis=1, keepdims=True)], axis=1)
+    chance_nk = weight_nk / weight_nk.sum(axis=1, keepdims=True)
+    return np.asarray((1 - error) * chance_nk + error / chance_nk.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class PhotographLabels:
+    """Predicts which labels hold for a picture: a network of one hidden layer over the shipped head's vectors.
+
+    `raw_version` is that of the raw vectors it reads; a library of another encoder has no such labels, and nothing is
+    read of the disk for it.
+    """
+
+    file: Path = SHIPPED_LABELS
+    raw_version: str = RAW_VERSION
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Those of the network."""
+        return read_weights(self.file)
+
+    @cached_property
+    def head(self) -> Head:
+        """The head of the starter, whose vectors it was trained on."""
+        return StarterEncoder().head
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of all facets."""
+        return tuple(label for facet in facets() for label in facet.labels)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with every number that the chances depend on."""
+        return f"photographs-{self.weights.fingerprint}-{self.head.fingerprint()}"
+
+    @cached_property
+    def vectors_version(self) -> str:
+        """The `version` of the encoder whose vectors `chances` reads: the starter with the shipped head."""
+        return f"{self.raw_version}-{self.head.fingerprint()}"
+
+    def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n l"]:
+        """The chance of every label for pictures by their raw vectors."""
+        return self.chances(self.head.pictures(raw_ng))
+
+    def chances(self, vectors_nd: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n l"]:
+        """The chance of every label for pictures by their vectors in the space of the shipped head."""
+        return label_chances(self.weights.arrays, vectors_nd)
+
+
+def label_chances(arrays: Mapping[str, np.ndarray], vectors_nd: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n l"]:
+    """The chance of every label: sigmoid(relu(x A + a) B + b), x being the vectors at mean 0 and deviation 1."""
+    inputs_nd = (vectors_nd - arrays["mean_d"]) / arrays["deviation_d"]
+    hidden_nh = np.maximum(inputs_nd @ arrays["inner_dh"] + arrays["inner_h"], 0)
+    logits_nl = np.clip(hidden_nh @ arrays["outer_hl"] + arrays["outer_l"], -30, 30)
+    return np.asarray(1 / (1 + np.exp(-logits_nl)), np.float32)
+
+
+@cache
+def photograph_labels() -> PhotographLabels:
+    """The one that comes with the package."""
+    return PhotographLabels()

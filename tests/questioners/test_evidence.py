@@ -1,0 +1,132 @@
+"""What an answer says about pictures: by the catalogue, by facets of photographs, by tags, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pytest
+from jaxtyping import Bool, Float
+
+from viewfinder.conversation import Answer, Question
+from viewfinder.encoders.tags import TagVectors
+from viewfinder.questioners.evidence import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods, is_choice
+from viewfinder.questioners.photographs import ERROR, facets, label_columns
+from viewfinder.testing import ColourEncoder
+
+COLOUR = Question("Which colour is it?", ("red", "blue", "something else", "don't know"), attribute="colour")
+PLACE = Question("Where is it?", ("on grass", "in the snow", "something else", "don't know"), attribute="place")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Pictures written out: values of columns (None: not known), chances of labels of "place", chances of tags."""
+
+    columns: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    places: Sequence[Mapping[str, float]] | None = None
+    light_nt: Sequence[Sequence[float]] = ()
+
+    @cached_property
+    def tags(self) -> TagVectors:
+        return TagVectors.of(ColourEncoder().words)
+
+    def column_values(self, name: str) -> Sequence[str] | None:
+        found = self.columns.get(name)
+        return None if found is None else tuple(dict.fromkeys(value for value in found if value is not None))
+
+    def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        found = self.columns[name]
+        return np.array([value in values for value in found]), np.array([value is not None for value in found])
+
+    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
+        if self.places is None:
+            return None
+        labels = next(facet.labels for facet in facets() if facet.name == "place")
+        start, count = label_columns()["place"].start, [*label_columns().values()][-1].stop
+        holds_nl = np.zeros((len(self.places), count))
+        for n, place in enumerate(self.places):
+            for label, chance in place.items():
+                holds_nl[n, start + labels.index(label)] = chance
+        return holds_nl
+
+    def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
+        return np.array(self.light_nt) if group == "light" else np.zeros((4, len(self.tags.group(group).tags)))
+
+
+KNOWN = Written({"colour": ["red", "blue", "green", None]})
+
+
+def likely(pictures: Written, question: Question, text: str) -> list[float] | None:
+    found_n = answer_likelihoods(Answer(question, text), pictures)
+    return None if found_n is None else found_n.tolist()
+
+
+def test_of_what_the_catalogue_knows_the_answer_is_all_but_sure() -> None:
+    # A wrong one is one of the two other choices; where nothing is known each of three is as likely.
+    wrong = KNOWN_ERROR / 2
+    assert likely(KNOWN, COLOUR, "red") == pytest.approx([1 - KNOWN_ERROR, wrong, wrong, 1 / 3])
+    assert likely(KNOWN, COLOUR, "something else") == pytest.approx([wrong, wrong, 1 - KNOWN_ERROR, 1 / 3])
+    assert likely(KNOWN, COLOUR, "the blue or the green one") == pytest.approx([wrong, 0.98, 0.98, 1 / 3])
+
+
+def test_of_a_facet_the_answer_is_as_likely_as_was_foretold() -> None:
+    pictures = Written(places=[{"on grass": 0.9, "in the snow": 0.1}, {"on grass": 0.2, "in the snow": 0.6}])
+    # Of the first: 0.9, 0.1, and none of both 0.1 * 0.9 = 0.09, of 1.09 in all. Of the second: 0.2, 0.6, 0.32 of 1.12.
+    for answer, weights in (
+        ("on grass", (0.9 / 1.09, 0.2 / 1.12)),
+        ("In the snow", (0.1 / 1.09, 0.6 / 1.12)),
+        ("something else", (0.09 / 1.09, 0.32 / 1.12)),
+        ("it was snowy", (0.1 / 1.09, 0.6 / 1.12)),
+    ):
+        expected = [(1 - ERROR) * weight + ERROR / 3 for weight in weights]
+        assert likely(pictures, PLACE, answer) == pytest.approx(expected)
+
+
+def test_a_label_that_was_not_offered_counts_beside_those_that_were() -> None:
+    pictures = Written(places=[{"on a beach": 0.5}, {"on grass": 0.5}])
+    found = likely(pictures, PLACE, "on a sandy beach")
+    assert found is not None
+    assert found[0] > 0.4 and found[1] < 0.1
+
+
+def test_of_a_tag_part_of_the_answers_say_nothing() -> None:
+    group = Written().tags.group("light")
+    count = len(group.tags)
+    chance_nt = [[0.5] + [0.0] * (count - 1), [0.0] * count]
+    pictures = Written(light_nt=chance_nt)
+    question = Question(group.question, (*group.answers, "don't know"), attribute="light")
+    anything = GUESSED_ERROR / len(group.answers)
+    assert likely(pictures, question, group.answers[0]) == pytest.approx([0.6 * 0.5 + anything, anything])
+    assert likely(pictures, question, group.none) == pytest.approx([0.6 * 0.5 + anything, 0.6 + anything])
+
+
+def test_a_column_and_a_facet_of_one_name_are_told_apart_by_what_was_offered() -> None:
+    pictures = Written({"place": ["Rome", "Oslo"]}, [{"on grass": 0.9}, {"in the snow": 0.9}])
+    column = Question("Where is it?", ("Oslo", "Rome", "don't know"), attribute="place")
+    assert likely(pictures, column, "Oslo") == pytest.approx([0.02, 0.98])
+    in_snow = likely(pictures, PLACE, "in the snow")
+    assert in_snow is not None
+    assert in_snow[1] > 0.8 and in_snow[0] < 0.2
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        (COLOUR, "don't know"),
+        (COLOUR, ""),
+        (COLOUR, "rather sturdy"),
+        (PLACE, "don't know"),
+        (PLACE, "on the moon"),  # nobody can predict labels here, and no tag says that
+        (Question("Is it nice?", ("yes", "no")), "yes"),
+        (Question("What else do you remember of it?", attribute="remember"), "a red flag"),
+    ],
+)
+def test_an_answer_that_says_nothing_by_itself_is_no_evidence(question: Question, text: str) -> None:
+    assert likely(KNOWN, question, text) is None
+
+
+@pytest.mark.parametrize(("text", "chosen"), [(" RED ", True), ("don't know", True), ("reddish", False)])
+def test_a_choice_is_told_from_words_of_ones_own(text: str, chosen: bool) -> None:
+    assert is_choice(Answer(COLOUR, text)) == chosen

@@ -1,0 +1,89 @@
+"""Turns about real photographs help: people who know one of them by its captions talk, and its rank is followed.
+
+`benchmarks/conversations.py` measures the same on more photographs, that nothing was chosen on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.plan import pick_evenly
+from viewfinder.index import Gallery
+from viewfinder.pictures import AtMost, Limits, decode
+from viewfinder.retrievers import load_retriever
+from viewfinder.session import Session
+from viewfinder.users import AnnotatedPhotos, Screen, SpeakingStyle, photo_person, read_photo_notes
+
+DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+PEOPLE, TURNS, ENOUGH_CAPTIONS = 60, 4, 4
+
+pytestmark = [pytest.mark.data, pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")]
+
+
+@dataclass(frozen=True)
+class Heard:
+    """An answer that says something (or the first sentence), the 0-based ranks before and after, and the verdict."""
+
+    is_answer: bool
+    before: float
+    after: int
+    verdict: str
+
+
+@pytest.fixture(scope="module")
+def notes() -> AnnotatedPhotos:
+    return read_photo_notes(DATA, "choose")
+
+
+@pytest.fixture(scope="module")
+def gallery(notes: AnnotatedPhotos) -> Gallery:
+    encoder, keys = StarterEncoder(), sorted(notes.pictures)
+    raw = []
+    for at in range(0, len(keys), 64):
+        files = [notes.of(key).path for key in keys[at : at + 64]]
+        pixels = [decode(file.read_bytes(), limits=Limits(), fit=AtMost(256)).pixels for file in files if file]
+        raw.append(encoder.pictures(pixels).global_bd)
+    return Pictures(tuple(keys), encoder.project(np.concatenate(raw)).astype(np.float32), encoder).gallery()
+
+
+@pytest.fixture(scope="module", params=["sentences", "fragments"])
+def talks(request: pytest.FixtureRequest, gallery: Gallery, notes: AnnotatedPhotos) -> list[Heard]:
+    known = [key for key in sorted(notes.pictures) if len(notes.of(key).captions) >= ENOUGH_CAPTIONS]
+    style = SpeakingStyle(speaks=request.param, policy="answers")
+    return [heard for target in pick_evenly(known, PEOPLE) for heard in talk(gallery, notes, target, style)]
+
+
+def talk(gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle) -> Iterator[Heard]:
+    """A truthful person describes a photograph and answers what is asked; what says nothing is left out."""
+    session, user = Session(gallery, load_retriever("composer"), "information_gain"), photo_person(notes, style=style)
+    shown: tuple[str, ...] = ()
+    for number in range(TURNS):
+        before = session.rank_of(target) if number else math.nan
+        turn = user.reply(target, Screen(tuple(key for key in shown if key != target), session.question, number))
+        if turn is None:
+            return
+        hits = session.take(turn)
+        shown = tuple(hit.id for hit in hits)
+        if not isinstance(turn, Answer) or not is_dont_know(turn.text):
+            yield Heard(isinstance(turn, Answer), before, session.rank_of(target), hits.verdict)
+
+
+def test_a_truthful_answer_does_not_worsen_the_rank_on_average(talks: list[Heard]) -> None:
+    changes = [math.log2(one.after + 1) - math.log2(one.before + 1) for one in talks if one.is_answer]
+    assert len(changes) >= PEOPLE // 2, "hardly any question could be answered"
+    assert np.mean(changes) <= 0, f"{np.mean(changes):+.3f} bits over {len(changes)} answers"
+
+
+def test_what_is_among_the_first_ten_is_hardly_ever_called_not_there(talks: list[Heard]) -> None:
+    denied = [one.verdict == "nothing" for one in talks if one.after < 10]
+    assert len(denied) >= PEOPLE // 2, "hardly anything is found"
+    assert np.mean(denied) <= 0.05, f"{sum(denied)} of {len(denied)} turns"
