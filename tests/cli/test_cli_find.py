@@ -29,7 +29,7 @@ def test_people_get_a_line_a_result(viewfinder: Run, indexed: Path) -> None:
 
 
 def test_something_that_is_not_there_is_said_so(viewfinder: Run, indexed: Path) -> None:
-    query = "the signing of a peace treaty in the parliament"
+    query = "the periodic table of elements"
     assert viewfinder("find", query, "--library", indexed, "--json").json["verdict"] == "nothing"
     assert viewfinder("find", query, "--library", indexed).out.startswith("Nothing like that here.")
 

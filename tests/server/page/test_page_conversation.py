@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from tests.server.page.conftest import Person, Photos
 
 
+VAGUE = "something"
+"""So little said that a question with choices follows."""
+
+
 def test_results_come_while_one_types_and_no_conversation_has_begun(person: Person, photos: Photos) -> None:
     before = person.api("/sessions")
     person.box.press_sequentially(photos.first, delay=20)
@@ -21,8 +25,8 @@ def test_results_come_while_one_types_and_no_conversation_has_begun(person: Pers
     assert person.api("/sessions") == before
 
 
-def test_plain_results_come_first_and_then_the_question_with_its_answers(person: Person, photos: Photos) -> None:
-    person.box.fill(photos.first)
+def test_plain_results_come_first_and_then_the_question_with_its_answers(person: Person) -> None:
+    person.box.fill(VAGUE)
     with person.turn(), person.page.expect_response(re.compile("/turns$")) as answered:
         person.box.press("Enter")
     first = answered.value.json()
@@ -36,8 +40,8 @@ def test_plain_results_come_first_and_then_the_question_with_its_answers(person:
     assert chips == [*choices, "Don’t know", "In my words …", "Skip"]
 
 
-def test_an_answer_is_a_turn_that_says_what_was_asked(person: Person, photos: Photos) -> None:
-    person.say(photos.first)
+def test_an_answer_is_a_turn_that_says_what_was_asked(person: Person) -> None:
+    person.say(VAGUE)
     asked = person.tree()[1]["asked"]
     with person.turn():
         person.question.get_by_role("button", name=asked["choices"][0], exact=True).click()
@@ -59,7 +63,7 @@ def test_who_does_not_know_is_asked_something_else(person: Person, photos: Photo
 
 
 def test_a_question_is_answered_in_words_of_ones_own(person: Person, photos: Photos) -> None:
-    person.say(photos.first)
+    person.say(VAGUE)
     person.question.get_by_role("button", name="In my words …").click()
     with person.turn():
         person.page.get_by_role("textbox", name="Your own answer").fill(photos.but)

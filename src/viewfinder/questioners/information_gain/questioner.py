@@ -1,9 +1,10 @@
 """Ask what is expected to narrow the candidates most; needs no language model.
 
-Options are gathered from all that is known of the candidates: catalogue columns, captions, trained questions whose
-answers are predicted, and zero-shot tags where nothing was trained. Each has a table, P(answer | candidate), and so a
-gain: the entropy that an answer is expected to take off, wrong answers and "don't know" included. Of the best few the
-one is asked that tells most together with the best question after each of its answers (`gains.two_step_gains`).
+Options are gathered from all that is known of the candidates: catalogue columns, facets of photographs, or where those
+are not predicted captions and zero-shot tags; trained questions, where some are given, in place of facets and tags. Each
+has a table, P(answer | candidate), and so a gain: the entropy that an answer is expected to take off, wrong answers and
+"don't know" included. Of the best few the one is asked that tells most together with the best question after each of its
+answers (`gains.two_step_gains`).
 
 A thing in a caption is all but sure to be in the picture. That it is missing says little: people leave out most of what
 they see, and how much is estimated from the captions themselves.
@@ -249,15 +250,16 @@ class InformationGain:
         return self._rank_options(view, None if self.trained is None else predict_candidates(view, self.trained))
 
     def _rank_options(self, view: Candidates, known: CandidatePredictions | None) -> list[Option]:
-        found = [*column_options(view), *caption_options(view)]
-        if known is None:
-            holds_cl = None if view.lookup is None else view.lookup.label_chances()
-            if holds_cl is None:
-                found += tag_options(view, self.tags)
-            elif self._is_of_photographs(view):
-                found += photograph_options(view, holds_cl)
-        else:
+        found = [*column_options(view)]
+        holds_cl = None if view.lookup is None or known is not None else view.lookup.label_chances()
+        if holds_cl is None:
+            found += caption_options(view)
+        elif self._is_of_photographs(view):
+            found += photograph_options(view, holds_cl)
+        if known is not None:
             found += [*trained_options(known), *open_options(view, known)]
+        elif holds_cl is None:
+            found += tag_options(view, self.tags)
         return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))
 
     @staticmethod
