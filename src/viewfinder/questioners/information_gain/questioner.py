@@ -1,10 +1,10 @@
 """Ask what is expected to narrow the candidates most; needs no language model.
 
 Options are gathered from all that is known of the candidates: catalogue columns, facets of photographs, or where those
-are not predicted captions and zero-shot tags; trained questions, where some are given, in place of facets and tags. Each
-has a table, P(answer | candidate), and so a gain: the entropy that an answer is expected to take off, wrong answers and
-"don't know" included. Of the best few the one is asked that tells most together with the best question after each of its
-answers (`gains.two_step_gains`).
+are not predicted captions and zero-shot tags; trained questions, where some are given, in place of facets and tags.
+Each has a table, P(answer | candidate), and so a gain: the entropy that an answer is expected to take off, wrong
+answers and "don't know" included. Of the best few the one is asked that tells most together with the best question
+after each of its answers (`gains.two_step_gains`).
 
 A thing in a caption is all but sure to be in the picture. That it is missing says little: people leave out most of what
 they see, and how much is estimated from the captions themselves.
