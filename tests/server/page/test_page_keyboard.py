@@ -55,7 +55,7 @@ def test_a_screen_reader_is_told_of_what_changes(person: Person, photos: Photos)
     expect(person.page.locator("#live")).to_have_text("Nothing picked.")
     said = " | ".join(person.heard)
     assert re.search(rf"{len(photos.files)} pictures\. First: .*Question: .*Picked .*Nothing picked\.", said), said
-    assert name.removeprefix("1. ").split(" .")[0] in said
+    assert name.removeprefix("1. ").split(" (")[0] in said
 
 
 def test_every_key_is_listed_on_a_question_mark(person: Person) -> None:
