@@ -34,10 +34,10 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
+from viewfinder.index.scores import texts_said
 from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
-from viewfinder.index.verdicts import texts_said
 from viewfinder.questioners import Questioner, find_questioner
-from viewfinder.questioners.evidence import is_choice
+from viewfinder.questioners.answers import is_choice
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.base import Evidence, Operation
 

@@ -12,9 +12,9 @@ import pytest
 from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration
 from viewfinder.index import Gallery
+from viewfinder.index.scores import conversation_features, curve, expected_score, judge_conversation, texts_said
 from viewfinder.index.turns import ByteCache
-from viewfinder.index.verdicts import conversation_features, curve, expected_score, judge_conversation, texts_said
-from viewfinder.questioners.information_gain.photograph_options import REMEMBER
+from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import Composer, Part, Query, Retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.questioners.evidence import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods, is_choice
+from viewfinder.questioners.answers import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods, is_choice
 from viewfinder.questioners.photographs import ERROR, facets, label_columns
 from viewfinder.testing import ColourEncoder
 

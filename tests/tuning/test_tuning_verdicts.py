@@ -13,7 +13,7 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.starter.encoder import VISUAL, Head, unit_rows
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import NAMES, RAW_WIDTH
-from viewfinder.index.verdicts import Judgement, judge_conversation
+from viewfinder.index.scores import Judgement, judge_conversation
 from viewfinder.questioners.said import stems
 from viewfinder.tuning import verdicts
 from viewfinder.tuning.verdicts import (

@@ -30,7 +30,7 @@ class Encoded:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What the scores of a conversation mean: two logistic curves, whose features `index.verdicts` computes.
+    """What the scores of a conversation mean: two logistic curves, whose features `index.scores` computes.
 
     Attributes:
         here: weights of the chance that what was said is in a collection at all, the bias last.

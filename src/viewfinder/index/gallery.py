@@ -21,10 +21,12 @@ from viewfinder.errors import LibraryError, UnknownName
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
+    Judgement,
     contrast_scores,
     dot_scores,
     explain_regions,
     explain_turns,
+    judge_conversation,
     late_scores,
     positive_weight,
     region_shares,
@@ -34,8 +36,7 @@ from viewfinder.index.scores import (
     vocabulary_vectors,
 )
 from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.verdicts import Judgement, judge_conversation
-from viewfinder.questioners.evidence import answer_likelihoods
+from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, SentenceEncoder
 from viewfinder.retrievers.base import RawPictures

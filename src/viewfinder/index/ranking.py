@@ -14,8 +14,7 @@ from jaxtyping import Bool, Float32, Int
 from viewfinder.conversation import Answer, Conversation, Keep, PictureId, is_dont_know
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.region_scores import TIE
-from viewfinder.index.scores import ChanceOf, Match, Verdict, judge_matches, judge_result
-from viewfinder.index.verdicts import Judgement
+from viewfinder.index.scores import ChanceOf, Judgement, Match, Verdict, judge_matches, judge_result
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 

@@ -1,11 +1,17 @@
-"""Answers: which ones a question offers, and which values one means."""
+"""Answers: which ones a question offers, which values one means, and how likely each picture is to be answered so."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Protocol
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question, is_dont_know, is_in_range
+import numpy as np
+from jaxtyping import Bool, Float
+
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Answer, Question, is_dont_know, is_in_range
+from viewfinder.encoders.tags import TagVectors
+from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns
 from viewfinder.questioners.said import PhraseIndex, stems
 
 ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")
@@ -126,3 +132,101 @@ def _match_form(before: str, last: str) -> str:
         return before[openers[-1 if article else 0] :] if openers else before
     words = before.split()
     return " ".join(words[-max(len(last.split()), 1) :])
+
+
+# -- what an answer says about pictures: P(answer | picture), by the model that foretold it when the question was chosen
+#
+# Which model that is, the question's `attribute` tells: a column of the catalogue, which all but knows; a facet of
+# photographs, which is predicted; a group of zero-shot tags, which is guessed. An answer to any other question is a
+# sentence, and is left to the retriever.
+
+KNOWN_ERROR = 0.02
+"""The share of wrong answers about what a catalogue knows."""
+
+GUESSED_ERROR = 0.4
+"""The share of answers that say nothing of a zero-shot tag: tags are right for about half of the pictures."""
+
+
+class KnownPictures(Protocol):
+    """What is known of all pictures of a collection, a row each."""
+
+    @property
+    def tags(self) -> TagVectors:
+        """Zero-shot tags of the collection."""
+        ...
+
+    def column_values(self, name: str) -> Sequence[str] | None:
+        """The values of a catalogue column; None where there is none of this name."""
+        ...
+
+    def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """Which pictures have one of these values, and which have any."""
+        ...
+
+    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
+        """How likely each label of all facets holds; None where that cannot be predicted."""
+        ...
+
+    def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
+        """How likely each tag of a group is."""
+        ...
+
+
+def is_choice(answer: Answer) -> bool:
+    """Whether an answer is one of the choices offered, and not words of the person's own."""
+    return answer.text.strip().casefold() in {choice.casefold() for choice in answer.question.choices}
+
+
+def answer_likelihoods(answer: Answer, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:
+    """P(answer | picture) for every picture; None where an answer says nothing by itself (see above).
+
+    Answers in free words count where they name a value, label or tag.
+    """
+    name = answer.question.attribute
+    if name is None or is_dont_know(answer.text) or not answer.text.strip():
+        return None
+    # A column, a facet and a group of tags may have one name, and ask alike: what was offered tells them apart.
+    offered = set(answer.question.choices)
+    facet = next((facet for facet in facets() if facet.name == name and offered & set(facet.labels)), None)
+    if facet is not None and (holds_nl := pictures.label_chances()) is not None:
+        return _by_facet(answer, facet, holds_nl)
+    values = pictures.column_values(name)
+    if values is not None:
+        return _by_column(answer, name, values, pictures)
+    if any(group.name == name for group in pictures.tags.groups):
+        return _by_tags(answer, name, pictures)
+    return None
+
+
+def _by_column(
+    answer: Answer, name: str, values: Sequence[str], pictures: KnownPictures
+) -> Float[np.ndarray, " n"] | None:
+    meant = find_values_meant(answer.question, answer.text, values)
+    if not meant:
+        return None
+    has_n, known_n = pictures.column_masks(name, meant)
+    others = max(len([choice for choice in answer.question.choices if not is_dont_know(choice)]) - 1, 1)
+    return np.where(known_n, np.where(has_n, 1 - KNOWN_ERROR, KNOWN_ERROR / others), 1 / (others + 1))
+
+
+def _by_facet(answer: Answer, facet: Facet, holds_nl: Float[np.ndarray, "n l"]) -> Float[np.ndarray, " n"] | None:
+    offered = [choice for choice in answer.question.choices if choice in facet.labels]
+    meant = facet.labels_meant(answer.text)
+    is_else = answer.text.strip().casefold() == SOMETHING_ELSE
+    if not (meant or is_else):
+        return None
+    columns = [*offered, *(label for label in meant if label not in offered)]
+    start = label_columns()[facet.name].start
+    chance_na = choice_chances(holds_nl[:, [start + facet.labels.index(label) for label in columns]])
+    return np.asarray(chance_na[:, -1] if is_else else chance_na[:, [columns.index(x) for x in meant]].sum(axis=1))
+
+
+def _by_tags(answer: Answer, name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:
+    group = pictures.tags.group(name)
+    meant = find_values_meant(answer.question, answer.text, group.answers)
+    if not meant:
+        return None
+    tag_nt = pictures.tag_chances(name)
+    chance_na = np.concatenate([tag_nt, np.maximum(1 - tag_nt.sum(axis=1, keepdims=True), 0)], axis=1)
+    likely_n = chance_na[:, [group.answers.index(one) for one in meant]].sum(axis=1).astype(np.float64)
+    return np.asarray((1 - GUESSED_ERROR) * likely_n + GUESSED_ERROR * len(meant) / len(group.answers))

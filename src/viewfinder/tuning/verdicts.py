@@ -1,4 +1,4 @@
-"""Learning what scores mean: the curves of `index.verdicts`, from conversations about photographs of `choose`.
+"""Learning what scores mean: the curves of `index.scores`, from conversations about photographs of `choose`.
 
 People speak in sentences or in fragments of one to four words, in one to three turns. What is not here is a photograph
 of a kind of thing that no caption of the gallery names, because the set has none or because all of them were taken out,
@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.index.verdicts import conversation_features, curve, is_in_sentences
+from viewfinder.index.scores import conversation_features, curve, is_in_sentences
 from viewfinder.questioners.said import stems
 
 KINDS = """

@@ -11,14 +11,15 @@ from jaxtyping import Float32
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.questioners.information_gain.gains import Option
-from viewfinder.questioners.information_gain.photograph_options import (
+from viewfinder.questioners.photographs import (
     MOST_LABELS,
     OPEN_QUESTIONS,
     REMEMBER,
+    facets,
+    label_columns,
     open_question,
     photograph_options,
 )
-from viewfinder.questioners.photographs import facets, label_columns
 from viewfinder.testing import NothingKnown
 
 Labels = Mapping[str, Sequence[str]]

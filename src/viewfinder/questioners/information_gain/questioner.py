@@ -45,7 +45,6 @@ from viewfinder.questioners.information_gain.gains import (
     guessed_option,
     two_step_gains,
 )
-from viewfinder.questioners.information_gain.photograph_options import open_question, photograph_options
 from viewfinder.questioners.information_gain.trained_options import (
     LEAST_TRAINED_GAIN,
     CandidatePredictions,
@@ -54,6 +53,7 @@ from viewfinder.questioners.information_gain.trained_options import (
     predict_candidates,
     trained_options,
 )
+from viewfinder.questioners.photographs import open_question, photograph_options
 from viewfinder.questioners.said import ConversationSoFar, stem
 from viewfinder.questioners.trained import TrainedQuestions, load_trained_questions
 
