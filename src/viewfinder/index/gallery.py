@@ -326,9 +326,12 @@ class Gallery:
         if calibration is None or not texts or not len(self):
             return None
         texts_md = self.encoder.words(texts)
-        # Systems may read the same words as another vector than the encoder's.
-        read = [part.vector_d for part in query.parts if part.vector_d is not None]
-        if query.said_alone == len(texts) == len(read) and np.allclose(read, texts_md, atol=1e-5):
+        # Where the query is their plain mean, and nothing else, its scores are those of what was said. Systems may read
+        # the same words as another vector than the encoder's.
+        alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
+        plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
+        read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
+        if len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5):
             said_n = scores.total_n
         else:
             said_n = dot_scores(self.snapshot.matrix_nd, texts_md.mean(axis=0)) - self.background_n

@@ -261,12 +261,6 @@ class Query:
     operations: tuple[Operation, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
-    @property
-    def said_alone(self) -> int:
-        """How many descriptions this query is, if it is their plain mean and nothing else; 0 if there is more to it."""
-        plain = all(part.kind == "words" and part.centred and part.weight == 1.0 for part in self.parts)
-        return len(self.parts) if plain and not self.evidence and not isinstance(self.space, RegionSpace) else 0
-
 
 @runtime_checkable
 class Retriever(Protocol[State]):
