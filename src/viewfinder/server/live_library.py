@@ -118,6 +118,7 @@ def _warmed(gallery: Gallery) -> Gallery:
     if gallery.encoder.vocabulary is not None:
         gallery.vocabulary_nl  # noqa: B018
     gallery.tags  # noqa: B018
+    gallery.label_chances()
     return gallery
 
 
