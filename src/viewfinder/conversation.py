@@ -413,12 +413,9 @@ def _question(data: Any) -> Question:
     if unknown:
         raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
     choices, attribute = _texts(data.get("choices", ()), "choices", "texts"), data.get("attribute")
-    by, why, examples = (
-        _text(data, "by", ""),
-        _text(data, "why", ""),
-        _texts(data.get("examples", ()), "examples", "ids"),
-    )
-    return Question(data["text"], choices, by, why, None if attribute is None else _text(data, "attribute"), examples)
+    by, why, examples = _text(data, "by", ""), _text(data, "why", ""), data.get("examples", ())
+    attribute = None if attribute is None else _text(data, "attribute")
+    return Question(data["text"], choices, by, why, attribute, _texts(examples, "examples", "picture ids"))
 
 
 MOST_NAMED = 5

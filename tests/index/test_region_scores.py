@@ -165,7 +165,7 @@ def test_what_is_known_besides_is_in_before_the_best_are_chosen(seed: int, most:
     best = top_k(expected_n, 10)
     assert top_k(near_n, 10).tolist() == best.tolist()
     np.testing.assert_allclose(near_n[best], expected_n[best], atol=1e-6)
-    np.testing.assert_allclose(near_n, expected_n, atol=0.01)
+    np.testing.assert_allclose(near_n, expected_n, atol=0.02)  # what 8 bits cost: see the test of them below
 
 
 @given(st.integers(0, 100), st.integers(0, 25))

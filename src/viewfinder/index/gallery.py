@@ -274,12 +274,10 @@ class Gallery:
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
             block = self.block(query.space)
             total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=prior_n)
-            prior_n = np.zeros(0, np.float32)  # it is in already: which pictures are scored in full hangs on it
+            return Scores(total_n, excluded_n)  # with what answers add: which pictures are scored in full hangs on it
         else:
             total_n = np.zeros(len(self), np.float32)
-        if query.evidence and len(prior_n):
-            total_n = total_n + prior_n
-        return Scores(total_n, excluded_n, adds_pn)
+        return Scores(total_n + prior_n, excluded_n, adds_pn)
 
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None
