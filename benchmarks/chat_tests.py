@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rows import is_measured
 
-from viewfinder.data.captions import split_of
+from viewfinder.data.captions import read_captioned, split_of
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, replay_task, write_run
 from viewfinder.evaluation.deciding import measure_decisions
@@ -26,7 +26,6 @@ from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.grounding import ground_phrases
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.evaluation.protocols.drilldown import read_captioned
 from viewfinder.evaluation.replay import pictures_only
 from viewfinder.evaluation.results import describe_machine, provenance_of, task_result, write_measured_run
 from viewfinder.evaluation.visual_conversation import answer_questions

@@ -21,13 +21,12 @@ from jaxtyping import Float
 from machine import described
 from rows import is_measured, measured
 
-from viewfinder.data.captions import split_of
+from viewfinder.data.captions import read_captioned, split_of
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError
 from viewfinder.evaluation import Plan, Run, evaluate, read_run, write_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
-from viewfinder.evaluation.protocols.drilldown import read_captioned
 from viewfinder.evaluation.results import TaskResult
 
 HERE = Path(__file__).parent

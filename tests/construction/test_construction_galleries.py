@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,19 @@ import transformers
 from PIL import Image
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 
-from viewfinder.construction import SampleNotMade
 from viewfinder.construction.galleries import (
     EncodedGallery,
     KnownCaptions,
     ModelCaptioner,
     NamedVectors,
-    load_model_captioner,
     name_vectors,
 )
+from viewfinder.construction.pipelines import SampleNotMade
+from viewfinder.construction.remembered import AnswerJournal
 from viewfinder.encoders.features import features
 from viewfinder.errors import PictureError
 from viewfinder.testing import ColourEncoder, draw_halves
+from viewfinder.users.vqa import load_captioner
 
 ENCODER = ColourEncoder()
 LOOKS = [("red", "red"), ("red", "orange"), ("red", "blue"), ("green", "green"), ("blue", "blue"), ("red", "red")]
@@ -86,16 +86,10 @@ def test_vectors_are_those_of_the_files_and_broken_ones_have_none(
 SIZES = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
 
-@dataclass(frozen=True)
-class Said:
-    """Says what it is told to."""
-
-    text: str | None
-
-    def describe(self, picture: str) -> str:
-        if self.text is None:
-            raise PictureError("cut short")
-        return self.text
+def captioner(folder: Path, look: Callable[[Path], str]) -> ModelCaptioner:
+    """What looks at pictures below a folder, called as in samples, with a journal there."""
+    files = {f"images/gallery/{file.name}": file for file in folder.glob("*.png")}
+    return ModelCaptioner("blip", look, files, AnswerJournal.read(folder / "journal.jsonl"))
 
 
 def test_a_known_caption_is_drawn_once_for_each_picture() -> None:
@@ -112,12 +106,24 @@ def test_a_picture_without_a_caption_is_no_target() -> None:
         KnownCaptions({"a": ()}).caption("a")
 
 
-def test_what_a_model_sees_is_one_line() -> None:
-    assert ModelCaptioner(Said("a dog \n runs"), "blip").caption("a") == "a dog runs"
+def test_what_a_model_sees_is_one_line(tmp_path: Path) -> None:
+    def cut_short(file: Path) -> str:
+        raise PictureError("cut short")
+
+    (tmp_path / "a.png").touch()
     with pytest.raises(SampleNotMade, match="says nothing"):
-        ModelCaptioner(Said(" "), "blip").caption("a")
+        captioner(tmp_path, lambda file: " ").caption("images/gallery/a.png")
     with pytest.raises(SampleNotMade, match="cannot be read"):
-        ModelCaptioner(Said(None), "blip").caption("a")
+        captioner(tmp_path, cut_short).caption("images/gallery/a.png")
+    assert captioner(tmp_path, lambda file: "a dog \n runs").caption("images/gallery/a.png") == "a dog runs"
+
+
+def test_a_picture_is_looked_at_again_only_if_its_file_changed(tmp_path: Path) -> None:
+    (tmp_path / "x.png").touch()
+    assert captioner(tmp_path, lambda file: "a dog").caption("images/gallery/x.png") == "a dog"
+    assert captioner(tmp_path, lambda file: "a cat").caption("images/gallery/x.png") == "a dog"
+    (tmp_path / "x.png").write_bytes(b"another")
+    assert captioner(tmp_path, lambda file: "a cat").caption("images/gallery/x.png") == "a cat"
 
 
 def test_blip_describes_pictures_by_their_names_in_samples(tmp_path: Path) -> None:
@@ -133,6 +139,6 @@ def test_blip_describes_pictures_by_their_names_in_samples(tmp_path: Path) -> No
         part.save_pretrained(tmp_path / "blip")
     BlipImageProcessorPil(size={"height": 16, "width": 16}).save_pretrained(tmp_path / "blip")
     Image.new("RGB", (30, 20), "red").save(tmp_path / "1.png")
-    captioner = load_model_captioner(str(tmp_path / "blip"), {"images/gallery/1.png": tmp_path / "1.png"})
-    said = captioner.caption("images/gallery/1.png")
-    assert said and said == captioner.caption("images/gallery/1.png")  # no other opening the second time
+    model = load_captioner(str(tmp_path / "blip"))
+    said = captioner(tmp_path, model.text).caption("images/gallery/1.png")
+    assert said and said == model.text(tmp_path / "1.png")

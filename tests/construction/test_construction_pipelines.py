@@ -6,8 +6,12 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from viewfinder.construction import FoundPicture, ImageTextPair, PipelineParts, SampleNotMade, TwoRounds
 from viewfinder.construction.pipelines import (
+    FoundPicture,
+    ImageTextPair,
+    PipelineParts,
+    SampleNotMade,
+    TwoRounds,
     make_reference_image_sample,
     make_reference_text_samples,
     make_text_sample,

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction.galleries import KnownCaptions
-from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
+from viewfinder.construction.remembered import AnswerJournal, JournalledModel
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.testing import ScriptedModel
 
@@ -106,12 +105,3 @@ def test_who_wants_the_same_at_the_same_time_waits_for_it(tmp_path: Path) -> Non
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(wanted, range(4))) == ["well"] * 4
     assert asked == ["once"]
-
-
-def test_a_picture_is_looked_at_again_only_if_its_file_changed(tmp_path: Path) -> None:
-    journal = AnswerJournal.read(tmp_path / "journal.jsonl")
-    for caption, mark, expected in (("a dog", "1", "a dog"), ("a cat", "1", "a dog"), ("a cat", "2", "a cat")):
-        known = KnownCaptions({"x.jpg": (caption,)})
-        marks = {"x.jpg": mark}
-        remembered = JournalledCaptioner(known, journal, marks.__getitem__)
-        assert remembered.caption("x.jpg") == expected

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from viewfinder.construction import ConstructionOrder, ConstructionReport, construct_samples
-from viewfinder.construction.run import journal_file
 from viewfinder.data.chatsearch import ChatSample, Review, add_review, read_chatsearch, read_galleries, review_file
 from viewfinder.errors import BadInput, LanguageModelFailed, UnknownName
 from viewfinder.evaluation.protocols.chatsearch import chatsearch_splits, chatsearch_tasks
@@ -97,8 +96,9 @@ def test_a_world_becomes_samples_that_the_protocol_reads(scenes: Path, tmp_path:
     galleries = read_galleries(tmp_path / "chatsearch")
     for subtask, samples_made in {"tChat": 6, "iChat": 12, "mChat": 12}.items():
         file = tmp_path / "chatsearch" / f"{subtask}_test.jsonl"
-        samples, report = read_chatsearch(file, galleries=galleries, images=tmp_path)
-        assert (len(samples), report.dropped) == (samples_made, ())
+        samples, _ = read_chatsearch(file, galleries=galleries)
+        assert len(samples) == samples_made
+        assert all(are_there(sample, tmp_path) for sample in samples)
     assert chatsearch_splits(tmp_path) == ("test",)
     assert sorted(len(task.dialogues) for task in chatsearch_tasks(tmp_path, "test")) == [6, 12, 12]
     assert (tmp_path / galleries["tChat"][0]).samefile(scenes / galleries["tChat"][0])
@@ -133,7 +133,7 @@ def test_what_a_model_wrote_is_never_asked_again(order: ConstructionOrder, writi
     again = made(replace(order, pipelines=("text", "mdc-t")))
     assert (again.asked, again.made) == (0, {"text": 6, "mdc-t": 6})
     assert len(writing.prompts) == len(set(writing.prompts)) == 18
-    assert len(journal_file(order.out).read_text().splitlines()) == 18
+    assert len((order.out / "construct" / "journal.jsonl").read_text().splitlines()) == 18
 
 
 def test_a_model_that_says_nothing_any_more_ends_the_run(order: ConstructionOrder, writing: Writing) -> None:
@@ -175,7 +175,13 @@ def test_pictures_of_another_folder_are_found_and_linked(
 
 
 def read_all(order: ConstructionOrder, subtask: str) -> list[ChatSample]:
-    return read_chatsearch(order.out / "chatsearch" / f"{subtask}_all.jsonl", images=order.out)[0]
+    samples, _ = read_chatsearch(order.out / "chatsearch" / f"{subtask}_all.jsonl")
+    assert all(are_there(sample, order.out) for sample in samples)
+    return samples
+
+
+def are_there(sample: ChatSample, folder: Path) -> bool:
+    return all((folder / name).is_file() for name in (*sample.images(), sample.target))
 
 
 def test_a_library_serves_as_a_gallery(
@@ -187,8 +193,7 @@ def test_a_library_serves_as_a_gallery(
     library.add(other / "images", captions=other / "captions.csv", workers=1)
     done = made(replace(order, gallery=tmp_path / "library", pipelines=("mdc-i",)))
     assert done.made == {"mdc-i": 6}
-    samples, report = read_chatsearch(order.out / "chatsearch" / "iChat_all.jsonl", images=order.out)
-    assert report.dropped == () and all(sample.source["caption_target"] for sample in samples)
+    assert all(sample.source["caption_target"] for sample in read_all(order, "iChat"))
 
 
 def test_samples_can_lie_with_their_data(order: ConstructionOrder) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction import ImageTextPair, SampleNotMade
+from viewfinder.construction.pipelines import ImageTextPair, SampleNotMade
 from viewfinder.construction.setup import read_captioned
 from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world, scene_from_truth
 from viewfinder.data.truth import PictureTruth, ThingTruth, truth_line
 from viewfinder.errors import BadInput
-from viewfinder.worlds import sample_scene
 from viewfinder.worlds.grammar import absent_kinds, change_clauses, speaker_for
+from viewfinder.worlds.scene import sample_scene
 from viewfinder.worlds.stock import DRAWN
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.construction import ImageTextPair, SampleNotMade, TwoRounds
+from viewfinder.construction.pipelines import ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.construction.written import (
     DIALOGUE,
     INSTRUCTION,

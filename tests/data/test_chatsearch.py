@@ -23,7 +23,7 @@ from viewfinder.data.chatsearch import (
     write_chatsearch,
     write_gallery,
 )
-from viewfinder.data.files import Dropped, ReadReport
+from viewfinder.data.files import ReadReport
 from viewfinder.errors import BadInput
 
 TOWERS = {
@@ -79,15 +79,6 @@ def test_a_line_as_the_format_has_it(tmp_path: Path) -> None:
     assert sample.images() == ("coco/1.jpg",)
     write_chatsearch(tmp_path / "again.jsonl", [sample])
     assert json.loads((tmp_path / "again.jsonl").read_text()) == TOWERS
-
-
-def test_samples_without_their_pictures_are_left_out_and_reported(tmp_path: Path) -> None:
-    other = TOWERS | {"id": "m-000002", "target": "coco/1.jpg"}
-    (tmp_path / "coco").mkdir()
-    (tmp_path / "coco" / "1.jpg").write_bytes(b"")
-    samples, report = read_chatsearch(_file(tmp_path, TOWERS, other), images=tmp_path)
-    assert [sample.id for sample in samples] == ["m-000002"]
-    assert report == ReadReport(2, 1, (Dropped("m-000001", "no such file: laion/abc.jpg"),))
 
 
 @pytest.mark.parametrize(

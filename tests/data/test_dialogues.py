@@ -196,11 +196,10 @@ def test_a_written_dialogue_is_read_back(tmp_path: Path) -> None:
     assert read_dialogues(tmp_path / "dialogues.json", read_pool(tmp_path / "pool.json")[0])[0] == [dialogue]
 
 
-def test_a_file_called_reconed_holds_whole_queries_unless_one_says_otherwise(tmp_path: Path) -> None:
+def test_a_file_called_reconed_holds_whole_queries(tmp_path: Path) -> None:
     file = tmp_path / "x_reconed.json"
     file.write_text('[{"img": "1.jpg", "dialog": ["a dog", "a brown dog"]}]')
     assert [dialogue.rewritten for dialogue in read_dialogues(file)[0]] == [True]
-    assert read_dialogues(file, rewritten=False)[0][0].rounds == (Round("a brown dog", ""),)
 
 
 def _dialogue_file(folder: Path, *records: Any) -> Path:
@@ -215,15 +214,6 @@ def test_a_target_outside_the_pool_is_named(tmp_path: Path) -> None:
         BadInput, match=r"dialogues\.json: \[1\], field 'img': 2\.jpg is not among the 1 pictures of the"
     ):
         read_dialogues(file, ["1.jpg"])
-
-
-def test_dialogues_without_a_picture_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "1.jpg").touch()
-    file = _dialogue_file(tmp_path, {"img": "2.jpg", "dialog": ["b"]}, {"img": "1.jpg", "dialog": ["a"]})
-    dialogues, report = read_dialogues(file, pictures=tmp_path)
-    assert [dialogue.image for dialogue in dialogues] == ["1.jpg"]
-    assert (report.expected, report.found) == (2, 1)
-    assert report.dropped == (Dropped("dialogues.json: [0]", "no picture 2.jpg"),)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +275,7 @@ def test_visdials_training_pictures_come_under_two_names(tmp_path: Path, name: s
     folder = _visdial(tmp_path, "train", [])
     (folder / "train" / "images").mkdir()
     (folder / image).touch()
-    assert [dialogue.image for dialogue in read_visdial(folder, "train", pictures=folder)[0]] == [image]
+    assert [dialogue.image for dialogue in read_visdial(folder, "train")[0]] == [image]
 
 
 def test_an_index_beyond_visdials_lists_is_named(tmp_path: Path) -> None:

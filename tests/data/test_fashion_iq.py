@@ -120,20 +120,6 @@ def test_attributes_of_the_wrong_form_are_named(tmp_path: Path, types: Any) -> N
         read_fashion_iq(tmp_path, "boots", "val")
 
 
-def test_pairs_and_products_without_a_picture_are_reported(tmp_path: Path) -> None:
-    pictures = tmp_path / "images"
-    pictures.mkdir()
-    for name in ("B1.jpg", "B2.png", "B4"):
-        (pictures / name).touch()
-    found, report = read_fashion_iq(_folder(tmp_path), "boots", "val", pictures=pictures)
-    assert (found.pairs, found.gallery) == (tuple(PAIRS[:1]), ("B1", "B2", "B4"))
-    assert (report.expected, report.found) == (2, 1)
-    assert report.dropped == (
-        Dropped("cap.boots.val.json: [1]", "no picture B3"),
-        Dropped("split.boots.val.json: B3", "no picture B3"),
-    )
-
-
 def test_an_empty_caption_costs_only_itself(tmp_path: Path) -> None:
     pairs = [FashionPair("B2", "B1", (" ", " is red"))]
     found, report = read_fashion_iq(_folder(tmp_path, pairs=pairs), "boots", "val")

@@ -134,16 +134,6 @@ def test_captions_and_products_that_are_left_out_are_reported(tmp_path: Path) ->
     }
 
 
-def test_sessions_without_a_picture_are_reported(tmp_path: Path) -> None:
-    for name in ("B1.jpg", "B3.png"):
-        (tmp_path / name).touch()
-    short = Session((Reference("B1", ("is red",)),), "B3")
-    data, report = read_sessions(_folder(tmp_path, SESSION, short), "boots", "val", pictures=tmp_path)
-    assert (data.sessions, data.gallery) == ((short,), ("B3", "B1"))
-    assert (report.expected, report.found) == (2, 1)
-    assert Dropped("boots.val.json: [0]", "no picture B2") in report.dropped
-
-
 @pytest.mark.parametrize(
     ("session", "field"),
     [

@@ -84,17 +84,6 @@ def test_a_picture_that_the_gallery_lists_again_is_reported(tmp_path: Path) -> N
     assert report.dropped == (Dropped("shoes_index_names.txt: [2]", "/img/d.jpg is there already, at [0]"),)
 
 
-def test_transactions_without_a_picture_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "img").mkdir()
-    for name in ("a.jpg", "c.jpg", "d.jpg"):
-        (tmp_path / "img" / name).touch()
-    short = Transaction("/img/c.jpg", ("/img/a.jpg",), ("1. is red",))
-    data, report = read_transactions(_folder(tmp_path, TRANSACTION, short), "shoes", "test", pictures=tmp_path)
-    assert data.transactions == (short,)
-    assert (report.expected, report.found) == (2, 1)
-    assert report.dropped == (Dropped("shoes_test_cap.json: [0]", "no picture /img/b.jpg"),)
-
-
 @pytest.mark.parametrize(
     ("record", "message"),
     [

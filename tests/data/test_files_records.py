@@ -2,14 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.data.files import (
-    Dropped,
-    keep_pictured,
-    keys_with_pictures,
-    need_field,
-    need_texts,
-    read_json,
-)
+from viewfinder.data.files import need_field, need_texts, read_json
 from viewfinder.errors import BadInput
 
 
@@ -35,11 +28,3 @@ def test_a_long_value_is_shown_by_its_beginning() -> None:
         need_texts("f.json", ["x" * 1000, 3])
     assert str(error.value).startswith('f.json: a list of texts is needed, this is ["xxx')
     assert len(str(error.value)) < 200
-
-
-def test_pictures_count_as_there_where_they_do_not_matter(tmp_path: Path) -> None:
-    (tmp_path / "B1.jpg").touch()
-    assert keys_with_pictures(tmp_path, ["B1", "B2"]) == {"B1"}
-    assert keys_with_pictures(None, ["B1", "B2"]) == {"B1", "B2"}
-    records = [("[0]", ["B2", "B1", "B3"], "three"), ("[1]", ["B1"], "one")]
-    assert keep_pictured(records, {"B1"}) == (["one"], [Dropped("[0]", "no picture B2, B3")])

@@ -11,8 +11,6 @@ from viewfinder.data.files import Dropped, ReadReport
 from viewfinder.data.instructions import read_llava
 from viewfinder.errors import BadInput
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-
 
 def _sample(*said: str, image: str | None = "1.jpg", **others: Any) -> dict[str, Any]:
     turns = [{"from": ("human", "gpt")[at % 2], "value": text} for at, text in enumerate(said)]
@@ -23,8 +21,6 @@ def _sample(*said: str, image: str | None = "1.jpg", **others: Any) -> dict[str,
 def _file(folder: Path, *records: Any) -> Path:
     file = folder / "llava_instruct_150k.json"
     file.write_text(json.dumps(list(records)))
-    (folder / "images").mkdir(exist_ok=True)
-    (folder / "images" / "1.jpg").write_bytes(b"")
     return file
 
 
@@ -37,19 +33,18 @@ def test_a_placeholder_becomes_the_picture_where_it_stands(tmp_path: Path) -> No
         ChatTurn("assistant", (TextItem("A bus."),)),
     )
     assert second.turns[0].content == (TextItem("What is it?"), bus)
-    assert (first.id, first.path) == ("000000033471", tmp_path / "images" / "1.jpg")
+    assert (first.id, first.image) == ("000000033471", "1.jpg")
     assert report == ReadReport(2, 2)
 
 
 def test_talks_about_no_picture_are_kept(tmp_path: Path) -> None:
     [sample], _ = read_llava(_file(tmp_path, _sample("Hello", "Hi", image=None) | {"id": 7}))
-    assert (sample.id, sample.image, sample.path) == ("7", "", None)
+    assert (sample.id, sample.image) == ("7", "")
 
 
 @pytest.mark.parametrize(
     ("sample", "why"),
     [
-        (_sample("<image>", "x", image="2.jpg"), "no such file: 2.jpg"),
         (_sample("Hello", "Hi"), "names a picture, but no turn has <image>"),
         (_sample("<image>", "Hi", image=None), "<image>, but no picture"),
         (_sample("<image>", ""), "an empty turn"),
@@ -61,11 +56,6 @@ def test_what_cannot_be_used_is_left_out_and_reported(tmp_path: Path, sample: di
     samples, report = read_llava(_file(tmp_path, _sample("<image>", "a bus"), sample))
     assert len(samples) == 1
     assert report == ReadReport(2, 1, (Dropped("[1] 000000033471", why),))
-
-
-def test_pictures_need_not_be_there(tmp_path: Path) -> None:
-    [sample], _ = read_llava(_file(tmp_path, _sample("<image>", "x", image="2.jpg")), need_images=False)
-    assert (sample.image, sample.path) == ("2.jpg", None)
 
 
 @pytest.mark.parametrize(
@@ -90,12 +80,3 @@ def test_a_truncated_file_is_named(tmp_path: Path) -> None:
     file.write_text(file.read_text()[:-5])
     with pytest.raises(BadInput, match=r"llava_instruct_150k.json, line 1, column \d+: damaged JSON"):
         read_llava(file)
-
-
-@pytest.mark.data
-@pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
-def test_pictures_are_found_in_a_coco_folder(tmp_path: Path) -> None:
-    images = sorted((SHARED / "coco" / "train2017").glob("*.jpg"))
-    file = _file(tmp_path, *(_sample("<image>\nWhat?", "That.", image=image.name) for image in images))
-    samples, _ = read_llava(file, SHARED / "coco" / "train2017")
-    assert [sample.path for sample in samples] == images

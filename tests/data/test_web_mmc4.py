@@ -42,36 +42,20 @@ def _shard(folder: Path, *pages: Any) -> Path:
     return file
 
 
-def _images(folder: Path, *names: str) -> None:
-    (folder / "images").mkdir()
-    for name in names:
-        (folder / "images" / name).write_bytes(b"")
-
-
 def test_a_page_as_it_is_published(tmp_path: Path) -> None:
-    [page], report = read_mmc4(_shard(tmp_path, LOCKS), need_images=False)
+    [page], report = read_mmc4(_shard(tmp_path, LOCKS))
     assert page.pictures == (
-        PagePicture("b9.jpg", "http://h/91", 2, 0.25),
-        PagePicture("db.jpg", "http://h/92", 1, 0.5),
+        PagePicture("b9.jpg", 2),
+        PagePicture("db.jpg", 1),
     )
-    assert (page.url, page.sentences) == (LOCKS["url"], tuple(LOCKS["text_list"]))
+    assert page.sentences == tuple(LOCKS["text_list"])
     assert report == ReadReport(1, 1)
 
 
-def test_pictures_that_were_not_fetched_are_left_out(tmp_path: Path) -> None:
-    _images(tmp_path, "db.jpg")
-    other = LOCKS | {"image_info": LOCKS["image_info"][:1], "similarity_matrix": [[0, 0, 1]]}
-    [page], report = read_mmc4(_shard(tmp_path, LOCKS, other))
-    assert [(picture.name, picture.path) for picture in page.pictures] == [("db.jpg", tmp_path / "images" / "db.jpg")]
-    assert report == ReadReport(
-        2,
-        1,
-        (
-            Dropped("line 1: b9.jpg", "no such file"),
-            Dropped("line 2: b9.jpg", "no such file"),
-            Dropped("line 2", "a page without pictures"),
-        ),
-    )
+def test_a_page_without_pictures_is_left_out(tmp_path: Path) -> None:
+    [page], report = read_mmc4(_shard(tmp_path, LOCKS, LOCKS | {"image_info": []}))
+    assert [picture.name for picture in page.pictures] == ["b9.jpg", "db.jpg"]
+    assert report == ReadReport(2, 1, (Dropped("line 2", "a page without pictures"),))
 
 
 def test_packed_shards_hold_the_same_pages(tmp_path: Path) -> None:
@@ -80,7 +64,7 @@ def test_packed_shards_hold_the_same_pages(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.write(plain, "docs_no_face_shard_0_v3.jsonl")
-    found = [read_mmc4(shard, need_images=False) for shard in (plain, packed, zipped)]
+    found = [read_mmc4(shard) for shard in (plain, packed, zipped)]
     assert [[page.pictures for page in pages] for pages, _ in found] == [[page.pictures for page in found[0][0]]] * 3
 
 
@@ -89,10 +73,10 @@ def test_a_truncated_zip_and_one_of_something_else_are_named(tmp_path: Path) -> 
     with zipfile.ZipFile(zipped, "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(BadInput, match=r"b\.jsonl\.zip: there is no \.jsonl in this archive"):
-        read_mmc4(zipped, need_images=False)
+        read_mmc4(zipped)
     zipped.write_bytes(zipped.read_bytes()[:-10])
     with pytest.raises(BadInput, match=r"b\.jsonl\.zip: damaged"):
-        read_mmc4(zipped, need_images=False)
+        read_mmc4(zipped)
 
 
 @pytest.mark.parametrize(
@@ -107,6 +91,6 @@ def test_a_truncated_zip_and_one_of_something_else_are_named(tmp_path: Path) -> 
 def test_a_damaged_page_is_named_by_line_and_field(tmp_path: Path, change: dict[str, Any], why: str) -> None:
     shard = _shard(tmp_path, LOCKS, LOCKS | change)
     with pytest.raises(BadInput) as caught:
-        read_mmc4(shard, need_images=False)
+        read_mmc4(shard)
     assert str(caught.value).startswith(f"{shard}, line 2")
     assert why in str(caught.value)

@@ -144,7 +144,8 @@ def test_captions_begin_the_talks_where_there_are_no_dialogues(scenes: Path, tmp
     home = captioned(scenes, tmp_path / "photos")
     out = default_dialogue_file(home, "none", "annotations", "test")
     report = made(order(home, out, user="annotations", split="test", questioner="none", limit=None))
-    dialogues, _ = read_dialogues(out, pictures=home)
+    dialogues, _ = read_dialogues(out)
+    assert all((home / dialogue.image).is_file() for dialogue in dialogues)
     assert out == home / "dialogues" / "none_annotations_test.json"
     assert [dialogue.strings for dialogue in dialogues] == [
         (f"said first of {place}",) for place in (3, 9, 16, 22, 29, 35)

@@ -11,10 +11,9 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
-from viewfinder.questioners.said import question_meaning
+from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.testing import NothingKnown
 from viewfinder.training.weights import Card

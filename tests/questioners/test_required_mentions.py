@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Question, Say, Turn
-from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.said import ConversationSoFar
+from viewfinder.questioners.said import ConversationSoFar, required_mentions
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from viewfinder.conversation import Question
 from viewfinder.encoders.tags import tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users import AnnotatedPhotos, AnnotationAnswerer, Answerer, PhotoNotes, read_annotations
-from viewfinder.users.mentions import find_mentions, find_synonyms
+from viewfinder.users.captions import find_mentions, find_synonyms
 
 COCO = Path(__file__).resolve().parents[3] / "shared" / "data" / "coco"
 CAPTIONS = (
@@ -107,7 +107,7 @@ def _coco(folder: Path, annotations: list[dict[str, Any]]) -> Path:
 
 
 def test_a_coco_folder_is_read_with_its_boxes(tmp_path: Path) -> None:
-    box = {"id": 1, "image_id": 1, "category_id": 5, "iscrowd": 1}
+    box = {"id": 1, "image_id": 1, "category_id": 5, "iscrowd": 1, "bbox": [1, 2, 3, 4]}
     notes = read_annotations(_coco(tmp_path, [box, {**box, "iscrowd": 0}]))
     note = notes.of("a.jpg")
     assert note.captions == ("a dog",) and note.boxes == {"dog": 2} and note.crowds == frozenset({"dog"})
@@ -117,8 +117,8 @@ def test_a_coco_folder_is_read_with_its_boxes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("box", "message"),
     [
-        ({"image_id": 7, "category_id": 5}, r"annotations\[0\]: its image_id or category_id is not in the file"),
-        ({"image_id": 1}, r"instances_x\.json: not as COCO's own instance files are \(KeyError\('category_id'\)\)"),
+        ({"image_id": 7, "category_id": 5}, r"annotations\[0\], field 'image_id': 7 is not listed in the file"),
+        ({"image_id": 1}, r"instances_x\.json: annotations\[0\]: field 'category_id' is needed"),
     ],
 )
 def test_damaged_boxes_are_named(tmp_path: Path, box: dict[str, Any], message: str) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from viewfinder.conversation import Question
 from viewfinder.users import AnnotatedPhotos, AnnotationAnswerer, PhotoNotes
-from viewfinder.users.choices import holds
+from viewfinder.users.captions import holds
 
 DOG = (
     "A black dog is running through deep snow .",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
@@ -76,3 +80,23 @@ def test_a_comparison_names_what_the_other_lacks() -> None:
     assert turn.text in {"with yellow ball", "with beach", "with shore"}
     comparer = PhotoComparer(NOTES)
     assert comparer.likeness("set/dog.jpg", "set/dogs.jpg") > comparer.likeness("set/dog.jpg", "set/ADE_1.jpg")
+
+
+CORRECTED = """
+from viewfinder.users import AnnotatedPhotos, PhotoComparer, PhotoNotes
+one = PhotoNotes(("a dog with a cat near a cow", "one dog with one cat by one cow"))
+two = PhotoNotes(("two dogs with two cats near two cows", "two dogs with two cats by two cows"))
+notes = AnnotatedPhotos({"one": one, "two": two})
+print([PhotoComparer(notes, seed).correct("two", "one").text for seed in range(8)])
+"""
+
+
+def test_what_is_put_right_does_not_hang_on_how_python_hashes() -> None:
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", CORRECTED], env=os.environ | {"PYTHONHASHSEED": seed}, check=True,
+            capture_output=True, text=True,
+        ).stdout
+        for seed in "123"
+    }  # fmt: skip
+    assert len(said) == 1 and "no, only one dog" in said.pop()

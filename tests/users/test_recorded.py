@@ -14,7 +14,6 @@ from viewfinder.users import (
     Screen,
     SimulatedUser,
     dialogue_turns,
-    make_recorded_user,
 )
 
 DIALOGUE = make_dialogue("a.jpg", "a dog on a sofa", [Round("is it big?", "no"), Round("What colour is it?", "brown")])
@@ -22,7 +21,7 @@ CHATIR = Path(__file__).resolve().parents[3] / "shared" / "data" / "chatir"
 
 
 def test_a_dialogue_is_said_turn_by_turn_whatever_is_shown() -> None:
-    user = make_recorded_user([DIALOGUE])
+    user = RecordedUser({"a.jpg": dialogue_turns(DIALOGUE)})
     said = [user.reply("a.jpg", Screen(("a.jpg",), None, at)) for at in range(4)]
     assert said[0] == Say("a dog on a sofa")
     assert [(turn.question.text, turn.text) for turn in said if isinstance(turn, Answer)] == [
@@ -55,7 +54,7 @@ def test_half_rounds_are_taken_as_they_are() -> None:
 def test_released_dialogues_are_replayed_word_for_word() -> None:
     file = next(file for file in sorted((CHATIR / "dialogues").glob("*.json")) if "HUMAN" in file.name.upper())
     dialogues = read_dialogues(file)[0][:50]
-    user = make_recorded_user(dialogues)
+    user = RecordedUser({dialogue.image: dialogue_turns(dialogue) for dialogue in dialogues})
     for dialogue in dialogues:
         said = [user.reply(dialogue.image, Screen((), None, at)) for at in range(12)]
         assert said[0] == Say(dialogue.caption) and said[11] is None and None not in said[:11]

@@ -14,8 +14,8 @@ from transformers.models.blip.image_processing_pil_blip import BlipImageProcesso
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.errors import BadInput, EncoderMismatch, PictureError, UnknownName
-from viewfinder.users import Answerer, Describer, Screen, load_user
-from viewfinder.users.vqa import load_caption_describer, load_vqa
+from viewfinder.users import Answerer, Screen, load_user
+from viewfinder.users.vqa import load_captioner, load_vqa
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 SIZES = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
@@ -121,14 +121,10 @@ def test_choices_are_kept_to(checkpoints: dict[str, Path], pictures: Path) -> No
     assert answerer.answer(Question("is it a dog?", ("zzzz", "yyyy")), "a.png") == "don't know"
 
 
-def test_a_captioner_describes_with_another_opening_each_time(checkpoints: dict[str, Path], pictures: Path) -> None:
-    describer = load_caption_describer(str(checkpoints["caption"]), lambda name: pictures / name)
-    said = [describer.describe("a.png") for _ in range(6)]
-    assert isinstance(describer, Describer)
-    assert said[5] == said[0] and said[1].startswith("a picture of")
-    assert (
-        load_caption_describer(str(checkpoints["caption"]), lambda name: pictures / name).describe("b.png") != said[0]
-    )
+def test_a_captioner_says_what_it_sees_without_being_asked(checkpoints: dict[str, Path], pictures: Path) -> None:
+    model = load_captioner(str(checkpoints["caption"]))
+    said = [model.text(pictures / f"{name}.png") for name in "abab"]
+    assert said[0] == said[2] and said[1] == said[3] and said[0] != said[1]
 
 
 def test_what_is_wrong_is_said(checkpoints: dict[str, Path], pictures: Path, tmp_path: Path) -> None:

@@ -182,8 +182,8 @@ def test_the_reader_of_instruct_pix2pix_reads_it(small: Path) -> None:
     assert (report.expected, report.found, report.dropped) == (COUNT, COUNT, ())
     for number, pair in enumerate(pairs, start=1):
         edit = sample_edit(seed=3, number=number)
-        said = (pair.text.before, pair.text.instruction, pair.text.after)
-        assert said == (edit.input, edit.instruction, edit.output)
+        prompt = json.loads((small / edit.folder / "prompt.json").read_text())
+        assert (prompt["input"], pair.instruction, prompt["output"]) == (edit.input, edit.instruction, edit.output)
         assert (pair.source, pair.target) == (small / edit.picture(0), small / edit.picture(1))
 
 

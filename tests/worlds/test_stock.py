@@ -7,10 +7,12 @@ import pytest
 from PIL import Image, ImageDraw
 
 from viewfinder.errors import BadInput
-from viewfinder.worlds import caption_scene, describe_regions, draw_scene, sample_scene, scene_dialogue, stock_of
+from viewfinder.worlds.dialogues import scene_dialogue
+from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
-from viewfinder.worlds.scene import box_overlap
-from viewfinder.worlds.stock import COLUMNS, DRAWN, Stock, cut_out, open_shop
+from viewfinder.worlds.language import caption_scene, describe_regions
+from viewfinder.worlds.scene import box_overlap, sample_scene
+from viewfinder.worlds.stock import COLUMNS, DRAWN, Stock, cut_out, open_shop, stock_of
 from viewfinder.worlds.words import nouns_of, plural_of
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "fashion-products"

@@ -12,21 +12,19 @@ import pytest
 from PIL import Image
 
 from viewfinder.data import read_catalogue, read_coco
+from viewfinder.data.captions import SPLITS
 from viewfinder.data.chatsearch import SUBTASKS, read_chatsearch, read_galleries
 from viewfinder.data.dialogues import read_dialogues, read_pool, read_visdial
 from viewfinder.data.truth import read_truth
 from viewfinder.data.visual_genome.scene_graphs import read_scene_graph
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.worlds import (
-    SPLITS,
-    describe_regions,
-    picture_truth,
-    sample_scene,
-    scene_dialogue,
-    write_scenes,
-    write_world,
-)
+from viewfinder.worlds import write_scenes, write_world
+from viewfinder.worlds.dialogues import scene_dialogue
+from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.kinds import HEIGHT, KINDS, WIDTH
+from viewfinder.worlds.language import describe_regions
+from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.scene import sample_scene
 
 COUNT = 14
 
@@ -176,7 +174,8 @@ def test_of_fourteen_pictures_eleven_are_for_training(small: Path) -> None:
 
 def test_dialogues_are_read_back_in_both_formats(small: Path) -> None:
     for split, count in (("train", 11), ("val", 1), ("test", 2)):
-        dialogues, _ = read_dialogues(small / f"dialogues/world_{split}.json", pictures=small)
+        dialogues, _ = read_dialogues(small / f"dialogues/world_{split}.json")
+        assert all((small / dialogue.image).is_file() for dialogue in dialogues)
         pool, _ = read_pool(small / f"ChatIR_Protocol/Search_Space_{split}.json")
         assert len(dialogues) == count and [dialogue.image for dialogue in dialogues] == list(pool)
         again, _ = read_visdial(small / "visdial", split)
@@ -188,14 +187,14 @@ def test_chat_search_targets_are_in_the_gallery_and_pictures_are_there(small: Pa
     galleries = read_galleries(small / "chatsearch")
     assert {subtask: len(names) for subtask, names in galleries.items()} == dict.fromkeys(SUBTASKS, 2)
     for subtask in SUBTASKS:
-        tested, report = read_chatsearch(small / f"chatsearch/{subtask}_test.jsonl", galleries=galleries, images=small)
-        trained, _ = read_chatsearch(small / f"chatsearch/{subtask}_train.jsonl", images=small)
+        tested, report = read_chatsearch(small / f"chatsearch/{subtask}_test.jsonl", galleries=galleries)
+        trained, _ = read_chatsearch(small / f"chatsearch/{subtask}_train.jsonl")
         assert (len(tested), len(trained), report.dropped) == (2, 11, ())
+        shown = {name for sample in (*tested, *trained) for name in (*sample.images(), sample.target)}
+        assert all((small / name).is_file() for name in shown)
 
 
 def test_pictures_are_jpegs_of_the_drawn_pixels(small: Path) -> None:
-    from viewfinder.worlds import draw_scene
-
     with Image.open(small / "images/000000000002.jpg") as picture:
         assert (picture.format, picture.size, picture.mode) == ("JPEG", (WIDTH, HEIGHT), "RGB")
         read = np.asarray(picture).astype(int)

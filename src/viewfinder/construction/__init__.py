@@ -5,22 +5,8 @@ truth (a world) or written (a language model); galleries find pictures and descr
 wrote.
 """
 
-from viewfinder.construction.pipelines import FoundPicture, ImageTextPair, PipelineParts, SampleNotMade, TwoRounds
 from viewfinder.construction.run import construct_samples
-from viewfinder.construction.setup import PARTS, ConstructionOrder, ConstructionReport, Part
-from viewfinder.worlds.chatsearch import PIPELINES, Pipeline
+from viewfinder.construction.setup import PARTS, ConstructionOrder, ConstructionReport
+from viewfinder.worlds.chatsearch import PIPELINES
 
-__all__ = [
-    "PARTS",
-    "PIPELINES",
-    "ConstructionOrder",
-    "ConstructionReport",
-    "FoundPicture",
-    "ImageTextPair",
-    "Part",
-    "Pipeline",
-    "PipelineParts",
-    "SampleNotMade",
-    "TwoRounds",
-    "construct_samples",
-]
+__all__ = ["PARTS", "PIPELINES", "ConstructionOrder", "ConstructionReport", "construct_samples"]

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.construction.pipelines import Captioner, FoundPicture, SampleNotMade
+from viewfinder.construction.pipelines import FoundPicture, SampleNotMade
+from viewfinder.construction.remembered import AnswerJournal, answer_key
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features
 from viewfinder.errors import PictureError, UnknownName
 from viewfinder.index import dot_scores, top_k
-from viewfinder.users.base import Describer
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,31 +110,29 @@ class KnownCaptions:
 
 @dataclass(frozen=True)
 class ModelCaptioner:
-    """The `Captioner` that asks a model for one picture at a time."""
+    """The `Captioner` that lets a model look, at one picture at a time and at none twice.
 
-    describer: Describer
+    `files` has pictures by their names in samples; what is said of one counts as long as its file stays as it is.
+    """
+
     name: str
+    look: Callable[[Path], str]
+    files: Mapping[str, Path]
+    journal: AnswerJournal
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def caption(self, image: str) -> str:
         """See `Captioner`."""
+        facts = self.files[image].stat()
+        key = answer_key(self.name, image, f"{facts.st_size} {facts.st_mtime_ns}")
+        return self.journal.answer(key, self.name, lambda: self._describe(self.files[image]))
+
+    def _describe(self, file: Path) -> str:
         try:
             with self._lock:
-                said = self.describer.describe(image)
+                said = self.look(file)
         except PictureError as error:
             raise SampleNotMade("the picture that was found cannot be read") from error
         if not said.strip():
             raise SampleNotMade("the captioner says nothing of the picture that was found")
         return " ".join(said.split())
-
-
-def load_model_captioner(source: str, files: Mapping[str, Path]) -> Captioner:
-    """BLIP or BLIP-2 by hub name or folder, over pictures by their names in samples.
-
-    Raises:
-        BadInput, EncoderMismatch: as `users.vqa.load_captioner`.
-    """
-    from viewfinder.users.vqa import load_caption_describer  # brings torch along
-
-    describer = load_caption_describer(source, lambda name: files[name])
-    return ModelCaptioner(replace(describer, openings=("",)), describer.model.name)

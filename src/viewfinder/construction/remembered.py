@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from viewfinder.construction.pipelines import Captioner
 from viewfinder.data.files import append_json_line, whole_lines
 from viewfinder.errors import BadInput
 from viewfinder.language import LanguageModel
@@ -100,23 +99,3 @@ class JournalledModel:
             )
 
         return self.journal.answer(answer_key(self.name, prompt, *stop, most_tokens, temperature, seed), self.name, ask)
-
-
-@dataclass(frozen=True)
-class JournalledCaptioner:
-    """A `Captioner` that looks at no picture twice; `mark` says which picture a name stands for (its size and time)."""
-
-    captioner: Captioner
-    journal: AnswerJournal
-    mark: Callable[[str], str]
-
-    @property
-    def name(self) -> str:
-        """The captioner's."""
-        return self.captioner.name
-
-    def caption(self, image: str) -> str:
-        """See `Captioner`."""
-        return self.journal.answer(
-            answer_key(self.name, image, self.mark(image)), self.name, lambda: self.captioner.caption(image)
-        )

@@ -47,11 +47,6 @@ SEARCHED: tuple[setup.Part, ...] = ("test", "all")
 """Splits with galleries: a folder has one gallery a subtask, and what is for training or validation needs none."""
 
 
-def journal_file(out: Path) -> Path:
-    """Where what models wrote is kept."""
-    return out / RECORDS / "journal.jsonl"
-
-
 def subtasks(order: setup.ConstructionOrder) -> tuple[Subtask, ...]:
     """The subtasks of the pipelines that are asked for."""
     return tuple(dict.fromkeys(SUBTASK_OF[pipeline] for pipeline in order.pipelines))
@@ -147,7 +142,7 @@ def construct_samples(
     _check(order)
     with _claimed(order):
         check_free(order)
-        journal = AnswerJournal.read(journal_file(order.out))
+        journal = AnswerJournal.read(order.out / RECORDS / "journal.jsonl")
         ready = setup.prepare_construction(order, journal, make_encoder, notify, progress)
         notify(f"{len(ready.sources):,} pictures, {len(ready.parts.gallery.images):,} to find among")
         books = _Books()

@@ -18,16 +18,15 @@ from viewfinder.construction.galleries import (
     CAPTIONS,
     EncodedGallery,
     KnownCaptions,
+    ModelCaptioner,
     NamedVectors,
-    load_model_captioner,
     name_vectors,
 )
 from viewfinder.construction.pipelines import Captioner, GalleryRetriever, PipelineParts, TextGenerator
-from viewfinder.construction.remembered import AnswerJournal, JournalledCaptioner, JournalledModel
+from viewfinder.construction.remembered import AnswerJournal, JournalledModel
 from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
-from viewfinder.data import ReadReport, read_coco, read_flickr8k
-from viewfinder.data.captions import split_of
+from viewfinder.data import ReadReport, captions
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import features
@@ -54,11 +53,6 @@ class SourcePicture:
     number: int
 
 
-def has_captions(folder: Path) -> bool:
-    """In a format that is read here."""
-    return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
-
-
 def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[SourcePicture], ReadReport]:
     """The captioned pictures of a part of a data set, and what was left out of the whole.
 
@@ -72,22 +66,19 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
     Raises:
         BadInput: no such folder, no captions, damaged ones, or no picture of this part.
     """
-    if (folder / "captions.csv").is_file():
-        pictures, report = read_flickr8k(folder)
-    elif has_captions(folder):
-        pictures, report = read_coco(folder)
-    else:
+    if not captions.has_captions(folder):
         needed = "captions.csv beside images/, or annotations/captions_*.json"
         raise BadInput(f"{folder}: no captions here; needed are {needed}")
+    pictures, report = captions.read_captioned(folder)
     # A world's pictures are called by their numbers.
     stems = [picture.path.stem for picture in pictures]
     in_world = (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems)
     chosen: list[SourcePicture] = []
     for number, picture in zip(map(int, stems) if in_world else range(len(pictures)), pictures, strict=True):
-        if part in ("all", split_of(number)):
-            captions = tuple(" ".join(caption.split()) for caption in picture.captions)
+        if part in ("all", captions.split_of(number)):
+            said = tuple(" ".join(caption.split()) for caption in picture.captions)
             name = sample_name(picture.path, folder, prefix)
-            chosen.append(SourcePicture(name, picture.path, captions, number))
+            chosen.append(SourcePicture(name, picture.path, said, number))
     if not chosen:
         raise BadInput(f"{folder}: none of its {len(pictures)} captioned pictures is of the part {part!r}")
     return chosen, report
@@ -239,8 +230,8 @@ def prepare_construction(
     """
     notify(f"reading {order.data}")
     own, report = read_captioned(order.data, order.split, prefix=None if order.in_place else IMAGES)
-    captions = {picture.name: picture.captions for picture in own}
-    world = read_world(order.data, captions) if order.writes_truth else None
+    said = {picture.name: picture.captions for picture in own}
+    world = read_world(order.data, said) if order.writes_truth else None
     writer = _writer(order, journal, world, notify)
     if world is not None and order.finds_by_truth:
         gallery: GalleryRetriever = world
@@ -248,7 +239,7 @@ def prepare_construction(
     else:
         gallery, brought = _encoded(order, own, make_encoder, notify, progress)
     files = {picture.name: picture.file for picture in own} | brought.files
-    captioner = _captioner(order, journal, captions | brought.captions, files)
+    captioner = _captioner(order, journal, said | brought.captions, files)
     parts = PipelineParts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
     return ConstructionSetup(tuple(take_evenly(own, order.count)), parts, files, report)
 
@@ -274,16 +265,14 @@ def _writer(
 
 
 def _captioner(
-    order: ConstructionOrder, journal: AnswerJournal, captions: Mapping[str, tuple[str, ...]], files: Mapping[str, Path]
+    order: ConstructionOrder, journal: AnswerJournal, said: Mapping[str, tuple[str, ...]], files: Mapping[str, Path]
 ) -> Captioner:
     if order.captioner == CAPTIONS:
-        return KnownCaptions(captions, order.seed)
+        return KnownCaptions(said, order.seed)
+    from viewfinder.users.vqa import load_captioner  # brings torch along
 
-    def mark(name: str) -> str:
-        facts = files[name].stat()
-        return f"{facts.st_size} {facts.st_mtime_ns}"
-
-    return JournalledCaptioner(load_model_captioner(order.captioner, files), journal, mark)
+    model = load_captioner(order.captioner)
+    return ModelCaptioner(model.name, model.text, files, journal)
 
 
 def _encoded(
@@ -319,7 +308,7 @@ def _of_folder(folder: Path, captioned: bool) -> _Brought:
     """The captioned pictures of a folder, or all if a model looks at them."""
     from viewfinder.pictures import scan
 
-    if has_captions(folder):
+    if captions.has_captions(folder):
         pictures, _ = read_captioned(folder, "all", prefix=GALLERY)
         return _Brought(
             {picture.name: picture.file for picture in pictures},
@@ -342,5 +331,5 @@ def _of_library(library: Library) -> tuple[NamedVectors, _Brought]:
         if file is not None:
             files[f"{GALLERY}/{picture}{file.suffix.lower()}"] = file
             rows.append(row)
-    captions = {name: said for name, row in zip(files, rows, strict=True) if (said := snapshot.captions(row))}
-    return NamedVectors(tuple(files), np.asarray(snapshot.matrix_nd[rows], np.float32)), _Brought(files, captions)
+    told = {name: said for name, row in zip(files, rows, strict=True) if (said := snapshot.captions(row))}
+    return NamedVectors(tuple(files), np.asarray(snapshot.matrix_nd[rows], np.float32)), _Brought(files, told)

@@ -77,6 +77,16 @@ def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     return _on_disk(captions, dropped)
 
 
+def has_captions(folder: Path) -> bool:
+    """Whether a folder holds captions as Flickr8k's (captions.csv) or COCO's."""
+    return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
+
+
+def read_captioned(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
+    """The captioned pictures of such a folder, in the order of its files."""
+    return read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)
+
+
 def _coco_files(folder: Path, kind: str, complaint: str) -> list[tuple[Path, Path]]:
     """Every `annotations/<kind>_<split>.json`, and the folder of its pictures."""
     files = sorted(need_folder(folder).glob(f"annotations/{kind}_*.json"))
@@ -158,24 +168,24 @@ class Instance:
 
 @dataclass(frozen=True)
 class InstancePicture:
-    """A picture file, and everything that is marked in it."""
+    """A picture file, and everything that is marked in it, of the categories that are marked at all."""
 
     path: Path
     instances: tuple[Instance, ...]
+    categories: frozenset[str]
 
 
 def read_instances(folder: Path) -> tuple[list[InstancePicture], ReadReport]:
     """The pictures of all `annotations/instances_*.json` of a folder. The report counts pictures."""
-    found: dict[Path, tuple[Instance, ...]] = {}
+    found: dict[Path, InstancePicture] = {}
     for file, home in _coco_files(folder, "instances", "so nothing is marked in its pictures"):
-        found |= {home / name: things for name, things in _coco_instances(file).items()}
-    pictures = [InstancePicture(path, things) for path, things in found.items() if path.is_file()]
+        found |= {one.path: one for one in _coco_instances(file, home)}
+    pictures = [one for path, one in found.items() if path.is_file()]
     dropped = tuple(Dropped(path.name, "no such file") for path in found if not path.is_file())
     return pictures, ReadReport(len(found), len(pictures), dropped)
 
 
-def _coco_instances(file: Path) -> dict[str, tuple[Instance, ...]]:
-    """Things by file name."""
+def _coco_instances(file: Path, home: Path) -> list[InstancePicture]:
     data = read_json(file, dict)
     names = _coco_names(file, data, "images", "file_name")
     categories = _coco_names(file, data, "categories", "name")
@@ -190,7 +200,8 @@ def _coco_instances(file: Path) -> dict[str, tuple[Instance, ...]]:
             raise BadInput(f"{where}, field 'bbox': four numbers are needed, not {box!r:.60}; fetch the file again")
         x, y, width, height = map(float, box)
         things[picture].append(Instance(category, (x, y, width, height), bool(record.get("iscrowd"))))
-    return {name: tuple(some) for name, some in things.items()}
+    known = frozenset(categories.values())
+    return [InstancePicture(home / name, tuple(some), known) for name, some in things.items()]
 
 
 def _listed(where: str, record: Any, field: str, names: Mapping[int, str]) -> str:

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from viewfinder.data.files import (
-    Dropped,
     ReadReport,
     append_json_line,
     need_field,
@@ -91,20 +90,18 @@ class ChatSample:
 
 
 def read_chatsearch(
-    file: Path, *, galleries: Mapping[Subtask, Sequence[str]] | None = None, images: Path | None = None
+    file: Path, *, galleries: Mapping[Subtask, Sequence[str]] | None = None
 ) -> tuple[list[ChatSample], ReadReport]:
-    """The samples of a file. With `images`, those of which a picture is missing there are left out and reported.
+    """The samples of a file, none of which is left out.
 
     `galleries`: as `read_galleries` gives them; every target must be in its subtask's. None for training data.
 
     Raises:
-        BadInput: no such file or folder, or a damaged record: a missing or malformed field, an id that is there
+        BadInput: no such file, or a damaged record: a missing or malformed field, an id that is there
             twice, a target that is not in the gallery. File, line and field are named.
     """
     among = {subtask: frozenset(names) for subtask, names in (galleries or {}).items()}
-    folder = None if images is None else need_folder(images)
     samples: list[ChatSample] = []
-    dropped: list[Dropped] = []
     lines: dict[str, int] = {}
     for line, record in read_jsonl(file):
         where = f"{file}, line {line}"
@@ -120,13 +117,8 @@ def read_chatsearch(
             raise BadInput(f"{where}, subtask: there is no gallery_{sample.subtask}.txt to look in")
         if galleries is not None and sample.target not in among[sample.subtask]:
             raise BadInput(f"{where}, target: {sample.target!r} is not in gallery_{sample.subtask}.txt")
-        named = () if folder is None else (*sample.images(), sample.target)
-        missing = [name for name in named if folder and not (folder / name).is_file()]
-        if missing:
-            dropped.append(Dropped(sample.id, f"no such file: {missing[0]}"))
-        else:
-            samples.append(sample)
-    return samples, ReadReport(len(lines), len(samples), tuple(dropped))
+        samples.append(sample)
+    return samples, ReadReport(len(samples), len(samples))
 
 
 def read_gallery(file: Path) -> tuple[str, ...]:

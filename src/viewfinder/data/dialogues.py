@@ -16,8 +16,6 @@ from typing import Any
 
 from viewfinder.data.files import (
     ReadReport,
-    keep_pictured,
-    keys_with_pictures,
     need_field,
     need_folder,
     need_split_file,
@@ -103,28 +101,23 @@ def _seam(text: str) -> int:
     return ends[-1].start() if ends else len(text)
 
 
-def read_dialogues(
-    file: Path, pool: Collection[str] | None = None, *, rewritten: bool | None = None, pictures: Path | None = None
-) -> tuple[list[Dialogue], ReadReport]:
+def read_dialogues(file: Path, pool: Collection[str] | None = None) -> tuple[list[Dialogue], ReadReport]:
     """Dialogues as ChatIR and PlugIR release them: `[{"img": path, "dialog": [caption, "question? answer", ...]}]`.
 
     ChatIR's Human_BLIP2 has the questions of VisDial with the last of them first: rotate its rounds by one before they
     are compared with VisDial's round by round. The protocol is run on the files as they are.
 
-    Args:
-        file: a `dialogues/<name>.json`.
-        pool: the pictures that are searched; every target must be among them.
-        rewritten: string k is the whole query of round k. None: where the file is called `..._reconed`, as PlugIR's.
-        pictures: the folder below which the pictures lie; dialogues without one are left out.
+    Every target must be in the `pool`, the pictures that are searched. In a file that is called `..._reconed`, as
+    PlugIR's, string k is the whole query of round k.
     """
-    whole = file.stem.endswith("_reconed") if rewritten is None else rewritten
+    whole = file.stem.endswith("_reconed")
     dialogues = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_json(file, list))]
     known = None if pool is None else frozenset(pool)
     for i, dialogue in enumerate(dialogues):
         if known is not None and dialogue.image not in known:
             what = f"{file}: [{i}], field 'img': {dialogue.image} is not among the {len(known)} pictures of the pool"
             raise BadInput(f"{what}; take the pool that belongs to this file")
-    return _with_pictures(file, "[{}]", dialogues, pictures)
+    return dialogues, ReadReport(len(dialogues), len(dialogues))
 
 
 def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
@@ -134,15 +127,6 @@ def _dialogue(where: str, record: Any, rewritten: bool) -> Dialogue:
         raise BadInput(f"{where}, field 'dialog': a caption is needed, the list is empty; write the file again")
     rounds = () if rewritten else tuple(split_round(text) for text in strings[1:])
     return Dialogue(image, strings[0], rounds, strings, rewritten)
-
-
-def _with_pictures(
-    file: Path, place: str, dialogues: list[Dialogue], pictures: Path | None
-) -> tuple[list[Dialogue], ReadReport]:
-    there = keys_with_pictures(pictures, (dialogue.image for dialogue in dialogues))
-    records = ((f"{file.name}: {place.format(i)}", [one.image], one) for i, one in enumerate(dialogues))
-    found, dropped = keep_pictured(records, there)
-    return found, ReadReport(len(dialogues), len(found), tuple(dropped))
 
 
 def write_dialogues(file: Path, dialogues: Iterable[Dialogue]) -> None:
@@ -161,13 +145,12 @@ def write_pool(file: Path, pool: Iterable[str]) -> None:
     write_json(file, list(pool))
 
 
-def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> tuple[list[Dialogue], ReadReport]:
+def read_visdial(folder: Path, split: str) -> tuple[list[Dialogue], ReadReport]:
     """VisDial 1.0 (Das et al., CVPR 2017): `<split>/visdial_1.0_<split>.json`, with or without the split's folder.
 
     Rounds hold indices into two lists, of questions (without their question marks) and of answers. Pictures are named
     from `folder`: `val/images/VisualDialog_val2018_<12 digits>.jpg`; of train, where the file is not there under
     `COCO_train2014` but under `COCO_val2014`, by that. The newest question of the test split has no answer.
-    `pictures`: as for `read_dialogues`; most often `folder` itself.
     """
     nested = need_folder(folder) / split / f"visdial_1.0_{split}.json"
     file = nested if nested.is_file() else need_split_file(folder / nested.name, "**/visdial_1.0_*.json")
@@ -180,7 +163,7 @@ def read_visdial(folder: Path, split: str, *, pictures: Path | None = None) -> t
         turns = need_field(where, record, "dialog", list)
         rounds = [_visdial_round(f"{where}.dialog[{k}]", turn, lists) for k, turn in enumerate(turns)]
         dialogues.append(make_dialogue(image, need_field(where, record, "caption", str), rounds))
-    return _with_pictures(file, "data.dialogs[{}]", dialogues, pictures)
+    return dialogues, ReadReport(len(dialogues), len(dialogues))
 
 
 def _visdial_round(where: str, turn: Any, lists: dict[str, tuple[str, ...]]) -> Round:

@@ -23,6 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -30,8 +31,6 @@ from typing import Any, TypeVar
 from viewfinder.data.files import (
     Dropped,
     ReadReport,
-    keep_pictured,
-    keys_with_pictures,
     kinds_and_splits,
     need_field,
     need_folder,
@@ -63,11 +62,6 @@ class FashionPair:
     candidate: str
     captions: tuple[str, ...]
 
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The products of the pair."""
-        return (self.candidate,) if self.target is None else (self.candidate, self.target)
-
 
 @dataclass(frozen=True)
 class FashionIQ:
@@ -90,15 +84,10 @@ def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     return kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
 
 
-def read_fashion_iq(
-    folder: Path, kind: str, split: str, *, pictures: Path | None = None
-) -> tuple[FashionIQ, ReadReport]:
-    """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption costs only itself.
-
-    With `pictures`, a folder of `<key>.jpg` or `<key>.png`, pairs and gallery entries without a picture are left out.
-    """
+def read_fashion_iq(folder: Path, kind: str, split: str) -> tuple[FashionIQ, ReadReport]:
+    """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption costs only itself."""
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
-    pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", pictures, _pair)
+    pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", _pair)
     return FashionIQ(kind, split, pairs, gallery, read_attributes(folder, kind, split)), report
 
 
@@ -106,21 +95,18 @@ def _read_records(
     folder: Path,
     file: Path,
     name: str,
-    pictures: Path | None,
     parse: Callable[[Path, int, Any, frozenset[str]], tuple[Record, list[Dropped]]],
 ) -> tuple[tuple[Record, ...], tuple[str, ...], ReadReport]:
-    """The records of a file and their gallery, as far as their pictures are there."""
+    """The records of a file and their gallery."""
     gallery_file = folder / "image_splits" / f"split.{name}.json"
     gallery, dropped = read_keys(need_split_file(gallery_file, "split.*.json"))
-    inside, there = frozenset(gallery), keys_with_pictures(pictures, gallery)
-    found: list[tuple[str, tuple[str, ...], Record]] = []
+    inside = frozenset(gallery)
+    found: list[Record] = []
     for i, record in enumerate(read_json(file, list)):
         read, empty = parse(file, i, record, inside)
-        found.append((f"{file.name}: [{i}]", read.keys, read))
+        found.append(read)
         dropped += empty
-    kept, lost = keep_pictured(found, there)
-    shown, unseen = keep_pictured(((f"{gallery_file.name}: {key}", [key], key) for key in gallery), there)
-    return tuple(kept), tuple(shown), ReadReport(len(found), len(kept), (*dropped, *lost, *unseen))
+    return tuple(found), gallery, ReadReport(len(found), len(found), tuple(dropped))
 
 
 def _pair(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[FashionPair, list[Dropped]]:
@@ -243,7 +229,11 @@ class CaptionVocabulary:
     """Words of the training captions and their numbers; 0 to 4 are the special words."""
 
     words: tuple[str, ...]
-    numbers: Mapping[str, int]
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """Number by word."""
+        return {word: number for number, word in enumerate(self.words)}
 
     def encode(self, caption: str) -> tuple[int, ...]:
         """Numbers of the caption's words, without start and end; `<unk>` for what was not seen in training."""
@@ -254,8 +244,7 @@ class CaptionVocabulary:
 def build_caption_vocabulary(captions: Iterable[str], *, least: int = 2) -> CaptionVocabulary:
     """The start kit's rule: words that occur `least` times, in the order in which they are first seen."""
     counts = Counter(word for words in tokenize_captions(captions) for word in words)
-    kept = (*SPECIAL_WORDS, *(word for word, count in counts.items() if count >= least))
-    return CaptionVocabulary(kept, {word: number for number, word in enumerate(kept)})
+    return CaptionVocabulary((*SPECIAL_WORDS, *(word for word, count in counts.items() if count >= least)))
 
 
 def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
@@ -316,16 +305,14 @@ def session_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     return kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
 
 
-def read_sessions(
-    folder: Path, kind: str, split: str, *, pictures: Path | None = None
-) -> tuple[MultiTurnFashionIQ, ReadReport]:
+def read_sessions(folder: Path, kind: str, split: str) -> tuple[MultiTurnFashionIQ, ReadReport]:
     """One kind and split of an MT Fashion IQ folder. The report counts sessions.
 
     Most sessions have two to four turns of two captions. The few with other numbers are kept as they are; an empty
-    caption, and a product that the gallery lists again, cost only themselves. `pictures`: as for `read_fashion_iq`.
+    caption, and a product that the gallery lists again, cost only themselves.
     """
     file = need_split_file(need_folder(folder) / "data" / f"{kind}.{split}.json", "*.*.json")
-    sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", pictures, _session)
+    sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", _session)
     return MultiTurnFashionIQ(kind, split, sessions, gallery, read_attributes(folder, kind, split)), report
 
 

@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 from viewfinder.data.files import (
     ReadReport,
-    keep_pictured,
-    keys_with_pictures,
     kinds_and_splits,
     need_field,
     need_folder,
@@ -138,14 +136,11 @@ def fashionmt_sources(folder: Path) -> dict[str, tuple[str, ...]]:
     return kinds_and_splits(need_folder(folder) / "modifiers", _TRANSACTION_FILE)
 
 
-def read_transactions(
-    folder: Path, source: str, split: str, *, pictures: Path | None = None
-) -> tuple[FashionMT, ReadReport]:
+def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT, ReadReport]:
     """One source and split of a FashionMT folder. The report counts transactions.
 
     Where the gallery lists products instead of pictures (Fiq), the pictures of transactions are named by product too:
-    `/img/B00A.png` is `B00A`. With `pictures`, the folder below which they lie, transactions and gallery entries
-    without one are left out. The split beside train is test (Fiq: val).
+    `/img/B00A.png` is `B00A`. The split beside train is test (Fiq: val).
     """
     modifiers = need_folder(folder) / "modifiers"
     file = need_split_file(modifiers / f"{source}_{split}_cap.json", "*_*_cap.json")
@@ -161,11 +156,7 @@ def read_transactions(
             where = f"{file}: [{i}], field 'tar{len(transaction.targets)}'"
             what = f"{wanted} is not among the {len(inside)} pictures of the gallery"
             raise BadInput(f"{where}: {what}; take the index names that belong to this file")
-    there = keys_with_pictures(pictures, {*listed, *(name for transaction in read for name in transaction.pictures)})
-    gallery, unseen = keep_pictured(((f"{names.name}: {name}", [name], name) for name in listed), there)
-    found, lost = keep_pictured(((f"{file.name}: [{i}]", one.pictures, one) for i, one in enumerate(read)), there)
-    report = ReadReport(len(read), len(found), (*dropped, *unseen, *lost))
-    return FashionMT(source, split, tuple(found), tuple(gallery)), report
+    return FashionMT(source, split, tuple(read), listed), ReadReport(len(read), len(read), tuple(dropped))
 
 
 def _transaction(where: str, record: Any, by_product: bool) -> Transaction:

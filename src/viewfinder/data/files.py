@@ -12,7 +12,7 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,7 +23,6 @@ KEY_COLUMNS = ("image", "file", "path", "id")
 """Columns that may say which picture a row is about, the preferred one first."""
 
 Value = TypeVar("Value")
-Item = TypeVar("Item")
 
 
 def need_folder(path: Path) -> Path:
@@ -215,10 +214,6 @@ def whole_lines(content: bytes) -> tuple[bytes, bytes]:
     return (content, b"") if is_whole else (content[:end], content[end:])
 
 
-PICTURE_SUFFIXES = ("", ".jpg", ".png")
-"""What a key may lack of a file's name."""
-
-
 def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
     """`record[name]`, which must be a `kind`; `where` names file and record.
 
@@ -271,29 +266,6 @@ def need_split_file(file: Path, pattern: str) -> Path:
         there = ", ".join(sorted(other.name for other in file.parent.glob(pattern))) or "none of the kind"
         raise UnknownName(f"{file}: no such file, so no such kind or split; there are: {there}")
     return file
-
-
-def keys_with_pictures(folder: Path | None, keys: Iterable[str]) -> frozenset[str]:
-    """Those of the keys that have a picture in the folder; all of them, where pictures do not matter (None)."""
-    if folder is None:
-        return frozenset(keys)
-    files = [(key, folder / f"{key.lstrip('/')}{suffix}") for key in keys for suffix in PICTURE_SUFFIXES]
-    return frozenset(key for key, file in files if file.is_file())
-
-
-def keep_pictured(
-    records: Iterable[tuple[str, Iterable[str], Item]], there: Collection[str]
-) -> tuple[list[Item], list[Dropped]]:
-    """The items of (record, keys, item) whose pictures are all `there`, and why the other records are left out."""
-    kept: list[Item] = []
-    dropped: list[Dropped] = []
-    for record, keys, item in records:
-        missing = sorted(set(keys).difference(there))
-        if missing:
-            dropped.append(Dropped(record, f"no picture {', '.join(missing)}"))
-        else:
-            kept.append(item)
-    return kept, dropped
 
 
 def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:

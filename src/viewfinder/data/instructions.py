@@ -16,13 +16,11 @@ InstructPix2Pix (Brooks et al. 2023): pairs of pictures and the instruction that
     clip-filtered-dataset/seeds.json           [["0000000", ["1716482101", ...]], ...]
                           0000000/prompt.json     {"input": caption, "edit": instruction, "output": caption, ...}
                                   1716482101_0.jpg, 1716482101_1.jpg
-
-Some copies call the first key of prompt.json "caption".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,28 +35,20 @@ ROLES: Mapping[str, Role] = {"human": "user", "gpt": "assistant"}
 
 @dataclass(frozen=True)
 class LlavaSample:
-    """A dialogue, user and assistant by turns; `image` is "" (and `path` None) where it is about no picture.
-
-    `path` is None too where pictures were not looked for.
-    """
+    """A dialogue, user and assistant by turns; `image` is "" where it is about no picture."""
 
     id: str
     image: str
-    path: Path | None
     turns: tuple[ChatTurn, ...]
 
 
-def read_llava(
-    file: Path, images: Path | None = None, *, need_images: bool = True
-) -> tuple[list[LlavaSample], ReadReport]:
-    """The samples of a file, those about no picture included.
+def read_llava(file: Path) -> tuple[list[LlavaSample], ReadReport]:
+    """The samples of a file, those about no picture included; whether a picture has a file is not looked at.
 
-    Left out and reported: samples whose picture is not in `images` (by default `images/` beside the file; not checked
-    without `need_images`), that show no picture although they name one or the other way round, or in which the two
-    sides do not alternate from the user on.
+    Left out and reported: samples that show no picture although they name one or the other way round, or in which the
+    two sides do not alternate from the user on.
     """
     records = read_json(file, list)
-    folder = need_folder(images or file.parent / "images") if need_images else None
     samples: list[LlavaSample] = []
     dropped: list[Dropped] = []
     for position, record in enumerate(records):
@@ -67,7 +57,7 @@ def read_llava(
         image = need_field(where, record, "image", str) if "image" in record else ""
         turns = tuple(_turn(turn, image, f"{where}.conversations[{at}]") for at, turn in enumerate(said))
         name = str(record["id"]) if isinstance(record.get("id"), int) else need_field(where, record, "id", str)
-        sample = LlavaSample(name, image, folder / image if folder and image else None, turns)
+        sample = LlavaSample(name, image, turns)
         reason = _flaw(sample)
         if reason:
             dropped.append(Dropped(f"[{position}] {sample.id}", reason))
@@ -108,54 +98,41 @@ def _flaw(sample: LlavaSample) -> str:
         return "an empty turn"
     if bool(sample.image) != bool(shown):
         return f"names a picture, but no turn has {PLACEHOLDER}" if sample.image else f"{PLACEHOLDER}, but no picture"
-    if sample.path is not None and not sample.path.is_file():
-        return f"no such file: {sample.image}"
     return ""
 
 
 @dataclass(frozen=True)
-class EditTriplet:
-    """What one sees before, what to change, what one sees afterwards."""
-
-    before: str
-    instruction: str
-    after: str
-
-
-@dataclass(frozen=True)
 class EditPair:
-    """Two pictures made for a triplet; `prompt` and `seed` name them.
-
-    `source` and `target` are the files; None where pictures were not looked for.
-    """
+    """Two pictures (files) and the instruction that leads from one to the other; `prompt` and `seed` name them."""
 
     prompt: str
     seed: str
-    text: EditTriplet
-    source: Path | None = None
-    target: Path | None = None
+    instruction: str
+    source: Path
+    target: Path
 
 
-def read_instruct_pix2pix(folder: Path, *, need_images: bool = True) -> tuple[list[EditPair], ReadReport]:
+def read_instruct_pix2pix(folder: Path) -> tuple[list[EditPair], ReadReport]:
     """All pairs of a data set, by prompt and seed; without a seeds.json, as its folders have them.
 
-    Pairs of which a picture is missing are left out and reported, unless `need_images` is False.
+    Pairs of which a picture is missing are left out and reported.
     """
     pairs: list[EditPair] = []
     dropped: list[Dropped] = []
-    expected = 0
     for prompt, seeds in _seeds(need_folder(folder)):
-        expected += len(seeds)
-        if not (folder / prompt / "prompt.json").is_file():
+        place = folder / prompt / "prompt.json"
+        if not place.is_file():
             dropped += [Dropped(f"{prompt}/{seed}", "no prompt.json") for seed in seeds]
             continue
-        for pair in _pairs(folder, prompt, seeds):
-            missing = [file.name for file in (pair.source, pair.target) if file is not None and not file.is_file()]
-            if need_images and missing:
-                dropped.append(Dropped(f"{prompt}/{pair.seed}", f"no such file: {missing[0]}"))
+        instruction = need_field(str(place), read_json(place, dict), "edit", str).strip()
+        for seed in seeds:
+            files = [place.with_name(f"{seed}_{which}.jpg") for which in (0, 1)]
+            missing = [file.name for file in files if not file.is_file()]
+            if missing:
+                dropped.append(Dropped(f"{prompt}/{seed}", f"no such file: {missing[0]}"))
             else:
-                pairs.append(pair if need_images else EditPair(prompt, pair.seed, pair.text))
-    return pairs, ReadReport(expected, len(pairs), tuple(dropped))
+                pairs.append(EditPair(prompt, seed, instruction, *files))
+    return pairs, ReadReport(len(pairs) + len(dropped), len(pairs), tuple(dropped))
 
 
 def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
@@ -175,14 +152,3 @@ def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
             case _:
                 raise BadInput(f"{file}, [{position}]: [prompt, [seed, ...]] is needed, not {entry!r:.60}")
     return sorted(listed)
-
-
-def _pairs(folder: Path, prompt: str, seeds: list[str]) -> Iterator[EditPair]:
-    place = folder / prompt
-    where, record = str(place / "prompt.json"), read_json(place / "prompt.json", dict)
-    first = "input" if "input" in record else "caption"
-    before, instruction, after = (need_field(where, record, name, str).strip() for name in (first, "edit", "output"))
-    for seed in seeds:
-        source, target = (place / f"{seed}_{which}.jpg" for which in (0, 1))
-        text = EditTriplet(before, instruction, after)
-        yield EditPair(prompt, seed, text, source, target)

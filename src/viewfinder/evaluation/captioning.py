@@ -25,12 +25,12 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
-from viewfinder.evaluation.pictures import by_tenths
 from viewfinder.evaluation.plan import Notify, Plan, pick_evenly, silent
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
 from viewfinder.metrics.captions import LONGEST, ngrams
+from viewfinder.training.progress import report_tenths
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
 CAPTIONS = "captions.jsonl"
@@ -73,7 +73,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
     notify(f"reading {plan.data}")
     read = _read(plan)
     notify("vectors of its pictures")
-    vectors = features(plan.data, encoder, out=plan.features, progress=by_tenths(notify))
+    vectors = features(plan.data, encoder, out=plan.features, progress=report_tenths(notify))
     known, left_out = _known(read, vectors, plan.limit)
     if not known:
         raise BadInput(f"{plan.data}: no pair has both of its pictures here; {left_out[0] if left_out else ''}")

@@ -25,13 +25,13 @@ from viewfinder.evaluation.protocols.chatir import chatir_splits, opening_task
 from viewfinder.evaluation.replay import RankTable, replay_task
 from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, make_run, task_result
 from viewfinder.evaluation.simulate import (
+    DIED,
     HeldDialogue,
     draw_first_pictures,
     is_interview,
     question_times,
     question_values,
     record_dialogue,
-    run_in_processes,
     simulate_dialogues,
 )
 from viewfinder.metrics import Ties
@@ -39,6 +39,7 @@ from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import prepare_questioner
 from viewfinder.retrievers import Retriever
 from viewfinder.users import Person, SimulatedUser, load_user
+from viewfinder.worlds.making import run_in_processes
 
 OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
     visual_conversation.PROTOCOL: visual_conversation.answer_questions,
@@ -188,7 +189,8 @@ def _simulate_in_processes(
     parts = [replace(task, dialogues=tuple(task.dialogues[at] for at in share)) for share in shares]
     best_st, worst_st = (np.empty((count, task.rounds)) for _ in range(2))
     held = [HeldDialogue(Conversation())] * count
-    for place, (table, some) in run_in_processes(partial(_simulator, plan, make_encoder), parts, plan.processes):
+    make = partial(_simulator, plan, make_encoder)
+    for place, (table, some) in run_in_processes(make, parts, plan.processes, died=DIED):
         rows = list(shares[place])
         best_st[rows], worst_st[rows] = table.best_st, table.worst_st
         for row, one in zip(rows, some, strict=True):

@@ -32,11 +32,12 @@ from viewfinder.evaluation.plan import (
     weights_label,
 )
 from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
-from viewfinder.evaluation.simulate import SimulatedSession, record_dialogue, run_in_processes
+from viewfinder.evaluation.simulate import DIED, SimulatedSession, record_dialogue
 from viewfinder.index import Gallery
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
+from viewfinder.worlds.making import run_in_processes
 
 SPLIT = "train"
 SCHEMA = "viewfinder/dialogues-journal"
@@ -109,7 +110,7 @@ def generate_dialogues(
         notify(f"{len(dialogues):,} dialogues about {len(pictures):,} pictures; {len(entries):,} are held already")
         make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
         waiting = [place for place in range(len(dialogues)) if place not in entries]
-        for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes):
+        for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes, died=DIED):
             entry = JournalEntry(place, here.names[dialogues[place].id], strings, others)
             journal.add(entry)
             entries[place] = entry

@@ -22,13 +22,14 @@ from viewfinder.data import Dropped, ReadReport, match_keys, read_catalogue
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, PictureFile, features, read_vectors
 from viewfinder.encoders.features.compute import PictureVectors, Read, find_pictures, finish_rows, write_rows
-from viewfinder.encoders.features.store import Progress, claim_folder, read_manifest
+from viewfinder.encoders.features.store import claim_folder, read_manifest
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.plan import Notify, Plan, Task, pick_evenly, silent
 from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
 from viewfinder.library import Library
 from viewfinder.retrievers import RegionSpace, Retriever
 from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION, read_detector_features
+from viewfinder.training.progress import report_tenths
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +135,7 @@ def load_pictures(
         )
     notify("vectors of its pictures, with regions" if regions else "vectors of its pictures")
     try:
-        cached = features(plan.data, encoder, regions=regions, out=plan.features, progress=by_tenths(notify))
+        cached = features(plan.data, encoder, regions=regions, out=plan.features, progress=report_tenths(notify))
     except BadInput as error:
         advice = "" if regions else "; or give the pictures' vectors with --vectors FILE"
         raise BadInput(f"{error}{advice}") from error
@@ -195,22 +196,9 @@ def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: 
                 yield [(next(waiting), one) for one in vectors]
 
         plan = json.dumps([str(library.folder), encoder.raw_version, regions])
-        outcomes = write_rows(place, plan, list(ids), read, by_tenths(notify))
+        outcomes = write_rows(place, plan, list(ids), read, report_tenths(notify))
         finish_rows(place, encoder.raw_version, encoder.name, outcomes)
     return True
-
-
-def by_tenths(notify: Notify) -> Progress:
-    """Tells how far a long work is, ten times at most; nothing where it is short."""
-    said = {0}
-
-    def progress(done: int, total: int) -> None:
-        tenth = 10 * done // max(total, 1)
-        if total > 1000 and tenth not in said:
-            said.add(tenth)
-            notify(f"  {done:,} of {total:,} pictures")
-
-    return progress
 
 
 def _brought(file: Path, encoder: Encoder) -> Pictures:
@@ -234,7 +222,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
         raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
     notify(f"regions of its {split} pictures, as the detector found them")
     whole = not space.reads_regions or (space.has_whole and space.regions > 1)
-    found = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=by_tenths(notify))
+    found = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=report_tenths(notify))
     files = {key: str(file) for key in found.keys if (file := plan.data / key).is_file()}
     blank_nd = np.zeros((len(found), encoder.words(["a picture"]).shape[1]), np.float32)
     return Pictures(found.keys, blank_nd, encoder, files, raw=found)

@@ -157,10 +157,6 @@ class SearchDialogue:
             among=tuple(map(rename, self.among)), leaves_out=tuple(map(rename, self.leaves_out)),
         )  # fmt: skip
 
-    def target_at(self, turn: int) -> str:
-        """The picture that is wanted at a judged turn, counted from 0."""
-        return self.targets[turn] if self.targets else self.target
-
     @property
     def judged(self) -> int:
         """How many turns have a rank; going back has none, it says nothing new."""
@@ -240,14 +236,13 @@ def hash_number(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
+@dataclass(frozen=True)
 class RandomChoice:
     """Looks in a direction drawn afresh at every turn: the papers' "random choice" row."""
 
     reads: ClassVar[Reads] = Reads(words=False)
-
-    def __init__(self, seed: int = 0) -> None:
-        self.name = RANDOM
-        self._seed = seed
+    seed: int = 0
+    name: str = RANDOM
 
     def begin(self) -> tuple[Part, ...]:
         """Nothing drawn yet."""
@@ -255,7 +250,7 @@ class RandomChoice:
 
     def step(self, state: tuple[Part, ...], turn: ResolvedTurn) -> tuple[Part, ...]:
         """A direction that depends on the seed and on what was said, and has nothing to do with it."""
-        said = f"{self._seed}/{turn.number}/{turn.turn!r}/{len(state)}"
+        said = f"{self.seed}/{turn.number}/{turn.turn!r}/{len(state)}"
         width = turn.words(["anything"]).shape[1]
         drawn_d = np.random.default_rng(hash_number(said)).standard_normal((width,), dtype=np.float32)
         drawn_d /= np.linalg.norm(drawn_d)

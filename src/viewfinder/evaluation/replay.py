@@ -80,7 +80,8 @@ def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> Rank
             )
             queries = query_each_turn(recorded_conversation(dialogue.turns), gallery, retriever)
             for turn, (_, query) in enumerate(queries):
-                target = scorer.position[gallery.row(dialogue.target_at(turn))]
+                wanted = dialogue.targets[turn] if dialogue.targets else dialogue.target
+                target = scorer.position[gallery.row(wanted)]
                 yield _Asked(number, turn, query, target, without, among)
 
     turns = max((dialogue.judged for dialogue in task.dialogues), default=0)

@@ -79,12 +79,6 @@ class TaskResult:
     times: Mapping[str, float] = field(default_factory=dict)
     dialogues: tuple[Dialogue, ...] = ()
 
-    def values_st(self, figure: Figure) -> Float[np.ndarray, "s t"]:
-        """What a figure is the mean of: one value a dialogue and turn, or a dialogue."""
-        if (asked_s := self.asked.get(figure.name.metric)) is not None:
-            return asked_s[:, None]
-        return metric_values(figure.name.metric, self.ranks, cast(Ties, figure.name.ties))
-
 
 @dataclass(frozen=True, eq=False)
 class Run:
@@ -342,6 +336,11 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
 
 
 def _shared_values(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
+    """What a figure is the mean of, of these dialogues: a value each."""
     row_of = {dialogue: row for row, dialogue in enumerate(task.dialogue_ids)}
-    values_s = values_per_dialogue(task.values_st(figure), figure.turn, setting, task.settings)
+    if (asked_s := task.asked.get(figure.name.metric)) is not None:
+        values_st = asked_s[:, None]
+    else:
+        values_st = metric_values(figure.name.metric, task.ranks, cast(Ties, figure.name.ties))
+    values_s = values_per_dialogue(values_st, figure.turn, setting, task.settings)
     return values_s[[row_of[dialogue] for dialogue in shared]]

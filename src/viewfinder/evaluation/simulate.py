@@ -15,22 +15,18 @@ by another            share of the questions that another questioner asked, beca
 
 from __future__ import annotations
 
-import multiprocessing
 import re
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from viewfinder.conversation import DONT_KNOW, Answer, Conversation, Question, Say, Turn, is_dont_know
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
-from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task, hash_number, questioner_name
 from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
 from viewfinder.index import Gallery
@@ -50,10 +46,7 @@ REPEATED, SHRUGS, BY_ANOTHER = "repeated questions", "don't know", "by another"
 _QUESTION_MARK_ENDS = re.compile(r"\?[)\]\"'’”]*$")
 _LEAK = re.compile(r"\bAnswer(?=\s*:)")
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-Work = Callable[[Item], Result]
+DIED = "a process that held dialogues died (out of memory?); try again with --processes 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,71 +233,3 @@ def record_round(question: str, answer: str) -> Round:
 
 def _answers(conversation: Conversation) -> list[Answer]:
     return [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
-
-
-# -- several processes
-
-
-def run_in_processes(
-    make: Callable[[], Work[Item, Result]], items: Sequence[Item], processes: int
-) -> Iterator[tuple[int, Result]]:
-    """The place of each item and what comes of it, as it is done; process k takes every `processes`-th item.
-
-    `make` is called once in each process, which is started afresh; it, the items and the results must be of a kind that
-    can travel. With one process everything is done in this one.
-
-    Raises:
-        ViewfinderError: a process died; or what the work raised.
-    """
-    if processes == 1 or len(items) < 2:
-        work = make()
-        yield from ((place, work(item)) for place, item in enumerate(items))
-        return
-    # Started afresh, not forked: this process has threads, and locks that they hold.
-    context = multiprocessing.get_context("spawn")
-    hired: dict[Connection, BaseProcess] = {}
-    try:
-        for first in range(min(processes, len(items))):
-            here, there = context.Pipe(duplex=False)
-            share = [(place, items[place]) for place in range(first, len(items), processes)]
-            process: BaseProcess = context.Process(target=_serve, args=(make, share, there), daemon=True)
-            process.start()
-            there.close()
-            hired[here] = process
-        listening = set(hired)
-        while listening:
-            for connection in cast("list[Connection]", wait(list(listening))):
-                try:
-                    found = connection.recv()
-                except (EOFError, OSError) as error:
-                    raise ViewfinderError(
-                        "a process that held dialogues died (out of memory?); try again with --processes 1"
-                    ) from error
-                if isinstance(found, BaseException):
-                    raise found
-                if found is None:
-                    listening.remove(connection)
-                else:
-                    yield found
-    finally:
-        for connection, process in hired.items():
-            process.terminate()
-            connection.close()
-            process.join()
-
-
-def _serve(make: Callable[[], Work[Any, Any]], share: Sequence[tuple[int, Any]], there: Connection) -> None:
-    """Does a share, in a process of its own. It ends when nobody listens any more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
-    from threadpoolctl import threadpool_limits
-
-    try:
-        with threadpool_limits(1):  # as many processes as cores: threads of each would only wait for one another
-            work = make()
-            for place, item in share:
-                there.send((place, work(item)))
-        there.send(None)
-    except BrokenPipeError:
-        return
-    except Exception as error:
-        there.send(error)

@@ -28,11 +28,12 @@ from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_visd
 from viewfinder.data.files import need_folder
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.pictures import by_tenths, load_pictures
+from viewfinder.evaluation.pictures import load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.index import Gallery
+from viewfinder.training.progress import report_tenths
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import (
     COLOUR_FAMILIES,
@@ -168,7 +169,8 @@ def _answered(
     dialogues: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, notify: Notify
 ) -> Iterator[VisualQuestion]:
     blindly: dict[tuple[Round, ...], str] = {}
-    progress, total, done = by_tenths(notify), sum(len(dialogue.rounds) for dialogue in dialogues), 0
+    progress = report_tenths(notify, things="questions")
+    total, done = sum(len(dialogue.rounds) for dialogue in dialogues), 0
     for dialogue in dialogues:
         for at, one in enumerate(dialogue.rounds):
             rounds = dialogue.rounds[max(at - history, 0) : at + 1]

@@ -16,13 +16,14 @@ from viewfinder.metrics.dialogues import (
 )
 from viewfinder.metrics.intervals import (
     Interval,
+    Measure,
+    MeasureName,
     bootstrap_interval,
     difference_interval,
     median_interval,
     permutation_test,
     seeded_interval,
 )
-from viewfinder.metrics.name import Measure, MeasureName
 from viewfinder.metrics.ranks import (
     Ranks,
     Ties,

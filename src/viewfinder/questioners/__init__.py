@@ -12,8 +12,7 @@ from viewfinder.questioners.base import (
     Questioner,
     prepare_questioner,
 )
-from viewfinder.questioners.information_gain.questioner import InformationGain
-from viewfinder.questioners.names import QUESTIONERS, Fallback, find_questioner, load_questioner
+from viewfinder.questioners.names import QUESTIONERS, Fallback, InformationGain, find_questioner, load_questioner
 from viewfinder.questioners.said import write_statement
 
 __all__ = [

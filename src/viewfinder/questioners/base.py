@@ -72,23 +72,17 @@ class Candidates:
 
     Attributes:
         probabilities_c: how likely each is the one meant; sums to 1. At most about 1,000 candidates.
-        vectors_cd: their unit vectors in the space of the words.
         columns: catalogue columns by name, restricted to these candidates.
-        said: the texts of the conversation so far, answers included.
-        asked: the questions asked so far.
-        settled: names of attributes that are no longer open (filtered on, kept, answered).
-        turns: what the user did so far, from the first turn on, without moves.
-        lookup: what else can be known of the candidates; None where they are numbers only.
     """
 
     probabilities_c: Float[np.ndarray, " c"]
-    vectors_cd: Float[np.ndarray, "c d"]
+    vectors_cd: Float[np.ndarray, "c d"]  # unit vectors of the candidates, in the space of the words
     columns: Mapping[str, Column] = field(default_factory=dict)
-    said: tuple[str, ...] = ()
-    asked: tuple[Question, ...] = ()
-    settled: frozenset[str] = frozenset()
-    turns: tuple[Turn, ...] = ()
-    lookup: Lookup | None = None
+    said: tuple[str, ...] = ()  # the texts of the conversation so far, answers included
+    asked: tuple[Question, ...] = ()  # the questions asked so far
+    settled: frozenset[str] = frozenset()  # names of attributes that are no longer open (filtered on, kept, answered)
+    turns: tuple[Turn, ...] = ()  # what the user did so far, from the first turn on, without moves
+    lookup: Lookup | None = None  # what else can be known of the candidates; None where they are numbers only
 
 
 @runtime_checkable

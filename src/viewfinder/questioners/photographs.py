@@ -45,26 +45,18 @@ class Facet:
     """One thing to ask of photographs.
 
     Attributes:
-        name: by which a question carries it (`Question.attribute`).
-        question: as it is asked.
-        labels: what may be answered, `otherwise` included.
         words: by label the phrases, as stems, that name it; of a facet of colours those of the colour.
-        otherwise: the label where no caption names another; None: then it is not known.
-        about: phrases of which the conversation must have one; () where it need not.
-        closed_by: phrases after which it is not asked any more.
-        things: of a facet of colours, the things (as stems) before which a colour counts.
-        several: whether several labels hold of one picture as a rule.
     """
 
-    name: str
-    question: str
-    labels: tuple[str, ...]
+    name: str  # by which a question carries it (`Question.attribute`)
+    question: str  # as it is asked
+    labels: tuple[str, ...]  # what may be answered, `otherwise` included
     words: Mapping[str, tuple[str, ...]]
-    otherwise: str | None = None
-    about: tuple[str, ...] = ()
-    closed_by: tuple[str, ...] = ()
-    things: frozenset[str] = frozenset()
-    several: bool = False
+    otherwise: str | None = None  # the label where no caption names another; None: then it is not known
+    about: tuple[str, ...] = ()  # phrases of which the conversation must have one; () where it need not
+    closed_by: tuple[str, ...] = ()  # phrases after which it is not asked any more
+    things: frozenset[str] = frozenset()  # of a facet of colours, the things (as stems) before which a colour counts
+    several: bool = False  # whether several labels hold of one picture as a rule
 
     def mentioned(self, text: str) -> frozenset[str]:
         """The labels that a text names.

@@ -18,7 +18,7 @@ from viewfinder.errors import BadInput
 from viewfinder.questioners.answers import YES_NO_CHOICES, find_choices
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.said import ConversationSoFar
-from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions, load_trained_questions
+from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions
 
 REPEAT_SUFFIX = "?repeat"
 """At the end of a source: may ask again, and anything."""
@@ -53,17 +53,6 @@ class PoolQuestioner:
                 why = often if chance_q[q] >= 0.005 else "people ask this in conversations like this one"
                 return Question(question.text, _offer_choices(question), self.name, why)
         return None
-
-
-def load_pool(source: str) -> PoolQuestioner:
-    """The questioner with the trained questions of a file; "FILE?repeat" may repeat itself.
-
-    Raises:
-        BadInput, NewerLibrary: the file is missing, damaged, or something else.
-    """
-    return PoolQuestioner(
-        load_trained_questions(source.removesuffix(REPEAT_SUFFIX)), may_repeat=source.endswith(REPEAT_SUFFIX)
-    )
 
 
 def dialogue_vectors(

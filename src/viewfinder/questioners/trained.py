@@ -9,15 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.errors import EncoderMismatch
-from viewfinder.questioners.askable import required_mentions
 from viewfinder.questioners.base import Lookup, PictureProjection
-from viewfinder.questioners.said import ConversationSoFar, question_meaning
+from viewfinder.questioners.said import ConversationSoFar, question_meaning, required_mentions
 from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
 
 MOST_ROUNDS = 10
@@ -69,13 +67,11 @@ class PredictedAnswers:
     """P(answer | picture) of several questions in one array: question m has the columns starts_m[m] to starts_m[m + 1].
 
     Attributes:
-        questions_m: which questions of the pool they are.
-        starts_m: where each one's answers begin; one more than there are questions.
         chance_ca: the answers in the order of `PoolQuestion.answers`; each question's add up to 1 in every row.
     """
 
-    questions_m: Int[np.ndarray, " m"]
-    starts_m: Int[np.ndarray, " m+1"]
+    questions_m: Int[np.ndarray, " m"]  # which questions of the pool they are
+    starts_m: Int[np.ndarray, " m+1"]  # where each one's answers begin; one more than there are questions
     chance_ca: Float32[np.ndarray, "c a"]
 
 
@@ -108,27 +104,19 @@ class PoolQuestion:
     """One question of the pool.
 
     Attributes:
-        text: as people ask it.
-        answers: normalised ("yes", "blue", "2"), the most frequent first; () where none is known.
-        frequency: its share of the questions that were asked.
-        can_tell: the share of its answers that were not "don't know".
-        predicted: whether its answers are predicted from pictures.
         accuracy: how often the likeliest predicted answer was right on held-out dialogues, drawn towards the mean of
             all questions where few were held out; 0 where nothing is predicted.
-        baseline: the same for always saying its most frequent answer.
-        meaning: paraphrases share the index of the most frequent of them.
-        needs: what must have been mentioned before (`askable.required_mentions`).
     """
 
-    text: str
-    answers: tuple[str, ...]
-    frequency: float
-    can_tell: float
-    predicted: bool
+    text: str  # as people ask it
+    answers: tuple[str, ...]  # normalised ("yes", "blue", "2"), the most frequent first; () where none is known
+    frequency: float  # its share of the questions that were asked
+    can_tell: float  # the share of its answers that were not "don't know"
+    predicted: bool  # whether its answers are predicted from pictures
     accuracy: float
-    baseline: float
-    meaning: int
-    needs: tuple[str, ...] | None
+    baseline: float  # the accuracy of always saying its most frequent answer
+    meaning: int  # paraphrases share the index of the most frequent of them
+    needs: tuple[str, ...] | None  # what must have been mentioned before (`said.required_mentions`)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,23 +227,21 @@ def _load(path: Path, changed: int) -> TrainedQuestions:
     check_card(path, weights.card, system=SYSTEM)
     settings = weights.card.settings
     try:
-        questions = tuple(_read_question(record) for record in settings["questions"])
+        questions = []
+        for record in settings["questions"]:
+            text, answers = record["text"], tuple(record["answers"])
+            # Cards have an older word for predicted.
+            known = {"predicted" if key == "foretold" else key: value for key, value in record.items()}
+            own = {"text": text[:1].upper() + text[1:], "answers": answers, "needs": required_mentions(text)}
+            questions.append(PoolQuestion(**known | own))
         predictor = _read_predictor(weights, questions) if weights.card.encoder != NO_PICTURES else None
         selector = QuestionSelector.of(weights.arrays)
-        return TrainedQuestions(questions, settings["sentences"], weights.card, selector, predictor)
+        return TrainedQuestions(tuple(questions), settings["sentences"], weights.card, selector, predictor)
     except (KeyError, TypeError, ValueError) as error:
         raise damaged_file(path, repr(error)) from error
 
 
-def _read_question(record: Mapping[str, Any]) -> PoolQuestion:
-    text, answers = record["text"], tuple(record["answers"])
-    # Cards have an older word for predicted.
-    known = {"predicted" if key == "foretold" else key: value for key, value in record.items()}
-    own = {"text": text[:1].upper() + text[1:], "answers": answers, "needs": required_mentions(text)}
-    return PoolQuestion(**known | own)
-
-
-def _read_predictor(weights: Weights, questions: tuple[PoolQuestion, ...]) -> AnswerPredictor:
+def _read_predictor(weights: Weights, questions: Sequence[PoolQuestion]) -> AnswerPredictor:
     arrays = {name.removeprefix("answering."): array for name, array in weights.arrays.items()}
     name, width = f"{SYSTEM}-{weights.fingerprint}", len(arrays["out_kh"])
     projection = PictureProjection(name, weights.card.encoder, width, partial(_project_raw, arrays))

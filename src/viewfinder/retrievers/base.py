@@ -111,6 +111,13 @@ class RegionSpace:
     reads_captions: bool = False
     has_whole: bool = False  # whether the last of the k vectors is of the whole picture rather than of a region
 
+    @classmethod
+    def of_wholes(
+        cls, name: str, raw_version: str, project: Callable[[RawPictures], Float32[np.ndarray, "n 1 d"]], width: int
+    ) -> RegionSpace:
+        """One vector a picture, of the whole of it: no regions are read."""
+        return cls(name, raw_version, project, 1, width, temperature=1.0, reads_regions=False, has_whole=True)
+
 
 @runtime_checkable
 class Predictor(Protocol):
@@ -278,7 +285,11 @@ class Retriever(Protocol[State]):
         """The state before anything was said."""
 
     def step(self, state: State, turn: ResolvedTurn) -> State:
-        """The state after one more turn."""
+        """The state after one more turn.
+
+        Raises:
+            EncoderMismatch: the session's vectors are not those that the weights were trained on.
+        """
 
     def query(self, state: State) -> Query:
         """What to look for in this state."""

@@ -62,18 +62,8 @@ if TYPE_CHECKING:
     )
     from viewfinder.training.weights import Card, read_card
 
-_MODULES = {
-    "batches": ("Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled"),
-    "checkpoints": ("load_network", "save_network"),
-    "loop": ("TrainingJob", "TrainingResult", "fit"),
-    "presets": ("build_settings", "load_preset"),
-    "progress": ("LogRecord", "read_log"),
-    "settings": (
-        "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "TrainingSettings", "WarmupCosine"
-    ),
-    "weights": ("Card", "read_card"),
-}  # fmt: skip
-_HOMES = {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names}
+_MODULES = ("settings", "weights", "presets", "progress", "batches", "checkpoints", "loop")
+"""Where the names are; those without torch come first."""
 
 __all__ = [  # noqa: RUF022 - as the modules stand above
     "Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled", "load_network",
@@ -85,6 +75,8 @@ __all__ = [  # noqa: RUF022 - as the modules stand above
 
 def __getattr__(name: str) -> Any:
     """What is asked for, imported now: most of it needs torch, and a search that reads presets' tables does not."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    homes = (vars(import_module(f"{__name__}.{module}")) for module in _MODULES if name in __all__)
+    for home in homes:
+        if name in home:
+            return home[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

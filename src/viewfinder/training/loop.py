@@ -41,7 +41,8 @@ from viewfinder.training.settings import TrainingSettings
 from viewfinder.training.weights import Card
 
 Figures = Mapping[str, Tensor | float | int]
-Loss = Callable[[nn.Module, Any], tuple[Tensor, Figures]]
+Loss = Callable[[Any, Any], tuple[Tensor, Figures]]
+"""Of the network that is trained, and of a batch."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ class TrainingJob:
     loss: Loss
     settings: TrainingSettings
     card: Card
-    validate: Callable[[nn.Module], Figures] | None = None
+    validate: Callable[[Any], Figures] | None = None
     selects: str = "loss"
     higher: bool = False
     trainable: Callable[[str], bool] | None = None

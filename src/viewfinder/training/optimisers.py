@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from torch import nn
 from torch.optim import Adam, AdamW, Optimizer
@@ -52,7 +53,6 @@ def make_schedule(
             one_cycle = OneCycleLR(
                 optimiser, max_lr=settings.learning_rate, total_steps=total, pct_start=schedule.rising,
                 div_factor=schedule.start_divisor, final_div_factor=schedule.end_divisor,
-                cycle_momentum=schedule.cycle_momentum,
             )  # fmt: skip
             return TorchSchedule(one_cycle, most=total)
         case Exponential(factor=factor):
@@ -81,36 +81,35 @@ def warmup_cosine_share(step: int, *, warmup: int, total: int) -> float:
     return 0.5 * (1 + math.cos(math.pi * done))
 
 
+@dataclass(eq=False)
 class TorchSchedule:
     """A scheduler of torch, moved on by step or by epoch, `most` times at most (then the rate stays)."""
 
-    over = False  # whether the schedule ends the training
-
-    def __init__(self, scheduler: LRScheduler, *, by: str = "step", most: int | None = None) -> None:
-        self._scheduler = scheduler
-        self._by = by
-        self._most = most
+    over: ClassVar[bool] = False  # whether the schedule ends the training
+    scheduler: LRScheduler
+    by: Literal["step", "epoch"] = "step"
+    most: int | None = None
 
     def after_step(self) -> None:
         """An update of the weights was made."""
-        if self._by == "step" and (self._most is None or self._scheduler.last_epoch + 1 < self._most):
-            self._scheduler.step()
+        if self.by == "step" and (self.most is None or self.scheduler.last_epoch + 1 < self.most):
+            self.scheduler.step()
 
     def after_epoch(self, figures: Mapping[str, float]) -> None:
         """An epoch ended, with these means over its batches."""
-        if self._by == "epoch":
-            self._scheduler.step()
+        if self.by == "epoch":
+            self.scheduler.step()
 
     def after_validation(self, *, best: bool) -> None:
         """A validation was made, with or without a new best."""
 
     def state(self) -> dict[str, Any]:
         """Where it stands, fit for JSON."""
-        return self._scheduler.state_dict()
+        return self.scheduler.state_dict()
 
     def load(self, state: dict[str, Any]) -> None:
         """Go on from a `state`."""
-        self._scheduler.load_state_dict(state)
+        self.scheduler.load_state_dict(state)
 
 
 class PlateauSchedule:

@@ -94,7 +94,7 @@ RETIRED_SETTINGS: dict[str, dict[str, Any]] = {
         "loss.most_scale": 100.0,
         "loss.learned_scale": True,
     },
-    "captioner": {"model.whitening": 0.5},
+    "captioner": {"model.whitening": 0.5, "model.attribute_input": "tokens"},
 }
 """Settings that are no more, by system: dotted key in the card's settings -> the value that is now built in.
 

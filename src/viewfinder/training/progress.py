@@ -23,15 +23,17 @@ class Report(Protocol):
         ...
 
 
-def report_tenths(notify: Callable[[str], None], what: str) -> Callable[[int, int], None]:
-    """Tells a line at every tenth of the work: "`what`: 1,000 of 10,000 pictures"."""
-    told = set[int]()
+def report_tenths(
+    notify: Callable[[str], None], what: str = " ", *, things: str = "pictures"
+) -> Callable[[int, int], None]:
+    """Tells a line at every tenth of work that is not short: "`what` 1,000 of 10,000 pictures"."""
+    told = {0}
 
     def progress(done: int, total: int) -> None:
         tenth = 10 * done // max(total, 1)
-        if tenth not in told:
+        if total > 1000 and tenth not in told:
             told.add(tenth)
-            notify(f"{what}: {done:,} of {total:,} pictures")
+            notify(f"{what} {done:,} of {total:,} {things}")
 
     return progress
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -52,7 +53,6 @@ class OneCycle:
     rising: float = 0.3  # share of all steps
     start_divisor: float = 25.0  # the first rate is learning_rate / start_divisor
     end_divisor: float = 1e4  # the last rate is the first one / end_divisor
-    cycle_momentum: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,23 +107,25 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
             raise BadInput("epochs or steps must say when the training ends")
-        for name in ("learning_rate", "eps", "clip_norm"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise BadInput(f"{name} is {value}; it must be above 0")
-        counts = ("epochs", "steps", "accumulate", "validate_epochs", "validate_steps", "patience")
-        for name in (*counts, "log_every", "save_every", "keep"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise BadInput(f"{name} is {value}; it must be at least 1")
+        check_settings(self, "above 0", "learning_rate", "eps", "clip_norm")
+        check_settings(self, "at least 1", "epochs", "steps", "accumulate", "validate_epochs", "validate_steps")
+        check_settings(self, "at least 1", "patience", "log_every", "save_every", "keep")
 
 
-def check_at_least_one(settings: object, *names: str) -> None:
-    """Checks that these counts are counts.
+Rule = Literal["at least 1", "at least 0", "above 0", "from 0 to 1", "at least 0 and below 1"]
 
-    Raises:
-        BadInput: one is below 1; it is named.
-    """
+FITS: Mapping[Rule, Callable[[float], bool]] = {
+    "at least 1": lambda value: value >= 1,
+    "at least 0": lambda value: value >= 0,
+    "above 0": lambda value: value > 0,
+    "from 0 to 1": lambda value: 0 <= value <= 1,
+    "at least 0 and below 1": lambda value: 0 <= value < 1,
+}
+
+
+def check_settings(settings: object, rule: Rule, *names: str) -> None:
+    """Checks that these numbers are what the rule says; None is no number. Raises BadInput: one is not; it is named."""
     for name in names:
-        if getattr(settings, name) < 1:
-            raise BadInput(f"{name} is {getattr(settings, name)}; it must be at least 1")
+        value = getattr(settings, name)
+        if value is not None and not FITS[rule](value):
+            raise BadInput(f"{name} is {value}; it must be {rule}")

@@ -1,7 +1,7 @@
 """Simulated users: who want a picture, know it, and help a system to find it.
 
-A `Person` is made of what they can do (describe, answer, compare) and how they do it (`SpeakingStyle`). Answerers and
-describers that look at pictures with a model are in `users.vqa`, and the trained captioner is in `users.captioner`,
+A `Person` is made of what they can do (describe, answer, compare) and how they do it (`SpeakingStyle`). An answerer
+that looks at pictures with a model is in `users.vqa`, and the trained captioner is in `users.captioner`,
 apart because they bring torch along.
 """
 
@@ -20,7 +20,6 @@ from viewfinder.users.base import (
     Screen,
     SimulatedUser,
     dialogue_turns,
-    make_recorded_user,
 )
 from viewfinder.users.descriptions import (
     SentenceDescriber,
@@ -57,7 +56,6 @@ __all__ = [
     "dialogue_turns",
     "list_differences",
     "load_user",
-    "make_recorded_user",
     "noun_phrases",
     "photo_person",
     "photo_sentences",

@@ -14,19 +14,19 @@ from functools import partial
 from pathlib import Path
 
 from viewfinder.conversation import DONT_KNOW, Question
-from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k
-from viewfinder.data.files import need_folder, read_json
+from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k, read_instances
+from viewfinder.data.files import need_folder
 from viewfinder.data.photographs import Part, read_photographs
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
-from viewfinder.users.choices import choose_by_captions
-from viewfinder.users.mentions import (
+from viewfinder.users.captions import (
     COLOUR_NAMES,
     DENIED,
     PEOPLE,
     REACH,
     Mention,
+    choose_by_captions,
     find_mentions,
     find_synonyms,
     to_singular,
@@ -88,14 +88,15 @@ def read_annotations(folder: Path) -> AnnotatedPhotos:
         BadInput: none of these, or a damaged file (which is named).
     """
     if (need_folder(folder) / "annotations").is_dir():
-        pictures, _ = read_coco(folder)
-        boxes, crowds, categories = _read_boxes(folder)
+        boxed = any(folder.glob("annotations/instances_*.json"))
+        marked = {picture.path.name: picture for picture in read_instances(folder)[0]} if boxed else {}
         notes = {}
-        for picture in pictures:
-            name = picture.path.name
-            counts = dict(boxes[name]) if name in boxes else None
-            notes[name] = PhotoNotes(picture.captions, counts, frozenset(crowds.get(name, ())), picture.path)
-        return AnnotatedPhotos(notes, categories)
+        for picture in read_coco(folder)[0]:
+            things = marked[picture.path.name].instances if picture.path.name in marked else None
+            counts = None if things is None else Counter(thing.category for thing in things)
+            crowds = frozenset(thing.category for thing in things or () if thing.crowd)
+            notes[picture.path.name] = PhotoNotes(picture.captions, counts, crowds, picture.path)
+        return AnnotatedPhotos(notes, frozenset().union(*(picture.categories for picture in marked.values())))
     if not (folder / "captions.csv").is_file():
         raise BadInput(f"{folder}: neither annotations/ (COCO) nor captions.csv is here")
     found, _ = read_flickr8k(folder) if (folder / "images").is_dir() else read_captions_csv(folder / "captions.csv")
@@ -115,37 +116,6 @@ def read_photo_notes(folder: Path, part: Part | None = None) -> AnnotatedPhotos:
         for picture in pictures
     }
     return AnnotatedPhotos(notes, boxed.categories)
-
-
-BoxCounts = dict[str, Counter[str]]
-
-
-def _read_boxes(folder: Path) -> tuple[BoxCounts, dict[str, set[str]], frozenset[str]]:
-    """Boxes by picture and category, categories that come as a crowd, and all categories."""
-    counts: BoxCounts = {}
-    crowds: dict[str, set[str]] = {}
-    categories: set[str] = set()
-    for file in sorted((folder / "annotations").glob("instances_*.json")):
-        data = read_json(file, dict)
-        try:
-            named = {entry["id"]: entry["name"] for entry in data["categories"]}
-            pictures = {entry["id"]: entry["file_name"] for entry in data["images"]}
-            for name in pictures.values():
-                counts.setdefault(name, Counter())
-            for at, box in enumerate(data["annotations"]):
-                if box["image_id"] not in pictures or box["category_id"] not in named:
-                    raise BadInput(
-                        f"{file}: annotations[{at}]: its image_id or category_id is not in the file; "
-                        "fetch the file again"
-                    )
-                picture, name = pictures[box["image_id"]], named[box["category_id"]]
-                counts[picture][name] += 1
-                if box.get("iscrowd"):
-                    crowds.setdefault(picture, set()).add(name)
-        except (KeyError, TypeError) as error:
-            raise BadInput(f"{file}: not as COCO's own instance files are ({error!r}); fetch it again") from error
-        categories |= set(named.values())
-    return counts, crowds, frozenset(categories)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ The users here repeat what was said once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -115,11 +115,3 @@ def dialogue_turns(dialogue: Dialogue) -> tuple[Turn, ...]:
         for said in dialogue.rounds
     )
     return (Say(dialogue.caption), *rounds)
-
-
-def make_recorded_user(dialogues: Iterable[Dialogue]) -> RecordedUser:
-    """The user that repeats these dialogues; of two about one picture, the first."""
-    turns: dict[str, Sequence[Turn]] = {}
-    for dialogue in dialogues:
-        turns.setdefault(dialogue.image, dialogue_turns(dialogue))
-    return RecordedUser(turns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
 from viewfinder.errors import UnknownName
@@ -27,21 +27,22 @@ Sentences = Callable[[str], Sequence[str]]
 """All that can be said of a picture, a sentence each, in the order in which it is said."""
 
 
+@dataclass(eq=False)
 class SentenceDescriber:
     """A `Describer` that says what the sentences hold one after the other, and then begins again.
 
     `once`: after the last it says nothing more instead ("").
     """
 
-    def __init__(self, sentences: Sentences, *, once: bool = False) -> None:
-        self._sentences, self._once = sentences, once
-        self._told: Counter[str] = Counter()
+    sentences: Sentences
+    once: bool = False
+    _told: Counter[str] = field(default_factory=Counter, init=False, repr=False)
 
     def describe(self, picture: str) -> str:
         """The next sentence about a picture."""
-        said = self._sentences(picture)
+        said = self.sentences(picture)
         self._told[picture] += 1
-        if self._once and self._told[picture] > len(said):
+        if self.once and self._told[picture] > len(said):
             return ""
         return said[(self._told[picture] - 1) % len(said)]
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from viewfinder.data.dialogues import Dialogue, read_dialogues
+from viewfinder.conversation import Turn
+from viewfinder.data.dialogues import read_dialogues
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, read_annotations
-from viewfinder.users.base import Answerer, SimulatedUser, make_recorded_user
+from viewfinder.users.base import Answerer, RecordedUser, SimulatedUser, dialogue_turns
 from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, truth_sentences
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person, SpeakingStyle
@@ -111,7 +112,7 @@ def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -
         raise BadInput(
             f"{folder}: no dialogues/{dialogues}.json here; give a folder of dialogues as ChatIR writes them"
         )
-    found: dict[str, Dialogue] = {}
+    found: dict[str, Sequence[Turn]] = {}
     for file in files:
         for dialogue in read_dialogues(file)[0]:
             if dialogue.image in found:
@@ -119,8 +120,8 @@ def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -
                 raise BadInput(
                     f"{file}: {dialogue.image} has another dialogue already; choose one by dialogues=: {known}"
                 )
-            found[dialogue.image] = dialogue
-    return make_recorded_user(found.values())
+            found[dialogue.image] = dialogue_turns(dialogue)
+    return RecordedUser(found)
 
 
 def style_from_settings(name: str, settings: Mapping[str, Any]) -> SpeakingStyle:

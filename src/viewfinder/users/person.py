@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, get_args
 
 from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Reject, Say, Turn, is_dont_know
@@ -178,44 +178,33 @@ class _Session:
     idle: int = 0
 
 
+@dataclass(eq=False)
 class Person:
     """A `SimulatedUser` made of what they can do and how they do it.
 
     Everything follows from the seed of the style, the wanted picture and what was shown, so the same session
     is the same dialogue again. Sessions about different pictures may be led side by side; one that begins anew
     (round 0) forgets the one before.
+
+    Attributes:
+        describer: makes a describer that has said nothing yet, one for each session.
+        answerer, comparer: without one, all answers are "don't know"; nothing is compared.
+        likeness: tells which of the pictures shown is most like the wanted one, and whether there is
+            progress; without it that is the first, and new pictures are progress.
+        corrector: what is said of contradictions, as often as the style has it.
+        style: by default that of a perfect user.
+        name: which kind of user this is.
     """
 
-    def __init__(
-        self,
-        describer: Callable[[], Describer],
-        *,
-        answerer: Answerer | None = None,
-        comparer: Comparer | None = None,
-        likeness: Likeness | None = None,
-        corrector: Corrector | None = None,
-        style: SpeakingStyle | None = None,
-        name: str = "person",
-    ) -> None:
-        """Put a person together.
-
-        Args:
-            describer: makes a describer that has said nothing yet, one for each session.
-            answerer, comparer: without one, all answers are "don't know"; nothing is compared.
-            likeness: tells which of the pictures shown is most like the wanted one, and whether there is
-                progress; without it that is the first, and new pictures are progress.
-            corrector: what is said of contradictions, as often as the style has it.
-            style: by default that of a perfect user.
-            name: which kind of user this is.
-        """
-        self._describer = describer
-        self._answerer = answerer
-        self._comparer = comparer
-        self._likeness = likeness
-        self._corrector = corrector
-        self.style = style or SpeakingStyle()
-        self.name = name
-        self._sessions: dict[str, _Session] = {}
+    describer: Callable[[], Describer]
+    _: KW_ONLY
+    answerer: Answerer | None = None
+    comparer: Comparer | None = None
+    likeness: Likeness | None = None
+    corrector: Corrector | None = None
+    style: SpeakingStyle = field(default_factory=SpeakingStyle)
+    name: str = "person"
+    _sessions: dict[str, _Session] = field(default_factory=dict, init=False, repr=False)
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
         """The next turn; None when the wanted picture is among those looked at, or there is no more patience or to say.
@@ -224,7 +213,7 @@ class Person:
             UnknownName: a part of this person knows nothing of the wanted picture.
         """
         if screen.round == 0 or wanted not in self._sessions:
-            self._sessions[wanted] = _Session(self._describer())
+            self._sessions[wanted] = _Session(self.describer())
         session, looked_at = self._sessions[wanted], screen.shown[: self.style.looks_at]
         if looked_at and wanted not in looked_at:
             self._note_progress(session, wanted, looked_at)
@@ -236,10 +225,10 @@ class Person:
 
     def _note_progress(self, session: _Session, wanted: str, looked_at: tuple[str, ...]) -> None:
         """Progress is a picture that is more like the wanted one than all before."""
-        if self._likeness is None:
+        if self.likeness is None:
             better = not session.seen.issuperset(looked_at)
         else:
-            likest = max(self._likeness(shown, wanted) for shown in looked_at)
+            likest = max(self.likeness(shown, wanted) for shown in looked_at)
             better, session.best = likest > session.best, max(likest, session.best)
         session.seen |= set(looked_at)
         session.idle = 0 if better else session.idle + 1
@@ -253,7 +242,7 @@ class Person:
             return correction
         if question is not None and policy in {"mixed", "answers"} and not skipped:
             return Answer(question, self._answer(session, question, wanted, rng))
-        coin, comparer = rng.random() < 0.5, self._comparer
+        coin, comparer = rng.random() < 0.5, self.comparer
         wants_to = policy == "compares" or (policy == "mixed" and bool(session.said) and coin)
         if comparer is not None and looked_at and wants_to:
             liked = self._comparison(comparer, wanted, looked_at, rng)
@@ -265,16 +254,16 @@ class Person:
 
     def _correction(self, session: _Session, wanted: str, shown: str, rng: random.Random) -> Turn | None:
         # Who never corrects throws no dice: a seed's dialogues hang on it.
-        if self._corrector is None or not self.style.corrections or rng.random() >= self.style.corrections:
+        if self.corrector is None or not self.style.corrections or rng.random() >= self.style.corrections:
             return None
-        found = self._corrector(shown, wanted)
+        found = self.corrector(shown, wanted)
         if found is None or found in session.compared:
             return None
         session.compared.add(found)
         return found
 
     def _answer(self, session: _Session, question: Question, wanted: str, rng: random.Random) -> str:
-        true = DONT_KNOW if self._answerer is None else self._answerer.answer(question, wanted)
+        true = DONT_KNOW if self.answerer is None else self.answerer.answer(question, wanted)
         if is_dont_know(true) and not question.choices and _OPEN.search(question.text):
             return self._description(session, wanted, rng) or DONT_KNOW
         # The dice fall in this order: a seed's dialogues hang on it.
@@ -285,7 +274,7 @@ class Person:
         return make_wrong_answer(true, question, rng) if rng.random() < self.style.noise else true
 
     def _comparison(self, comparer: Comparer, wanted: str, looked_at: tuple[str, ...], rng: random.Random) -> Like:
-        likeness = self._likeness
+        likeness = self.likeness
         liked = looked_at[0] if likeness is None else max(looked_at, key=lambda shown: likeness(shown, wanted))
         return Like(liked, self._verbalize(comparer.compare(liked, wanted), rng))
 

@@ -11,9 +11,16 @@ from functools import cache
 
 from viewfinder.conversation import Reject, Say
 from viewfinder.users.annotations import AnnotatedPhotos
-from viewfinder.users.choices import KINDS, find_values, stem, stems_of
+from viewfinder.users.captions import (
+    KINDS,
+    find_mentions,
+    find_synonyms,
+    find_values,
+    stem,
+    stems_of,
+    to_singular,
+)
 from viewfinder.users.descriptions import Sentences
-from viewfinder.users.mentions import find_mentions, find_synonyms, to_singular
 from viewfinder.users.person import Speaks
 from viewfinder.users.words import number_word
 
@@ -45,16 +52,14 @@ def noun_phrases(sentence: str) -> list[str]:
     for word in re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", sentence.lower()):
         if word in _FUNCTION_WORDS or word in _LEADS or word.endswith("ly"):
             is_led, is_inside = True, False
-        elif word.endswith("ing") or (is_inside and (_is_plural(found[-1][-1]) or stem(word) in _VERBS)):
+        elif word.endswith("ing") or (
+            is_inside and (to_singular(found[-1][-1]) != found[-1][-1] or stem(word) in _VERBS)
+        ):
             is_led = is_inside = False
         elif is_led or is_inside:
             found = [*found[:-1], [*found[-1], word]] if is_inside else [*found, [word]]
             is_led, is_inside = False, True
     return [" ".join(phrase[-2:]) for phrase in found if not phrase[-1].endswith("ed")]
-
-
-def _is_plural(word: str) -> bool:
-    return to_singular(word) != word
 
 
 def make_fragment(sentence: str, rng: random.Random) -> str:
@@ -161,7 +166,7 @@ _APART = {
 def _main_nouns(captions: tuple[str, ...]) -> tuple[str, ...]:
     """The last words of noun phrases that at least two captions (or the only one) have, most common first."""
     counts = Counter(
-        noun for said in captions for noun in {to_singular(phrase.split()[-1]) for phrase in noun_phrases(said)}
+        noun for said in captions for noun in dict.fromkeys(to_singular(one.split()[-1]) for one in noun_phrases(said))
     )
     return tuple(noun for noun, count in counts.most_common(3) if count >= min(2, len(captions)))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
 from viewfinder.users.words import (
@@ -156,13 +157,11 @@ class KnownScene:
 
     truth: PictureTruth
     lexicon: SceneLexicon
-    related: Mapping[tuple[int, str], frozenset[int]] = field(init=False)
 
-    def __post_init__(self) -> None:
-        related: dict[tuple[int, str], set[int]] = {}
-        for subject, predicate, other in self.truth.relations:
-            related.setdefault((subject, predicate), set()).add(other)
-        object.__setattr__(self, "related", {key: frozenset(found) for key, found in related.items()})
+    @cached_property
+    def related(self) -> frozenset[tuple[int, str, int]]:
+        """The relations of its things, to be looked up."""
+        return frozenset(self.truth.relations)
 
     def find(self, text: str) -> tuple[NounPhrase, tuple[ThingTruth, ...]] | None:
         """The phrase that a text is, and the things that it refers to; None where either cannot be told."""
@@ -199,7 +198,7 @@ class KnownScene:
 
     def relates(self, thing: ThingTruth, predicate: str, other: ThingTruth) -> bool | None:
         """Whether a relation holds; None where it is a matter of opinion: not clearly so, nor clearly not."""
-        if other.number in self.related.get((thing.number, predicate), frozenset()):
+        if (thing.number, predicate, other.number) in self.related:
             return True
         return None if thing.number != other.number and _arguable(thing, predicate, other) else False
 

@@ -144,10 +144,6 @@ def _count(scene: KnownScene, what: str, say: Callable[[int], str | None] = numb
     return say(len(things))
 
 
-def _has_several(scene: KnownScene, least: str, what: str) -> str | None:
-    return _count(scene, what, lambda number: yes_or_no(number > 1 if least != "only one" else number == 1))
-
-
 # What it looks like
 
 
@@ -326,7 +322,9 @@ _SO = make_rules(
 )
 
 SCENE_RULES = make_rules(
-    (rf"{_THERE} (more than one|several|only one|just one|many|multiple) {_X}", _has_several),
+    (rf"{_THERE} (more than one|several|only one|just one|many|multiple) {_X}",
+     lambda scene, least, what:
+     _count(scene, what, lambda number: yes_or_no(number == 1 if least == "only one" else number > 1))),
     (rf"{_THERE} {_X}", _exists),
     (rf"any {_X}", _exists),
     (rf"(?:is|are) {_X} (?:in it|there|present|shown|to see)", _exists),

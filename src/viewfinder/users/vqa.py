@@ -1,4 +1,4 @@
-"""Answers and descriptions by a model that sees the picture: BLIP and BLIP-2 of transformers, by name or folder.
+"""Answers and captions by a model that sees the picture: BLIP and BLIP-2 of transformers, by name or folder.
 
 ChatIR's simulated user is BLIP-2 (Levy et al. 2023, Sec. 4.2); the paper does not give its prompt, "Question: ...
 Answer:" is BLIP-2's own. Decoding is greedy, so the same question about the same picture has the same answer.
@@ -6,9 +6,8 @@ Answer:" is BLIP-2's own. Decoding is greedy, so the same question about the sam
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ CAPTIONERS = {"blip": ("BlipForConditionalGeneration", "{}"), "blip-2": (_BLIP2,
 
 
 class VisionModel:
-    """A loaded checkpoint that continues texts about pictures; `load_vqa` and `load_caption_describer` make one."""
+    """A loaded checkpoint that continues texts about pictures; `load_vqa` and `load_captioner` make one."""
 
     def __init__(self, source: CheckpointSource, network_class: str, prompt: str, device: str) -> None:
         import transformers
@@ -53,7 +52,7 @@ class VisionModel:
             )
         self._network = network.to(device).eval()
 
-    def text(self, picture: Path, prompt: str) -> str:
+    def text(self, picture: Path, prompt: str = "") -> str:
         """What the model says of a picture to a prompt, greedily decoded."""
         import torch
 
@@ -87,9 +86,9 @@ def load_vqa(name_or_path: str, pictures: PictureFiles, *, device: str = "cpu") 
     return VqaAnswerer(_load(name_or_path, VQA, device), pictures)
 
 
-def load_caption_describer(name_or_path: str, pictures: PictureFiles, *, device: str = "cpu") -> CaptioningDescriber:
-    """The describer over a BLIP or BLIP-2 checkpoint; raises as `load_vqa`."""
-    return CaptioningDescriber(_load(name_or_path, CAPTIONERS, device), pictures)
+def load_captioner(name_or_path: str) -> VisionModel:
+    """A BLIP or BLIP-2 checkpoint that says what it sees in a picture; raises as `load_vqa`."""
+    return _load(name_or_path, CAPTIONERS, "cpu")
 
 
 def _load(name_or_path: str, kinds: dict[str, tuple[str, str]], device: str) -> VisionModel:
@@ -118,35 +117,9 @@ class VqaAnswerer:
             UnknownName: there is no such picture.
             PictureError: the picture cannot be read.
         """
-        said = self.model.text(_file(self.pictures, picture), self.model.prompt.format(question.text))
+        file = self.pictures(picture)
+        if not file.is_file():
+            raise UnknownName(f"{picture}: no such picture ({file} is no file)")
+        said = self.model.text(file, self.model.prompt.format(question.text))
         choices = open_choices(question.choices) or ((said,) if said else ())
         return next((choice for choice in choices if choice.lower() in said.lower()), DONT_KNOW)
-
-
-@dataclass
-class CaptioningDescriber:
-    """The `Describer` that looks at the picture. After the caption it goes on with openings that ask for more."""
-
-    model: VisionModel
-    pictures: PictureFiles
-    openings: tuple[str, ...] = ("", "a picture of", "in the background", "on the left", "on the right")
-    _told: Counter[str] = field(default_factory=Counter, repr=False)
-
-    def describe(self, picture: str) -> str:
-        """One sentence about the picture, begun with the next of the openings.
-
-        Raises:
-            UnknownName: there is no such picture.
-            PictureError: the picture cannot be read.
-        """
-        opening = self.openings[self._told[picture] % len(self.openings)]
-        self._told[picture] += 1
-        said = self.model.text(_file(self.pictures, picture), self.model.prompt.format(opening))
-        return said if said.startswith(opening) else f"{opening} {said}".strip()
-
-
-def _file(pictures: PictureFiles, picture: str) -> Path:
-    file = pictures(picture)
-    if not file.is_file():
-        raise UnknownName(f"{picture}: no such picture ({file} is no file)")
-    return file

@@ -112,16 +112,15 @@ def scene_likeness(a: Scene, b: Scene) -> float:
 
 
 def _likeness(scenes: Sequence[Scene]) -> Float[np.ndarray, "n n"]:
+    from sklearn.feature_extraction import DictVectorizer
+
     features = [
         {f"place/{scene.place}": PLACE, f"light/{scene.light}": LIGHT}
         | {f"kind/{thing.kind}": KIND for thing in scene.things}
         | {f"coloured/{thing.colour}/{thing.kind}": COLOURED for thing in scene.things}
         for scene in scenes
     ]
-    columns = {name: at for at, name in enumerate(sorted({name for row in features for name in row}))}
-    values_nf = np.zeros((len(scenes), len(columns)))
-    for row, named in zip(values_nf, features, strict=True):
-        row[[columns[name] for name in named]] = list(named.values())
+    values_nf = DictVectorizer(sparse=False).fit_transform(features)
     lengths_n = np.sqrt((values_nf**2).sum(axis=1))
     likeness_nn: Float[np.ndarray, "n n"] = values_nf @ values_nf.T / np.outer(lengths_n, lengths_n)
     return likeness_nn

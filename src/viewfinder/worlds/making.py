@@ -9,13 +9,14 @@ import multiprocessing
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from functools import partial
+from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from viewfinder.data.files import write_json
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
@@ -117,7 +118,8 @@ def link_file(source: Path, target: Path) -> None:
 
 # One picture after the other
 
-Product = TypeVar("Product")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 QUALITY = 88
 
@@ -162,8 +164,8 @@ def drawing_world(
 
 
 def make_in_order(
-    make: Callable[[WorldPlan, int], Product], plan: WorldPlan, count: int, workers: int, progress: Progress
-) -> list[Product]:
+    make: Callable[[WorldPlan, int], Result], plan: WorldPlan, count: int, workers: int, progress: Progress
+) -> list[Result]:
     """What is made of the numbers 1 to `count`, in order. It does not depend on the number of workers.
 
     `make` is a function of a module, so that it can travel to the workers.
@@ -171,48 +173,74 @@ def make_in_order(
     Raises:
         ViewfinderError: a worker process died.
     """
-    products: list[Product] = []
-    # Started afresh, not forked: this process may have threads, and locks that they hold.
+    died = f"{plan.out}: a process that drew pictures died (out of memory?); repeat the command with --workers 1"
+    found: dict[int, Result] = {}
+    # Each process makes what makes a picture of a number: `make` with the plan.
+    products = run_in_processes(partial(partial, make, plan), range(1, count + 1), workers, died=died)
+    with closing(products):
+        for place, product in products:
+            found[place] = product
+            progress(len(found))
+    return [found[place] for place in range(count)]
+
+
+def run_in_processes(
+    make: Callable[[], Callable[[Item], Result]], items: Sequence[Item], processes: int, *, died: str
+) -> Generator[tuple[int, Result], None, None]:
+    """The place of each item and what comes of it, as it is done; process k takes every `processes`-th item.
+
+    `make` is called once in each process, which is started afresh; it, the items and the results must be of a kind that
+    can travel. With one process everything is done in this one.
+
+    Raises:
+        ViewfinderError: a process died, as `died` says; or what the work raised.
+    """
+    if processes == 1 or len(items) < 2:
+        work = make()
+        yield from ((place, work(item)) for place, item in enumerate(items))
+        return
+    # Started afresh, not forked: this process has threads, and locks that they hold.
     context = multiprocessing.get_context("spawn")
-    hired: list[tuple[BaseProcess, Connection]] = []
+    hired: dict[Connection, BaseProcess] = {}
     try:
-        for first in range(1, min(workers, count) + 1) if workers > 1 else ():
+        for first in range(min(processes, len(items))):
             here, there = context.Pipe(duplex=False)
-            numbers = range(first, count + 1, workers)
-            process = context.Process(target=_work, args=(make, plan, numbers, there), daemon=True)
+            share = [(place, items[place]) for place in range(first, len(items), processes)]
+            process: BaseProcess = context.Process(target=_serve, args=(make, share, there), daemon=True)
             process.start()
             there.close()
-            hired.append((process, here))
-        for number in range(1, count + 1):
-            own = make(plan, number) if workers == 1 else _receive(plan, hired[(number - 1) % workers][1])
-            products.append(own)
-            progress(number)
+            hired[here] = process
+        listening = set(hired)
+        while listening:
+            for connection in cast("list[Connection]", wait(list(listening))):
+                try:
+                    found = connection.recv()
+                except (EOFError, OSError) as error:
+                    raise ViewfinderError(died) from error
+                if isinstance(found, BaseException):
+                    raise found
+                if found is None:
+                    listening.remove(connection)
+                else:
+                    yield found
     finally:
-        for worker, connection in hired:
-            worker.terminate()
+        for connection, process in hired.items():
+            process.terminate()
             connection.close()
-            worker.join()
-    return products
+            process.join()
 
 
-def _receive(plan: WorldPlan, connection: Connection) -> Any:
-    try:
-        made = connection.recv()
-    except (EOFError, OSError) as error:
-        raise ViewfinderError(
-            f"{plan.out}: a process that drew pictures died (out of memory?); repeat the command with --workers 1"
-        ) from error
-    if isinstance(made, BaseException):
-        raise made
-    return made
-
-
-def _work(make: Callable[[WorldPlan, int], Any], plan: WorldPlan, numbers: Iterable[int], there: Connection) -> None:
-    """Makes some of the pictures in a process of its own, which ends when nobody listens any more."""
+def _serve(make: Callable[[], Callable[[Any], Any]], share: Sequence[tuple[int, Any]], there: Connection) -> None:
+    """Does a share, in a process of its own. It ends when nobody listens any more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
+    from threadpoolctl import threadpool_limits
+
     try:
-        for number in numbers:
-            there.send(make(plan, number))
+        with threadpool_limits(1):  # as many processes as cores: threads of each would only wait for one another
+            work = make()
+            for place, item in share:
+                there.send((place, work(item)))
+        there.send(None)
     except BrokenPipeError:
         return
     except Exception as error:

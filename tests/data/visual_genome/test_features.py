@@ -30,19 +30,18 @@ def test_regions_come_back_as_they_were_written(tmp_path: Path, protocol: int) -
     read = read_region_features(stored(tmp_path, written, protocol))
     np.testing.assert_array_equal(read.boxes_n4, written["region_boxes"])
     np.testing.assert_array_equal(read.features_nd, written["region_feats"])
-    np.testing.assert_array_equal(read.classes_n, written["region_clses"])
     assert {type(array) for array in vars(read).values()} == {np.ndarray}
 
 
 def test_other_numbers_of_the_kind_become_the_published_ones(tmp_path: Path) -> None:
-    wide = fields(region_feats=np.ones((36, 2048)), region_clses=np.arange(36, dtype=np.int64))
+    wide = fields(region_feats=np.ones((36, 2048)))
     read = read_region_features(stored(tmp_path, wide))
-    assert [read.features_nd.dtype.name, read.classes_n.dtype.name] == ["float32", "int32"]
+    assert read.features_nd.dtype.name == "float32"
 
 
 def test_a_list_is_no_array(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="region_clses is no array but a list"):
-        read_region_features(stored(tmp_path, fields(region_clses=[0, 1])))
+    with pytest.raises(BadInput, match="region_feats is no array but a list"):
+        read_region_features(stored(tmp_path, fields(region_feats=[0, 1])))
 
 
 HURT = np.ones((36, 2048), dtype=np.float32)
@@ -54,9 +53,9 @@ HURT[7, 100] = np.nan
     [
         ({"region_feats": np.ones((36, 1024))}, "region_feats has the shape 36 x 1024; 36 x 2048 is expected"),
         ({"region_boxes": np.ones((36, 5))}, "region_boxes has the shape 36 x 5; 36 x 4 is expected"),
-        ({"region_clses": np.arange(35)}, "region_clses has the shape 35; 36 is expected"),
-        ({"region_clses": [0] * 36}, "region_clses is no array but a list"),
-        ({"region_clses": np.ones(36)}, "region_clses holds float64; whole numbers are expected"),
+        ({"region_boxes": np.ones(35)}, "region_boxes has the shape 35; 36 x 4 is expected"),
+        ({"region_boxes": [0] * 36}, "region_boxes is no array but a list"),
+        ({"region_boxes": np.ones((36, 4), int)}, "region_boxes holds int64; floating-point numbers are expected"),
         ({"region_feats": HURT}, r"region_feats\[7\] is not finite"),
     ],
 )

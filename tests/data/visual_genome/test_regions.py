@@ -63,13 +63,12 @@ def test_captions_are_lower_case_without_repetitions_and_by_region_id(disk: Disk
     assert [(note.record, note.reason) for note in report.dropped] == [("5.json", "1 repeated captions")]
 
 
-def test_a_region_knows_its_box_objects_and_relations(disk: Disk) -> None:
+def test_a_region_knows_its_box(disk: Disk) -> None:
     disk.picture(5)
     disk.lists([5])
     (picture,), _ = read_visual_genome(disk.root, "val")
     region = picture.regions[0]
     assert region.box == (3.0, 4.0, 90.0, 60.0)
-    assert (region.object_ids, region.relationship_ids) == ((11,), (2,))
 
 
 def test_every_rule_that_leaves_a_picture_out_is_reported(disk: Disk) -> None:
@@ -182,8 +181,6 @@ def test_a_line_that_is_no_id_is_named(disk: Disk) -> None:
         ({"phrase": None}, r"5\.json: regions\[3\]: field 'phrase' is needed \(str\)"),
         ({"region_id": "x"}, r"5\.json: regions\[3\]: field 'region_id' is needed"),
         ({"width": [1]}, r"5\.json: regions\[3\]: field 'width' is needed"),
-        ({"objects": [{}]}, r"5\.json: regions\[3\], objects\[0\]: field 'object_id' is needed"),
-        ({"relationships": 3}, r"5\.json: regions\[3\]: field 'relationships' is needed"),
     ],
 )
 def test_a_damaged_region_is_named(disk: Disk, changes: dict[str, Any], message: str) -> None:

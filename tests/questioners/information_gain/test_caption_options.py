@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Say
-from viewfinder.questioners import Candidates
-from viewfinder.questioners.information_gain.questioner import (
+from viewfinder.questioners import Candidates, InformationGain
+from viewfinder.questioners.information_gain.caption_options import (
     SURE,
-    InformationGain,
     caption_options,
     presence_chances,
     write_thing_question,

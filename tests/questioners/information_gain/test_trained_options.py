@@ -11,8 +11,6 @@ from jaxtyping import Float32
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners import Candidates, PictureProjection
-from viewfinder.questioners.askable import required_mentions
-from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.information_gain.trained_options import (
     MAIN_QUESTION,
     explained_share,
@@ -24,6 +22,8 @@ from viewfinder.questioners.information_gain.trained_options import (
     trained_options,
     update_belief,
 )
+from viewfinder.questioners.names import InformationGain
+from viewfinder.questioners.said import required_mentions
 from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.testing import NothingKnown
 from viewfinder.training.weights import Card
@@ -219,7 +219,7 @@ def test_the_main_thing_tells_more_than_each_thing_by_itself() -> None:
 def test_things_are_named_as_they_were_asked_for() -> None:
     known = predict_candidates(view_of(FOUR), learnt())
     assert known is not None
-    assert predict_things(known).names == ("a dog", "a boat", "a chair", "trees")
+    assert predict_things(known)[0] == ("a dog", "a boat", "a chair", "trees")
 
 
 def test_yes_is_no_commoner_than_things_are_in_pictures() -> None:

@@ -20,10 +20,9 @@ from viewfinder.errors import BadInput
 from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, rank_fusion
 from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
 from viewfinder.retrievers.base import Picture, RawPictures
-from viewfinder.retrievers.baselines import Baseline, load
 from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
 from viewfinder.retrievers.baselines.network import fuse_ranks, score_pictures
-from viewfinder.retrievers.baselines.retriever import JOINT
+from viewfinder.retrievers.baselines.retriever import JOINT, Baseline, load
 from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
 from viewfinder.retrievers.shared.description_training import WordNumberSpeech
 from viewfinder.retrievers.shared.network import InputWidths

@@ -12,7 +12,7 @@ import pytest
 from viewfinder.conversation import Say
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers import ResolvedTurn, load_retriever
-from viewfinder.retrievers.baselines import Baseline
+from viewfinder.retrievers.baselines.retriever import Baseline
 from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.baselines.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan

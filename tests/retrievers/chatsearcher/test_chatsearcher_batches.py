@@ -10,13 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.chatsearcher.batches import (
-    EMPTY,
-    SequenceBatch,
-    fit_example,
-    keep_texts,
-    make_batch,
-)
+from viewfinder.retrievers.chatsearcher.batches import EMPTY, SequenceBatch, fit_example, keep_texts, make_batch
 from viewfinder.retrievers.chatsearcher.sequence import (
     ExampleTurn,
     Item,

@@ -61,8 +61,8 @@ def test_documents_have_two_to_four_pictures_each_of_which_is_in_one(count: int,
 
 
 def test_pictures_of_a_web_page_stand_beside_their_sentences() -> None:
-    pictures = (PagePicture("b.jpg", "", 1, 0.3), PagePicture("a.jpg", "", 0, 0.3), PagePicture("c.jpg", "", 1, 0.3))
-    page = WebPage("", ("one", "two", " "), pictures)
+    pictures = (PagePicture("b.jpg", 1), PagePicture("a.jpg", 0), PagePicture("c.jpg", 1))
+    page = WebPage(("one", "two", " "), pictures)
     [turn] = examples.web_page_example(page, Always()).turns
     assert turn == ExampleTurn("document", (P("a.jpg"), T("one"), P("b.jpg"), P("c.jpg"), T("two")))
 

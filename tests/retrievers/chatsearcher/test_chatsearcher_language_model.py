@@ -155,7 +155,7 @@ def test_what_is_missing_is_named(save: Save, tmp_path: Path) -> None:
 
 
 def test_a_tokeniser_without_an_end_is_refused(save: Save) -> None:
-    assert "no piece for the end of a text" in refused(save(tokeniser={"eos_token": None}))
+    assert "a piece for the end of a text" in refused(save(tokeniser={"eos_token": None}))
 
 
 def test_a_file_that_is_no_gguf_is_refused(tmp_path: Path) -> None:

@@ -17,14 +17,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import trainers
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import (
-    LoraSettings,
-    Mixture,
-    ModelSettings,
-    Preset,
-    Stage,
-    StageName,
-)
+from viewfinder.retrievers.chatsearcher.settings import LoraSettings, Mixture, ModelSettings, Preset, Stage, StageName
 from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder

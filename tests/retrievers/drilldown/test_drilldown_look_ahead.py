@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from viewfinder.retrievers.drilldown.look_ahead import slot_values
+from viewfinder.retrievers.drilldown.loss import slot_values
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
 from viewfinder.retrievers.shared.network import InputWidths

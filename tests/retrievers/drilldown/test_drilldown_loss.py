@@ -9,8 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from viewfinder.retrievers.drilldown.look_ahead import slot_values
-from viewfinder.retrievers.drilldown.loss import joint_loss, pretraining_loss, retrieval_loss, score_pictures
+from viewfinder.retrievers.drilldown.loss import (
+    joint_loss,
+    pretraining_loss,
+    retrieval_loss,
+    score_pictures,
+    slot_values,
+)
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch

@@ -17,9 +17,9 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import RegionBlock, late_interaction
 from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.base import Picture, RawPictures
-from viewfinder.retrievers.drilldown import Drilldown, load
 from viewfinder.retrievers.drilldown.loss import score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork as Network
+from viewfinder.retrievers.drilldown.retriever import Drilldown, load
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.testing import ColourEncoder

@@ -10,7 +10,7 @@ import pytest
 
 from viewfinder.data.captions import split_of
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.drilldown import load
+from viewfinder.retrievers.drilldown.retriever import load
 from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from viewfinder.retrievers.mai import numpy_network
 from viewfinder.retrievers.mai.memory import make_memory
-from viewfinder.retrievers.mai.numpy_network import (
-    NOTHING_CARRIED,
-    numpy_turn_tokens,
-    numpy_update_memory,
-)
+from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, numpy_turn_tokens, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Iteration, MemoryKind, Model
 
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)

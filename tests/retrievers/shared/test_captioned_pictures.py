@@ -20,7 +20,6 @@ from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
-    RawBlock,
     build_caption_vocabulary,
     join_captioned_pictures,
     read_captioned_pictures,
@@ -209,7 +208,7 @@ def test_an_unknown_split_lists_those_there_are(scenes: Path, captioned: Path) -
 def test_a_drawn_talk_has_every_caption_once_before_any_twice(said: list[list[str]], data: st.DataObject) -> None:
     turns = data.draw(st.integers(1, 10))
     count = len(said)
-    block = RawBlock(np.zeros((count, 2), np.float32), np.zeros((count, 1, 2), np.float16))
+    block = (np.zeros((count, 2), np.float32), np.zeros((count, 1, 2), np.float16))
     rows_n = np.arange(count)
     described = CaptionedPictures(
         tuple(map(str, rows_n)), tuple(map(tuple, said)), turns, "v", (block,), rows_n, np.zeros_like(rows_n)

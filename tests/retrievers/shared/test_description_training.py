@@ -10,7 +10,7 @@ import torch
 
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, RawBlock
+from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     SentenceVectorSpeech,
@@ -27,7 +27,7 @@ COUNT = 12
 def described() -> CaptionedPictures:
     """Picture i has vectors of i and says "i 0", "i 1" and "i 2"."""
     numbers = np.arange(COUNT, dtype=np.float32)
-    block = RawBlock(np.tile(numbers[:, None], (1, 2)), np.tile(numbers[:, None, None], (1, 4, 3)).astype(np.float16))
+    block = (np.tile(numbers[:, None], (1, 2)), np.tile(numbers[:, None, None], (1, 4, 3)).astype(np.float16))
     said = tuple(tuple(f"{number} {k}" for k in range(3)) for number in range(COUNT))
     keys = tuple(map(str, range(COUNT)))
     return CaptionedPictures(keys, said, 3, "raw-1", (block,), np.arange(COUNT), np.zeros(COUNT, np.intp))

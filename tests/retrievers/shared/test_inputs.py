@@ -6,14 +6,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures, RawBlock
+from viewfinder.retrievers.shared.captioned_pictures import CaptionedPictures
 from viewfinder.retrievers.shared.description_training import measure_scales
 from viewfinder.retrievers.shared.network import add_scale, scale_raw
 
 
 def described(raw_ng: np.ndarray, regions_nre: np.ndarray) -> CaptionedPictures:
     count = len(raw_ng)
-    block = RawBlock(raw_ng.astype(np.float32), regions_nre.astype(np.float16))
+    block = (raw_ng.astype(np.float32), regions_nre.astype(np.float16))
     names = tuple(map(str, range(count)))
     return CaptionedPictures(
         names, (("said",),) * count, 1, "raw-1", (block,), np.arange(count), np.zeros(count, np.intp)

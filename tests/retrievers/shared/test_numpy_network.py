@@ -13,13 +13,7 @@ from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers import SentenceEncoder
 from viewfinder.retrievers.shared import numpy_network
-from viewfinder.retrievers.shared.network import (
-    RegionProjection,
-    UpdateCell,
-    WordReader,
-    add_scale,
-    scale_raw,
-)
+from viewfinder.retrievers.shared.network import RegionProjection, UpdateCell, WordReader, add_scale, scale_raw
 from viewfinder.retrievers.shared.numpy_network import (
     NumpySentenceReader,
     numpy_project_regions,

@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
 from viewfinder.index import RegionBlock, late_interaction
-from viewfinder.retrievers.shared.network import (
-    RegionProjection,
-    paired_similarity,
-    region_similarity,
-)
+from viewfinder.retrievers.shared.network import RegionProjection, paired_similarity, region_similarity
 
 TEMPERATURE = log(3)
 

@@ -59,14 +59,6 @@ def test_attributes_of_both_pictures_are_tokens_after_the_pictures(make: Make, p
     torch.testing.assert_close(tokens_blw[7, 3], expected_w)
 
 
-def test_the_difference_of_all_scores_is_one_token_without_a_place(make: Make, pairs: Pairs) -> None:
-    network = transformer(make, attribute_input="difference")
-    tokens_blw = tokens_of(network, pairs)
-    assert tokens_blw.shape == (12, 2, 8) and network.attributes is not None
-    shown_bk, wanted_bk = (network.attributes.scores(raw_bg) for raw_bg in pairs)
-    torch.testing.assert_close(tokens_blw[:, 1], network.difference(network.difference_norm(shown_bk - wanted_bk)))
-
-
 def test_no_more_attributes_are_read_than_there_are(make: Make, pairs: Pairs) -> None:
     network = transformer(make, attributes=8)
     assert tokens_of(network, pairs).shape == (12, 1 + 4 + 4, 8)

@@ -52,7 +52,8 @@ def test_fashion_iq_is_read_back(drawn_world: Path) -> None:
     truths = read_truth(drawn_world)
     for kind in kinds:
         for split in SPLITS:
-            found, report = read_fashion_iq(drawn_world, kind, split, pictures=drawn_world / "images")
+            found, report = read_fashion_iq(drawn_world, kind, split)
+            assert all((drawn_world / "images" / f"{key}.jpg").is_file() for key in found.gallery)
             assert not report.dropped and report.found == account["pairs"][f"{kind}.{split}"]
             assert {pair.target for pair in found.pairs} <= set(found.gallery)
             assert all(split_of_key(key) == split for key in found.gallery)
@@ -86,7 +87,9 @@ def test_transactions_are_read_back(drawn_world: Path) -> None:
     assert sum(counts.values()) == 200
     for setting in ("rollback", "combination"):
         for split in SPLITS:
-            found, report = read_transactions(drawn_world, setting, split, pictures=drawn_world)
+            found, report = read_transactions(drawn_world, setting, split)
+            shown = {*found.gallery, *(picture for one in found.transactions for picture in one.pictures)}
+            assert all((drawn_world / picture).is_file() for picture in shown)
             assert not report.dropped and report.found == counts[f"{setting}.{split}"]
             assert len(found.gallery) == COUNT
             operations = drawn_world / f"modifiers/{setting}_{split}_operations.jsonl"

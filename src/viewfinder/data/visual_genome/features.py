@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int32, Num
+from jaxtyping import Float, Float32
 
 from viewfinder.data.files import read_bytes
 from viewfinder.errors import BadInput
@@ -30,11 +30,10 @@ WIDTH = 2048
 
 @dataclass(frozen=True)
 class RegionFeatures:
-    """Regions of one picture: boxes (left, top, right, bottom in pixels), vectors, and classes of the detector."""
+    """Regions of one picture: boxes (left, top, right, bottom in pixels) and vectors."""
 
     boxes_n4: Float32[np.ndarray, "n 4"]
     features_nd: Float32[np.ndarray, "n d"]
-    classes_n: Int32[np.ndarray, " n"]
 
 
 def read_region_features(path: Path) -> RegionFeatures:
@@ -42,30 +41,20 @@ def read_region_features(path: Path) -> RegionFeatures:
     stored = read_pickle(path)
     if not isinstance(stored, dict):
         raise BadInput(f"{path}: an object with region_boxes is needed, this is a {type(stored).__name__}")
-    boxes_n4 = _field(path, stored, "region_boxes", (REGIONS, 4), "f")
-    features_nd = _field(path, stored, "region_feats", (REGIONS, WIDTH), "f")
-    classes_n = _field(path, stored, "region_clses", (REGIONS,), "iu")
-    return RegionFeatures(
-        boxes_n4.astype(np.float32, copy=False),
-        features_nd.astype(np.float32, copy=False),
-        classes_n.astype(np.int32, copy=False),
-    )
+    boxes_n4 = _field(path, stored, "region_boxes", (REGIONS, 4))
+    features_nd = _field(path, stored, "region_feats", (REGIONS, WIDTH))
+    return RegionFeatures(boxes_n4.astype(np.float32, copy=False), features_nd.astype(np.float32, copy=False))
 
 
 def read_global_feature(path: Path) -> Float32[np.ndarray, " d"]:
     """A file of `global_features/` (`Layout.global_feature` says which); axes of length one are left out."""
     stored = read_pickle(path)
     flat = stored.squeeze() if isinstance(stored, np.ndarray) else stored
-    return _field(path, {"the vector": flat}, "the vector", (WIDTH,), "f").astype(np.float32, copy=False)
+    return _field(path, {"the vector": flat}, "the vector", (WIDTH,)).astype(np.float32, copy=False)
 
 
-_KINDS = {"f": "floating-point numbers", "iu": "whole numbers"}
-
-
-def _field(
-    path: Path, stored: Mapping[Any, Any], name: str, shape: tuple[int, ...], kinds: str
-) -> Num[np.ndarray, ...]:
-    """The array `stored[name]`, checked; `kinds` are numpy's letters for kinds of numbers."""
+def _field(path: Path, stored: Mapping[Any, Any], name: str, shape: tuple[int, ...]) -> Float[np.ndarray, ...]:
+    """The array `stored[name]`, checked."""
     if name not in stored:
         raise BadInput(f"{path}: no {name!r} here; there are: {', '.join(map(str, stored)) or 'none'}")
     value = stored[name]
@@ -73,8 +62,8 @@ def _field(
         raise BadInput(f"{path}: {name} is no array but a {type(value).__name__}")
     if value.shape != shape:
         raise BadInput(f"{path}: {name} has the shape {_shape(value.shape)}; {_shape(shape)} is expected")
-    if value.dtype.kind not in kinds:
-        raise BadInput(f"{path}: {name} holds {value.dtype}; {_KINDS[kinds]} are expected")
+    if value.dtype.kind != "f":
+        raise BadInput(f"{path}: {name} holds {value.dtype}; floating-point numbers are expected")
     array = np.asarray(value)
     finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
     if not finite.all():

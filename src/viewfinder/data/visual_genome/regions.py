@@ -16,7 +16,6 @@ with fewer than ten, or without a thing of the object list, are left out (Tan et
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -94,13 +93,11 @@ TURNS = 10
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """One described box: x, y, width, height; which objects and relations of the scene graph it is about."""
+    """One described box: x, y, width, height."""
 
     region_id: int
     caption: str
     box: tuple[float, float, float, float]
-    object_ids: tuple[int, ...] = ()
-    relationship_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     layout = find_layout(folder)
     ids = read_picture_ids(layout.split(split))
     object_list, graphs = layout.caches / OBJECT_LIST, (layout.root / "sg_xmls").is_dir()
-    listed = frozenset(read_classes(object_list)) if object_list.is_file() else None
+    listed = read_classes(object_list) if object_list.is_file() else None
     files = layout.pictures()
     notes = []
     if listed is None or not graphs:
@@ -215,19 +212,7 @@ def _region(where: str, record: Any) -> Region:
         value if isinstance(value := record.get(name), float) else float(need_field(where, record, name, int))
         for name in ("x", "y", "width", "height")
     )
-    return Region(
-        region_id=region_id,
-        caption=phrase.lower(),
-        box=(x, y, width, height),
-        object_ids=_ids(where, record, "objects", "object_id"),
-        relationship_ids=_ids(where, record, "relationships", "relationship_id"),
-    )
-
-
-def _ids(where: str, record: Mapping[str, Any], name: str, field: str) -> tuple[int, ...]:
-    """`field` of every record in the list `name`; the list may be left out."""
-    records = need_field(where, record, name, list) if name in record else []
-    return tuple(need_field(f"{where}, {name}[{i}]", item, field, int) for i, item in enumerate(records))
+    return Region(region_id, phrase.lower(), (x, y, width, height))
 
 
 def read_picture_ids(file: Path) -> list[int]:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -118,10 +118,9 @@ def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
     return replace(graph, objects=tuple(kept), relations=relations)
 
 
-def read_classes(path: Path) -> Mapping[str, int]:
-    """A class list: one class a line, its names divided by commas. Name -> number of the class, from 1."""
-    lines = read_text(path).splitlines()
-    return {name.strip().lower(): number for number, line in enumerate(lines, start=1) for name in line.split(",")}
+def read_classes(path: Path) -> frozenset[str]:
+    """The names in a class list: one class a line, its names divided by commas."""
+    return frozenset(name.strip().lower() for line in read_text(path).splitlines() for name in line.split(","))
 
 
 def _parse(path: Path) -> ET.Element:

@@ -14,11 +14,10 @@ from pathlib import Path
 
 from viewfinder.conversation import Answer, BackTo, Question, Say, Turn
 from viewfinder.data import ReadReport
-from viewfinder.data.captions import SPLITS, split_of
+from viewfinder.data.captions import SPLITS, has_captions, read_captioned, split_of
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool, read_visdial
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.plan import SearchDialogue, Task
-from viewfinder.evaluation.protocols.drilldown import has_captions, read_captioned
 
 METRICS = ("Hits@10", "R@1", "R@5", "R@10", "rank", "rank frozen@10", "BRI")
 ROUNDS = 10

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from viewfinder.conversation import Say
-from viewfinder.data import CaptionedPicture, ReadReport, read_coco, read_flickr8k
-from viewfinder.data.captions import SPLITS, split_of
+from viewfinder.data import ReadReport
+from viewfinder.data.captions import SPLITS, has_captions, read_captioned, split_of
 from viewfinder.data.visual_genome import choose_captions, list_splits, read_visual_genome
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
@@ -69,13 +69,3 @@ def caption_tasks(folder: Path, split: str) -> list[Task]:
     pictures, report = read_captioned(folder)
     said = [(picture.path.name, picture.path.name, picture.captions[:MOST_TURNS]) for picture in pictures]
     return [_described("captions", "all", said, FILE_ORDER, MOST_TURNS, report)]
-
-
-def has_captions(folder: Path) -> bool:
-    """Whether a folder holds captions as Flickr8k's or COCO's."""
-    return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
-
-
-def read_captioned(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """The captioned pictures of a folder, in the order of its files."""
-    return read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)

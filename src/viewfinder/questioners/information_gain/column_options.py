@@ -318,12 +318,13 @@ def tag_options(view: Candidates, tags: TagVectors | None) -> Iterator[Option]:
         for name, (_, codes_c) in view.columns.items()
         if not is_record_column(name) and view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
     )
-    taken = [*view.settled, *asked, *known]
+    taken = [name for name in (*view.settled, *asked, *known) if name]
     still_open = [
         group
         for group in tags.groups
         # A group whose name is a column's would make an answer ambiguous, however little the column knows.
-        if group.name not in view.columns and not any(_on_topic(group, name) for name in taken)
+        if group.name not in view.columns
+        and not any(is_same_topic(group.name, name) or column_head(name) in group.topics for name in taken)
     ]
     if not still_open:
         return
@@ -345,7 +346,3 @@ def shares_vocabulary(group: TagGroup, values: Sequence[str]) -> bool:
     """Whether a column's values are the group's tags by other means: colours are, article types are not."""
     folded = {value.casefold() for value in values}
     return 2 * sum(tag.name in folded for tag in group.tags) >= len(group.tags)
-
-
-def _on_topic(group: TagGroup, name: str) -> bool:
-    return bool(name) and (is_same_topic(group.name, name) or column_head(name) in group.topics)

@@ -43,28 +43,19 @@ class Option:
     """A question that could be asked.
 
     Attributes:
-        source: where it comes from.
-        text: as it would be asked.
-        labels: what may be answered.
-        share_a: how likely each label is.
-        gain: bits that it is expected to take off, as far as a user can tell.
-        table: each candidate's answers, errors included.
-        attribute: the catalogue's column or the tags' group that it asks for; "" for a free question.
-        can_tell: how likely a user can answer at all.
-        ordered: whether the labels are ranges, to be shown in their order.
         choices: what is offered, "don't know" left out; None: what a learnt question itself leaves open, else the
             labels, the likeliest first.
     """
 
-    source: OptionSource
-    text: str
-    labels: tuple[str, ...]
-    share_a: Float[np.ndarray, " a"]
-    gain: float
-    table: AnswerTable
-    attribute: str = ""
-    can_tell: float = 1.0
-    ordered: bool = False
+    source: OptionSource  # where it comes from
+    text: str  # as it would be asked
+    labels: tuple[str, ...]  # what may be answered
+    share_a: Float[np.ndarray, " a"]  # how likely each label is
+    gain: float  # bits that it is expected to take off, as far as a user can tell
+    table: AnswerTable  # each candidate's answers, errors included
+    attribute: str = ""  # the catalogue's column or the tags' group that it asks for; "" for a free question
+    can_tell: float = 1.0  # how likely a user can answer at all
+    ordered: bool = False  # whether the labels are ranges, to be shown in their order
     choices: tuple[str, ...] | None = None
 
 

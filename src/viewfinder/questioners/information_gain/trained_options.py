@@ -34,18 +34,12 @@ LIKELIHOOD = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class CandidatePredictions:
-    """What a trained file says of the candidates where a conversation stands.
-
-    Attributes:
-        open: predicted answers to the questions that can be asked now and were not.
-        belief_c: how likely the candidates are, with the answers so far in mind; sums to 1.
-        asked_ca: predicted answers to all questions that were asked.
-    """
+    """What a trained file says of the candidates where a conversation stands."""
 
     trained: TrainedQuestions
-    open: PredictedAnswers
-    belief_c: Float[np.ndarray, " c"]
-    asked_ca: Float32[np.ndarray, "c asked"]
+    open: PredictedAnswers  # predicted answers to the questions that can be asked now and were not
+    belief_c: Float[np.ndarray, " c"]  # how likely the candidates are, with the answers so far in mind; sums to 1
+    asked_ca: Float32[np.ndarray, "c asked"]  # predicted answers to all questions that were asked
 
 
 def predict_candidates(view: Candidates, trained: TrainedQuestions) -> CandidatePredictions | None:
@@ -204,16 +198,8 @@ FEWEST_THINGS = 4
 CAN_TELL = 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class PredictedThings:
-    """Things that may be in the pictures, and how likely each candidate has them."""
-
-    names: tuple[str, ...]
-    chance_ct: Float[np.ndarray, "c t"]
-
-
-def predict_things(known: CandidatePredictions) -> PredictedThings:
-    """The things that trained questions still ask for by yes or no."""
+def predict_things(known: CandidatePredictions) -> tuple[tuple[str, ...], Float[np.ndarray, "c t"]]:
+    """The things that trained questions still ask for by yes or no, and how likely each candidate has them."""
     names, columns = [], []
     for m, row in enumerate(known.open.questions_m.tolist()):
         question = known.trained.questions[row]
@@ -221,26 +207,26 @@ def predict_things(known: CandidatePredictions) -> PredictedThings:
         if name is not None and set(question.answers) == {"yes", "no"}:
             names.append(name)
             columns.append(known.open.starts_m[m] + question.answers.index("yes"))
-    return PredictedThings(tuple(names), limit_things(known.open.chance_ca[:, columns].astype(np.float64)))
+    return tuple(names), limit_things(known.open.chance_ca[:, columns].astype(np.float64))
 
 
 def believe_open_answers(view: Candidates, known: CandidatePredictions) -> CandidatePredictions:
     """The same with what the user named as the main thing in mind; what was not named may be there all the same."""
     answers = [turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text == MAIN_QUESTION]
     said = PhraseIndex([answer.text for answer in answers if not is_dont_know(answer.text)])
-    things = predict_things(known) if answers else PredictedThings((), np.zeros((len(known.belief_c), 0)))
-    named_t = np.array([said.contains(name) for name in things.names], bool)
-    believed_c = known.belief_c * things.chance_ct[:, named_t].clip(0.01).prod(axis=1)
+    names, chance_ct = predict_things(known) if answers else ((), np.zeros((len(known.belief_c), 0)))
+    named_t = np.array([said.contains(name) for name in names], bool)
+    believed_c = known.belief_c * chance_ct[:, named_t].clip(0.01).prod(axis=1)
     return replace(known, belief_c=believed_c / believed_c.sum())
 
 
 def open_options(view: Candidates, known: CandidatePredictions) -> Iterator[Option]:
     """What the main thing is, where it was not asked."""
-    things = predict_things(known)
-    if len(things.names) < FEWEST_THINGS or any(question.text == MAIN_QUESTION for question in view.asked):
+    names, chance_ct = predict_things(known)
+    if len(names) < FEWEST_THINGS or any(question.text == MAIN_QUESTION for question in view.asked):
         return
     # The main thing is one of those that are there, any of them alike.
-    main_ct = things.chance_ct / np.maximum(things.chance_ct.sum(axis=1, keepdims=True), 1.0)
+    main_ct = chance_ct / np.maximum(chance_ct.sum(axis=1, keepdims=True), 1.0)
     table_ca = np.column_stack([main_ct, 1 - main_ct.sum(axis=1)]).clip(0)
     belief_c = known.belief_c
     gain = CAN_TELL * float(table_gains(belief_c[None], table_ca, np.array([0, table_ca.shape[1]]))[0, 0])

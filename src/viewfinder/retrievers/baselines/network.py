@@ -17,19 +17,7 @@ from torch.nn.functional import normalize
 
 from viewfinder.data.visual_genome.words import END, SPECIAL
 from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
-from viewfinder.retrievers.shared.network import (
-    EPS,
-    InputWidths,
-    RegionProjection,
-    UpdateCell,
-    WordReader,
-    add_scale,
-    every_triplet_loss,
-    hardest_triplet_loss,
-    initialise_network,
-    region_similarity,
-    scale_raw,
-)
+from viewfinder.retrievers.shared import network as shared
 
 END_NUMBER = SPECIAL.index(END)
 
@@ -41,18 +29,18 @@ class BaselineNetwork(nn.Module):
     `joint` is the number of the word ";".
     """
 
-    def __init__(self, system: System, settings: ModelSettings, inputs: InputWidths, joint: int) -> None:
+    def __init__(self, system: System, settings: ModelSettings, inputs: shared.InputWidths, joint: int) -> None:
         super().__init__()
         width = settings.width
         self.system, self.settings, self.joint = system, settings, joint
         self.sees = "whole" if system == "hre" and not settings.pooled else "regions"
         seen = inputs.whole if self.sees == "whole" else inputs.regions
-        self.read_words = WordReader(inputs.words, settings.word_width, width)
-        self.project = RegionProjection(seen, width)
-        self.update = UpdateCell(width)
-        initialise_network(self)
+        self.read_words = shared.WordReader(inputs.words, settings.word_width, width)
+        self.project = shared.RegionProjection(seen, width)
+        self.update = shared.UpdateCell(width)
+        shared.initialise_network(self)
         if settings.standardised:
-            add_scale(self, self.sees, seen)
+            shared.add_scale(self, self.sees, seen)
 
     def project_pictures(
         self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
@@ -61,7 +49,9 @@ class BaselineNetwork(nn.Module):
         raw = whole_bg[:, None] if self.sees == "whole" else regions_bke
         if self.system == "hre" and self.settings.pooled:
             raw = raw.mean(dim=1, keepdim=True)
-        vectors_bkd: Tensor = self.project(scale_raw(self, self.sees, raw) if self.settings.standardised else raw)
+        vectors_bkd: Tensor = self.project(
+            shared.scale_raw(self, self.sees, raw) if self.settings.standardised else raw
+        )
         return vectors_bkd
 
     def read_dialogues(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
@@ -91,10 +81,13 @@ def score_pictures(
     network: BaselineNetwork, states_btd: Float[Tensor, "b t d"], vectors_nkd: Float[Tensor, "n k d"]
 ) -> Float[Tensor, "t n b"]:
     """The score of every picture for every dialogue's vector of every turn."""
-    units_tbd = normalize(states_btd, dim=-1, eps=EPS).transpose(0, 1)
+    units_tbd = normalize(states_btd, dim=-1, eps=shared.EPS).transpose(0, 1)
     one_b1 = torch.ones_like(units_tbd[0, :, :1])
     found_tnb = torch.stack(
-        [region_similarity(vectors_nkd, units_bd[:, None], one_b1, network.settings.factor) for units_bd in units_tbd]
+        [
+            shared.region_similarity(vectors_nkd, units_bd[:, None], one_b1, network.settings.factor)
+            for units_bd in units_tbd
+        ]
     )
     return found_tnb / vectors_nkd.shape[1] if network.settings.share_of_regions else found_tnb
 
@@ -110,7 +103,7 @@ def retrieval_loss(
     Tan et al. 2019, Eq. 4 on one state vector (Sec. 4). For r-rankfusion a turn is a sentence alone, so this is
     retrieval by single sentences.
     """
-    triplet = hardest_triplet_loss if loss.kind == "hardest" else every_triplet_loss
+    triplet = shared.TRIPLET_LOSSES[loss.kind]
     turns = [triplet(scores_bb, loss.margin).sum() for scores_bb in score_pictures(network, states_btd, vectors_bkd)]
     return torch.stack(turns).mean()
 

@@ -118,9 +118,5 @@ class Baseline:
 
 
 def load(name: str, checkpoint: Path | None = None) -> Baseline:
-    """The baseline of this name with these weights.
-
-    Raises:
-        BadInput: none are given; or no such file, or it is damaged or of another system.
-    """
+    """The baseline of this name with these weights; none are shipped. Raises BadInput: as `load_system_weights`."""
     return Baseline(load_system_weights(name, checkpoint))

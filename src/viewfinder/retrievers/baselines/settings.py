@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from viewfinder.errors import BadInput
-from viewfinder.retrievers.shared.settings import RegionSettings
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.retrievers.shared.settings import DescriptionPreset, RegionSettings
 
 System = Literal["hre", "r-hre", "r-re", "r-rankfusion"]
 
@@ -39,20 +37,8 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class Preset(DescriptionPreset):
     """A table of presets.toml."""
 
     model: ModelSettings
     loss: LossSettings
-    training: TrainingSettings
-    batch: int = 128  # dialogues a step
-    turns: int = 0  # sentences of a dialogue; 0: as many as the data's protocol has
-    selects: Literal["loss", "recall"] = "loss"  # the validation figure by which the best weights are chosen
-    fewest: int = 10  # how often a word must occur to have a vector
-    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
-
-    def __post_init__(self) -> None:
-        if self.batch < 2:
-            raise BadInput(f"batch is {self.batch}; a dialogue needs another one to be told from")
-        if self.turns < 0:
-            raise BadInput(f"turns is {self.turns}; it must be at least 1, or 0 for as many as the data has")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from viewfinder.errors import UnknownName
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
@@ -27,25 +27,13 @@ PRESETS = Path(__file__).with_name("presets.toml")
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train the plan's system as it says; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+    """Train the plan's system as it says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     system = next((system for system in SYSTEMS if system == plan.system), None)
     if system is None:
         raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")
     preset, start = read_preset(plan, PRESETS, Preset)
-    data = read_description_data(
-        plan,
-        reads="words",
-        turns=preset.turns,
-        fewest=preset.fewest,
-        negated=preset.negated,
-        whole=plan.system == "hre" and not preset.model.pooled,
-        regions=plan.system != "hre" or preset.model.pooled,
-        start=start,
-    )
+    whole = plan.system == "hre" and not preset.model.pooled
+    data = read_description_data(plan, preset, start, whole=whole, regions=not whole)
     seed_all(plan.seed)
     network = BaselineNetwork(system, preset.model, data.inputs, data.vocabulary.encode(JOINT)[0])
     if plan.start is not None:
@@ -55,6 +43,7 @@ def train(plan: TrainPlan) -> TrainingResult:
 
     return run_stage(
         plan,
+        preset,
         data,
         plan.out,
         network=network,
@@ -62,27 +51,24 @@ def train(plan: TrainPlan) -> TrainingResult:
         loss=lambda module, batch: (_taken(module, preset, batch)[2], {}),
         validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=preset.training,
-        batch=preset.batch,
         selects=preset.selects,
     )
 
 
-def validate_network(module: nn.Module, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
+def validate_network(network: BaselineNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
     """What validation measures: the loss and recall of the protocol's fixed dialogues."""
-    assert isinstance(module, BaselineNetwork)
 
     def score(states_btd: Tensor, vectors_nkd: Tensor) -> list[Tensor]:
-        found_tnb = score_pictures(module, states_btd, vectors_nkd)
-        return list(fuse_ranks(found_tnb) if module.system == "r-rankfusion" else found_tnb)
+        found_tnb = score_pictures(network, states_btd, vectors_nkd)
+        return list(fuse_ranks(found_tnb) if network.system == "r-rankfusion" else found_tnb)
 
     return validate_dialogues(
-        dialogues, preset.batch, next(module.parameters()).device, partial(_taken, module, preset), score
+        dialogues, preset.batch, next(network.parameters()).device, partial(_taken, network, preset), score
     )
 
 
-def _taken(module: nn.Module, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
+def _taken(network: BaselineNetwork, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
     """A batch: its pictures' vectors, its dialogues' vectors after every turn, and the loss."""
-    assert isinstance(module, BaselineNetwork)
-    vectors_bkd = module.project_pictures(batch.regions_bke, batch.whole_bg)
-    states_btd = module.read_dialogues(batch.said, batch.lengths_bt)
-    return vectors_bkd, states_btd, retrieval_loss(module, preset.loss, states_btd, vectors_bkd)
+    vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
+    states_btd = network.read_dialogues(batch.said, batch.lengths_bt)
+    return vectors_bkd, states_btd, retrieval_loss(network, preset.loss, states_btd, vectors_bkd)

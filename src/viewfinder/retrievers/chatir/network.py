@@ -27,7 +27,13 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, normalize, pad, scaled_dot_product_attention
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.checkpoints import explain_failures, find_checkpoint, silence_transformers
+from viewfinder.encoders.checkpoints import (
+    explain_failures,
+    find_checkpoint,
+    load_tokenizer,
+    load_whole,
+    silence_transformers,
+)
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.numpy_network import BEFORE_ROUNDS
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
@@ -242,10 +248,10 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
     """The text encoder in a folder, of a name on the hub, or built in ("minilm"); `keep_layers` as the settings say.
 
     Raises:
-        BadInput: nothing there, no text encoder, a file missing, or no layers that could be cut.
-        EncoderMismatch: weights are missing, or the tokenizer belongs to another model.
+        BadInput: nothing there, no text encoder, a file or weights missing, or no layers that could be cut.
+        EncoderMismatch: the tokenizer belongs to another model.
     """
-    from transformers import AutoConfig, AutoModel, AutoTokenizer, BlipForImageTextRetrieval
+    from transformers import AutoConfig, AutoModel, BlipForImageTextRetrieval
 
     if name_or_path in SHIPPED_TEXT_MODELS:
         package, folder = SHIPPED_TEXT_MODELS[name_or_path]
@@ -256,21 +262,11 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
         name_or_path = str(Path(spec.origin).parent / folder)
     source = find_checkpoint(name_or_path)
     with explain_failures(source, "the text encoder"), silence_transformers():
-        config = AutoConfig.from_pretrained(source.location, **source.options)
-        kind: Any = BlipForImageTextRetrieval if config.model_type == BLIP else AutoModel
-        whole, report = kind.from_pretrained(
-            source.location, **source.options, dtype=torch.float32, output_loading_info=True
-        )
-        tokenizer = AutoTokenizer.from_pretrained(source.location, **source.options)
-        if not tokenizer.is_fast or tokenizer.mask_token is None or tokenizer.sep_token is None:
-            raise BadInput(
-                f"{source.location}: its tokenizer has no tokenizer.json with [SEP] and [MASK]; give another"
-            )
-    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
-    if missing:
-        lacks = f"{len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint that was saved from it"
-        raise EncoderMismatch(f"{source.location} is no whole {config.model_type}: {lacks}")
-    network = whole.text_encoder if config.model_type == BLIP else whole
+        model_type = AutoConfig.from_pretrained(source.location, **source.options).model_type
+    kind = BlipForImageTextRetrieval if model_type == BLIP else AutoModel
+    whole = load_whole(kind, source, "the text encoder", f"a whole {model_type}")
+    tokenizer = load_tokenizer(source, sep="[SEP]", mask="[MASK]")
+    network = whole.text_encoder if model_type == BLIP else whole
     if len(tokenizer) > network.config.vocab_size:
         sizes = f"{len(tokenizer)} tokens, the model only {network.config.vocab_size}"
         raise EncoderMismatch(f"{source.location}: the tokenizer knows {sizes}; they belong to different models")
@@ -281,7 +277,7 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
             raise BadInput(f"{source.location} has {has}; keep_layers must be at most so many, or 0 for all")
         network.encoder.layer = layers[:keep_layers]
         network.config.num_hidden_layers = keep_layers
-    projection = whole.text_proj if config.model_type == BLIP else None
+    projection = whole.text_proj if model_type == BLIP else None
     return TextModel(
         _without_pictures(network), tokenizer.backend_tokenizer.to_str(), tokenizer.sep_token, tokenizer.mask_token,
         projection,

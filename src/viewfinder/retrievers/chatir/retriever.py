@@ -21,8 +21,7 @@ from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, R
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences, check_shared_space, numpy_project_regions
-from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
-from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.wording import TurnVector, VerbalizedTurn, turn_parts, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -248,28 +247,15 @@ class Chatir:
             self._pictures["project.bias"] = np.zeros(components_gd.shape[1], np.float32)
         self.reads = Reads()
         if self.settings.image != "shared":
-            space = RegionSpace(
-                name=f"{SYSTEM}-{weights.fingerprint}",
-                raw_version=self.encoder,
-                project=self._project,
-                regions=1,
-                width=self.settings.image_width,
-                temperature=1.0,
-                reads_regions=False,
-                has_whole=True,
-            )
-            self.reads = Reads(space)
+            name, width = f"{SYSTEM}-{weights.fingerprint}", self.settings.image_width
+            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project, width))
 
     def begin(self) -> ChatirState:
         """Nothing said."""
         return ChatirState()
 
     def step(self, state: ChatirState, turn: ResolvedTurn) -> ChatirState:
-        """The state with what the turn says; only that is encoded.
-
-        Raises:
-            EncoderMismatch: the session's vectors are not those that the weights were trained on.
-        """
+        """The state with what the turn says; only that is encoded. Raises as `Retriever.step`."""
         if self._probe_d is not None and not state.turns:
             # Where the encoder's own space is looked in, it must be the one of the training.
             way_out = "train with image 'whitened', or without that head"
@@ -306,9 +292,5 @@ class Chatir:
 
 
 def load(checkpoint: Path | None = None) -> Chatir:
-    """The retriever with these weights; None: those shipped with the package.
-
-    Raises:
-        BadInput: as `load_system_weights`.
-    """
+    """The retriever with these weights; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
     return Chatir(load_system_weights(SYSTEM, checkpoint, SHIPPED))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import TrainingSettings, check_at_least_one
+from viewfinder.training.settings import TrainingSettings, check_settings
 
 Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
 
@@ -52,14 +52,11 @@ class ModelSettings:
     most_tokens: int = 200  # tokens of a text; a longer one loses its oldest rounds
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "width", "layers", "heads", "hidden", "image_width")
-        for name in ("rounds", "keep_layers", "train_layers"):
-            if getattr(self, name) < 0:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be at least 0")
+        check_settings(self, "at least 1", "width", "layers", "heads", "hidden", "image_width")
+        check_settings(self, "at least 0", "rounds", "keep_layers", "train_layers")
         if self.width % self.heads:
             raise BadInput(f"{self.heads} heads cannot share a width of {self.width}; choose a multiple")
-        if not 0 <= self.dropout < 1:
-            raise BadInput(f"dropout is {self.dropout}; it must be at least 0 and below 1")
+        check_settings(self, "at least 0 and below 1", "dropout")
         if self.most_tokens < 8:
             raise BadInput(f"most_tokens is {self.most_tokens}; a caption needs 8 at least")
 
@@ -77,8 +74,7 @@ class LossSettings:
     temperature: float = 0.01  # surrogate: of the sigmoid of two scores, which counts who is ahead
 
     def __post_init__(self) -> None:
-        if not self.temperature > 0:
-            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
+        check_settings(self, "above 0", "temperature")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +99,5 @@ class Preset:
     def __post_init__(self) -> None:
         if self.batch < 2:
             raise BadInput(f"batch is {self.batch}; a dialogue needs another one to be told from")
-        if self.rounds < 0:
-            raise BadInput(f"rounds is {self.rounds}; it must be at least 0")
-        if not 0 <= self.unasked < 1:
-            raise BadInput(f"unasked is {self.unasked}; it must be at least 0 and below 1")
+        check_settings(self, "at least 0", "rounds")
+        check_settings(self, "at least 0 and below 1", "unasked")

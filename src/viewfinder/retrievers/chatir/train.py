@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.metrics import score_bounds
@@ -26,6 +26,7 @@ from viewfinder.retrievers.chatir.network import (
     load_text_model,
 )
 from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, Preset
+from viewfinder.retrievers.shared.network import DEPTH
 from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues, read_picture_dialogues
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, gather_with_gradient, load_network, seed_all
@@ -33,33 +34,26 @@ from viewfinder.training import Card, TrainingJob, TrainingResult, gather_with_g
 SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-DEPTH = 10
-"""Validation's recall is that among so many."""
-
 PICTURES_AT_ONCE = 1024
 """Pictures whose vectors are computed together."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     preset, start = read_preset(plan, PRESETS, Preset)
     if start is None and preset.model.reads == "sentences":
         # A round that was never read in training could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
-    prepared = prepare_training(plan, preset, start)
-    network, contrasts = prepared.network, preset.loss.kind == "contrastive"
+    network, card, train, val = prepare_training(plan, preset, start)
+    contrasts = preset.loss.kind == "contrastive"
     return plan.fit(
         TrainingJob(
             network=network,
-            batches=partial(prepared.train.epoch, preset.batch),
-            loss=partial(_batch_loss, settings=preset.loss),
+            batches=partial(train.epoch, preset.batch),
+            loss=partial(_lost, settings=preset.loss),
             settings=replace(preset.training, seed=plan.seed),
-            card=prepared.card,
-            validate=partial(validate_encoder, preset=preset, batches=prepared.val),
+            card=card,
+            validate=partial(validate_encoder, preset=preset, batches=val),
             selects=preset.selects,
             higher=preset.selects == "recall",
             trainable=lambda name: contrasts if name == "log_scale" else network.trains(name),
@@ -68,12 +62,11 @@ def train(plan: TrainPlan) -> TrainingResult:
     )
 
 
-def _batch_loss(module: nn.Module, batch: ChatirBatch, *, settings: LossSettings) -> tuple[Tensor, dict[str, Tensor]]:
+def _lost(network: DialogueEncoder, batch: ChatirBatch, *, settings: LossSettings) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch among the batches of all processes."""
-    assert isinstance(module, DialogueEncoder)
-    dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(module, batch))
-    loss = dialogue_retrieval_loss(settings, module.log_scale, dialogues_bd, pictures_bd)
-    return loss, {"scale": module.log_scale.detach().exp()} if settings.kind == "contrastive" else {}
+    dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(network, batch))
+    loss = dialogue_retrieval_loss(settings, network.log_scale, dialogues_bd, pictures_bd)
+    return loss, {"scale": network.log_scale.detach().exp()} if settings.kind == "contrastive" else {}
 
 
 def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[Tensor, "b d"], Float[Tensor, "b d"]]:
@@ -83,24 +76,23 @@ def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[T
     return network.encode_dialogues(*batch.dialogues), pictures_bd
 
 
-def validate_encoder(module: nn.Module, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
+def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
     """What validation measures: each dialogue looks for its picture among those of all of them, after every round.
 
     "loss" is that of batches, its mean over all lengths of a dialogue; "recall" likewise is the mean of Recall@10,
     "first" and "last" are that before any round and after all, "hits" the share that was among the first ten at any
     time. Ties count half.
     """
-    assert isinstance(module, DialogueEncoder)
-    device = module.log_scale.device
+    device = network.log_scale.device
     losses, sizes, found = [], [], []
     for rounds in range(min(preset.rounds, batches.longest) + 1):
         dialogues, pictures = [], []
         for given in batches.fixed(rounds, preset.batch):
             batch = ChatirBatch(given.pictures_bx.to(device), tuple(part.to(device) for part in given.dialogues))
-            dialogues_bd, pictures_bd = _encode_batch(module, batch)
+            dialogues_bd, pictures_bd = _encode_batch(network, batch)
             dialogues.append(dialogues_bd)
             pictures.append(pictures_bd)
-            losses.append(float(dialogue_retrieval_loss(preset.loss, module.log_scale, dialogues_bd, pictures_bd)))
+            losses.append(float(dialogue_retrieval_loss(preset.loss, network.log_scale, dialogues_bd, pictures_bd)))
             sizes.append(len(dialogues_bd))
         scores_dn = (torch.cat(dialogues) @ torch.cat(pictures).T).float().cpu().numpy()
         best_d, worst_d = score_bounds(scores_dn, np.arange(len(scores_dn)))
@@ -119,22 +111,10 @@ def validate_encoder(module: nn.Module, *, preset: Preset, batches: ChatirBatche
 # -- what is learnt from
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedTraining:
-    """A network as it begins, its card, and the dialogues of both splits as batches."""
-
-    network: DialogueEncoder
-    card: Card
-    train: ChatirBatches
-    val: ChatirBatches
-
-
-def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
-    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
-    """
+def prepare_training(
+    plan: TrainPlan, preset: Preset, start: Card | None
+) -> tuple[DialogueEncoder, Card, ChatirBatches, ChatirBatches]:
+    """A network as it begins, its card, and the dialogues of both splits. Raises as `train_system`."""
     sets = []
     for split in ("train", "val"):
         places = {folder: plan.features_of(folder) for folder in plan.data}
@@ -199,4 +179,5 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
                 pictures_py = torch.cat([network.encode_pictures(run.to(device)) for run in runs])
         batches.append(ChatirBatches(one, said, pictures_py, preset.rounds, preset.mask, preset.unasked))
     card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
-    return PreparedTraining(network, card, *batches)
+    train, val = batches
+    return network, card, train, val

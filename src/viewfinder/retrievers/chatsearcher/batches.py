@@ -115,11 +115,7 @@ class StageExamples:
         longest: int,
         sentences: SentenceLookup | None = None,
     ) -> StageExamples:
-        """The examples of a stage; of the stage "language" what they say alone.
-
-        Raises:
-            BadInput: there are none.
-        """
+        """The examples of a stage; of the stage "language" what they say alone. Raises BadInput: there are none."""
         shares = stage.mixture.shares
         known = {kind: tuple(examples.get(kind, ())) for kind in shares}
         if stage.name == "language":

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaModel
+from transformers import AutoConfig, AutoModelForCausalLM, LlamaConfig, LlamaModel
 
 from viewfinder.encoders.checkpoints import (
-    TOKENIZER_FILES,
     CheckpointSource,
     explain_failures,
     find_checkpoint,
+    load_tokenizer,
+    load_whole,
     silence_transformers,
 )
 from viewfinder.errors import BadInput
@@ -95,30 +95,6 @@ def add_lora(model: nn.Module, lora: LoraSettings) -> None:
     inject_adapter_in_model(settings(r=lora.rank, lora_alpha=LORA_ALPHA, target_modules=list(ADAPTED)), model)
 
 
-@dataclass(frozen=True)
-class LanguageSource(CheckpointSource):
-    """Where a language model is: as a checkpoint, or a .gguf file of the folder."""
-
-    gguf: str | None = None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments of every `from_pretrained`."""
-        return {**super().options, **({} if self.gguf is None else {"gguf_file": self.gguf})}
-
-    @property
-    def called(self) -> str:
-        """What the user knows it by."""
-        return self.location if self.gguf is None else str(Path(self.location) / self.gguf)
-
-    @property
-    def way_out(self) -> str:
-        """What the user can do when something cannot be loaded."""
-        if self.folder is not None:
-            return "give a .gguf file, or a complete folder, as save_pretrained of model and tokenizer write it"
-        return super().way_out
-
-
 def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     """The language model in the folder or .gguf file, or of the hub name, that the settings name; single precision.
 
@@ -127,13 +103,12 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     """
     path = Path(settings.language).expanduser()
     if path.suffix.lower() != ".gguf":
-        found = find_checkpoint(settings.language)
-        source = LanguageSource(found.name, found.folder)
+        source = find_checkpoint(settings.language)
     elif path.is_file():
-        source = LanguageSource(path.stem, path.resolve().parent, gguf=path.name)
+        source = CheckpointSource(path.stem, path.resolve().parent, gguf=path.name)
     else:
         raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
-    with explain_failures(source, f"the configuration of {source.called}"), silence_transformers():
+    with explain_failures(source, "the configuration"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
     if differs := _difference(config):
         likes = f"give a model of type {', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
@@ -142,15 +117,8 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     most = min(places, getattr(config, "sliding_window", None) or places)
     if settings.longest > most:
         raise BadInput(f"{source.called}: reads {most} pieces at most; --set model.longest={most}")
-    tokenizer = _load_tokenizer(source)
-    with explain_failures(source, f"the weights of {source.called}"), silence_transformers():
-        load: Callable[..., Any] = AutoModelForCausalLM.from_pretrained
-        causal, report = load(
-            source.location, **source.options, config=config, dtype=torch.float32, output_loading_info=True
-        )
-    if missing := sorted(report["missing_keys"]):
-        lacks = f"{len(missing)} weights are missing ({missing[0]}, ...)"
-        raise BadInput(f"{source.called}: {lacks}; give a checkpoint of a causal language model")
+    tokenizer = load_tokenizer(source, eos="a piece for the end of a text")
+    causal = load_whole(AutoModelForCausalLM, source, "the weights", "a causal language model", config=config)
     if len(tokenizer) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
         with silence_transformers():
             causal.resize_token_embeddings(len(tokenizer))
@@ -173,23 +141,3 @@ def _difference(config: Any) -> str:
     if rotary["rope_type"] not in ROTARY or rotary.get("partial_rotary_factor", 1.0) != 1.0:
         return f"has rotary positions of its own ({rotary['rope_type']!r})"
     return ""
-
-
-def _load_tokenizer(source: LanguageSource) -> Any:
-    """The tokenizer.
-
-    Raises:
-        BadInput: there is none, or none that is read from one file and knows an end.
-    """
-    with explain_failures(source, f"the tokeniser of {source.called}"), silence_transformers():
-        if source.gguf is None and not any(source.file(name) for name in TOKENIZER_FILES):
-            # transformers would make an empty one, which cuts every text alike.
-            raise BadInput(
-                f"{source.called}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}): {source.way_out}"
-            )
-        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
-    if not found.is_fast or found.eos_token_id is None:
-        raise BadInput(
-            f"{source.called}: its tokeniser has no tokenizer.json, or no piece for the end of a text: {source.way_out}"
-        )
-    return found

@@ -20,16 +20,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
-from viewfinder.retrievers.shared.numpy_network import (
-    Arrays,
-    QFormerShape,
-    numpy_layer_norm,
-    numpy_linear,
-    numpy_picture_input,
-    numpy_qformer,
-    softmax,
-    to_unit,
-)
+from viewfinder.retrievers.shared import numpy_network as shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +91,7 @@ class KeyValueCache:
 EMPTY_CACHE = KeyValueCache()
 
 
-def build_language_model(arrays: Arrays, shape: LanguageShape, lora: LoraSettings) -> NumpyLanguageModel:
+def build_language_model(arrays: shared.Arrays, shape: LanguageShape, lora: LoraSettings) -> NumpyLanguageModel:
     """The language model among a network's arrays, its adapters folded in."""
     whole = _Folded(arrays, lora)
     layers = []
@@ -224,7 +215,7 @@ def _gathered(
     if count > 1:
         # Minus infinity where a place would look at one that comes after it.
         scores_kels[..., -count:] += np.triu(np.full((count, count), -np.inf, np.float32), k=1)
-    found_kmv = softmax(scores_kms) @ value_ksv
+    found_kmv = shared.softmax(scores_kms) @ value_ksv
     found_kelv = found_kmv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
     return np.asarray(found_kelv.transpose(2, 0, 1, 3).reshape(count, -1))
 
@@ -235,37 +226,37 @@ NORM_EPS = 1e-5
 
 
 def embed_picture(
-    arrays: Arrays,
+    arrays: shared.Arrays,
     settings: ModelSettings,
     whole_g: Float[np.ndarray, " g"],
     regions_re: Float[np.ndarray, "r e"] | None,
 ) -> Float32[np.ndarray, "p h"]:
     """A picture as it is read: its global token, then what the perceiver makes of its regions."""
-    cls_1h = numpy_linear(arrays, "cls", numpy_picture_input(arrays, "whole_input", whole_g[None]))
+    cls_1h = shared.numpy_linear(arrays, "cls", shared.numpy_picture_input(arrays, "whole_input", whole_g[None]))
     if not settings.tokens:
         return np.asarray(cls_1h, np.float32)
     assert regions_re is not None
-    slots_th = numpy_linear(arrays, "slots", perceive_regions(arrays, settings, regions_re))
+    slots_th = shared.numpy_linear(arrays, "slots", perceive_regions(arrays, settings, regions_re))
     return np.concatenate([cls_1h, slots_th]).astype(np.float32)
 
 
 def perceive_regions(
-    arrays: Arrays, settings: ModelSettings, regions_re: Float[np.ndarray, "r e"]
+    arrays: shared.Arrays, settings: ModelSettings, regions_re: Float[np.ndarray, "r e"]
 ) -> Float32[np.ndarray, "t w"]:
     """`network.Perceiver` of one picture."""
-    regions_1ry = numpy_picture_input(arrays, "region_input", regions_re[None])
-    seen_1ry = numpy_layer_norm(arrays, "perceiver.norm", regions_1ry + arrays["perceiver.positions"], NORM_EPS)
+    regions_1ry = shared.numpy_picture_input(arrays, "region_input", regions_re[None])
+    seen_1ry = shared.numpy_layer_norm(arrays, "perceiver.norm", regions_1ry + arrays["perceiver.positions"], NORM_EPS)
     slots_1tw = np.asarray(arrays["perceiver.queries"], np.float32)[None]
-    former = QFormerShape(
+    former = shared.QFormerShape(
         "perceiver.qformer", settings.perceiver_layers, settings.perceiver_heads, settings.cross_every
     )
     nothing_1lw = slots_1tw[:, :0]
-    found_1tw = numpy_qformer(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
+    found_1tw = shared.numpy_qformer(arrays, former, slots_1tw, nothing_1lw, seen_1ry, range(settings.tokens))
     return np.asarray(found_1tw[0])
 
 
 def embed_places(
-    arrays: Arrays,
+    arrays: shared.Arrays,
     settings: ModelSettings,
     numbers_l: Int[np.ndarray, " l"],
     pictures: Sequence[Float32[np.ndarray, "p h"]] = (),
@@ -281,23 +272,24 @@ def embed_places(
     if pictures:
         places_lh[(numbers_l >= cls) & (numbers_l < said)] = np.concatenate(list(pictures))
     if said_ks is not None:
-        places_lh[numbers_l == said] = numpy_linear(arrays, "said", np.asarray(said_ks, np.float32))
+        places_lh[numbers_l == said] = shared.numpy_linear(arrays, "said", np.asarray(said_ks, np.float32))
     return places_lh
 
 
-def score_pieces(arrays: Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " v"]:
+def score_pieces(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " v"]:
     """Scores of the piece that comes next: by a head of its own, else by the pieces' own vectors."""
     head_vh = arrays.get("text_head.weight", arrays[TABLE])
     return np.asarray(head_vh @ state_h, np.float32)
 
 
-def encode_query(arrays: Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " d"]:
+def encode_query(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " d"]:
     """What is looked for by the state at [IMG], of length 1 (Eq. 2)."""
-    return np.asarray(to_unit(arrays["visual_head.weight"] @ state_h), np.float32)
+    return np.asarray(shared.to_unit(arrays["visual_head.weight"] @ state_h), np.float32)
 
 
-def encode_pictures(arrays: Arrays, whole_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n d"]:
+def encode_pictures(arrays: shared.Arrays, whole_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n d"]:
     """Pictures as unit vectors (Eq. 2); those of which nothing is known as zeros."""
     return np.asarray(
-        to_unit(numpy_picture_input(arrays, "whole_input", whole_ng) @ arrays["queue_head.weight"].T), np.float32
+        shared.to_unit(shared.numpy_picture_input(arrays, "whole_input", whole_ng) @ arrays["queue_head.weight"].T),
+        np.float32,
     )

@@ -22,23 +22,11 @@ from jaxtyping import Float32
 from viewfinder.conversation import Answer, Like, PictureId, Say, Show
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.base import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
-from viewfinder.retrievers.chatsearcher.numpy_network import (
-    EMPTY_CACHE,
-    KeyValueCache,
-    LanguageShape,
-    build_language_model,
-    embed_picture,
-    embed_places,
-    encode_pictures,
-    encode_query,
-    read_places,
-    score_pieces,
-)
+from viewfinder.retrievers.chatsearcher import numpy_network
 from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LEAST_TEMPERATURE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences
-from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
-from viewfinder.retrievers.shared.wording import VerbalizedTurn, verbalize_turn
+from viewfinder.retrievers.shared.wording import TurnVector, VerbalizedTurn, turn_parts, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -166,7 +154,7 @@ class ChatState:
         excluded, adapters: as `Query` has them.
     """
 
-    cache: KeyValueCache  # of all rounds
+    cache: numpy_network.KeyValueCache  # of all rounds
     rounds: tuple[ReadRound, ...] = ()  # what they were read from
     forgot: bool = False  # whether older rounds are out
     open: OpenAnswer | None = None  # the answer to the last turn that said something; None: nothing was said
@@ -193,7 +181,9 @@ class ChatSearcher:
         self._image_first, self._unpicked = bool(known["image_first"]), bool(known.get("unpicked", False))
         self._sentences_version = str(known["sentences_version"])
         self._codec = SequenceCodec(TokenizerRecord(**known["tokeniser"]), settings.tokens, says=settings.says)
-        self._language = build_language_model(weights.arrays, LanguageShape(**known["language"]), settings.lora)
+        self._language = numpy_network.build_language_model(
+            weights.arrays, numpy_network.LanguageShape(**known["language"]), settings.lora
+        )
         apart = ("language.layers.", "queue.")  # in `_language`, and for training
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
         # Old cards name a bound of their own.
@@ -201,17 +191,9 @@ class ChatSearcher:
         self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), least)
         self._img_1h = self._embed(np.array([self._codec.img]))
         self._begin_1h = self._embed(self._codec.begin().numbers_l)
-        self._begun = read_places(self._language, self._begin_1h)[1]
-        self.space = RegionSpace(
-            name=f"{SYSTEM}-{weights.fingerprint}",
-            raw_version=weights.card.encoder,
-            project=self._project,
-            regions=1,
-            width=settings.retrieval,
-            temperature=1.0,
-            reads_regions=False,
-            has_whole=True,
-        )
+        self._begun = numpy_network.read_places(self._language, self._begin_1h)[1]
+        name, raw_version = f"{SYSTEM}-{weights.fingerprint}", weights.card.encoder
+        self.space = RegionSpace.of_wholes(name, raw_version, self._project, settings.retrieval)
         self.reads = Reads(self.space, "raw", named_regions=settings.tokens > 0, words=False)
 
     def with_picture_bias(self, pictures: float) -> ChatSearcher:
@@ -225,11 +207,7 @@ class ChatSearcher:
         return ChatState(self._begun)
 
     def step(self, state: ChatState, turn: ResolvedTurn) -> ChatState:
-        """The state after one more turn.
-
-        Raises:
-            EncoderMismatch: the session's sentence vectors are not those that the weights read.
-        """
+        """The state after one more turn. Raises as `Retriever.step`."""
         message = read_message(turn, shown=state.open is not None and state.open.shows)
         excluded, lines = message.ruled.after(state.excluded), (*state.adapters, *message.adapters)
         if not message.text:
@@ -320,9 +298,9 @@ class ChatSearcher:
             most = int(LEFT * self.settings.longest)
             while len(rounds) > 1 and 2 + sum(len(one.places_lh) for one in rounds) > most:
                 rounds, forgot = rounds[1:], True
-            cache = EMPTY_CACHE
+            cache = numpy_network.EMPTY_CACHE
             new_lh = np.concatenate([self._begin_1h, *(one.places_lh for one in rounds), self._img_1h])
-        states_lh, cache = read_places(self._language, new_lh, cache)
+        states_lh, cache = numpy_network.read_places(self._language, new_lh, cache)
         return replace(state, cache=cache.shorter(1), rounds=rounds, forgot=forgot), states_lh[-2:]
 
     def _embed(
@@ -333,20 +311,22 @@ class ChatSearcher:
         sentences: SentenceEncoder | None = None,
     ) -> Float32[np.ndarray, "l h"]:
         shown = [
-            embed_picture(self._arrays, self.settings, picture.vectors["raw"], picture.vectors.get("raw regions"))
+            numpy_network.embed_picture(
+                self._arrays, self.settings, picture.vectors["raw"], picture.vectors.get("raw regions")
+            )
             for picture in pictures
         ]
         said_ks = check_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
-        return embed_places(self._arrays, self.settings, numbers_l, shown, said_ks)
+        return numpy_network.embed_places(self._arrays, self.settings, numbers_l, shown, said_ks)
 
     # -- answering
 
     def _begin_answer(
-        self, cache: KeyValueCache, states_2h: Float32[np.ndarray, "2 h"]
+        self, cache: numpy_network.KeyValueCache, states_2h: Float32[np.ndarray, "2 h"]
     ) -> tuple[OpenAnswer, Float32[np.ndarray, " d"]]:
         """The answer as it begins, and what it looks for if it shows pictures."""
         first = self._next_piece(states_2h[0], pictures=True, first=True)
-        query_d = encode_query(self._arrays, states_2h[1])
+        query_d = numpy_network.encode_query(self._arrays, states_2h[1])
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
         if self._image_first:  # pictures would have come at once: words may wait until somebody reads them
@@ -354,23 +334,23 @@ class ChatSearcher:
         words = list(self._write(cache, first, pictures=True))
         if words[-1] != self._codec.img:
             return OpenAnswer(False, LazyPieces(words)), query_d
-        states_lh, _ = read_places(self._language, self._embed(np.array(words)), cache)
-        return OpenAnswer(True, LazyPieces(words[:-1])), encode_query(self._arrays, states_lh[-1])
+        states_lh, _ = numpy_network.read_places(self._language, self._embed(np.array(words)), cache)
+        return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(self._arrays, states_lh[-1])
 
-    def _write(self, cache: KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
+    def _write(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] may come and ends it as well."""
         for _ in range(MOST_PIECES):
             yield piece
             if piece == self._codec.img:
                 return
-            states_1h, cache = read_places(self._language, self._embed(np.array([piece])), cache)
+            states_1h, cache = numpy_network.read_places(self._language, self._embed(np.array([piece])), cache)
             piece = self._next_piece(states_1h[0], pictures=pictures)
             if piece == self._codec.tokenizer.end:
                 return
 
     def _next_piece(self, state_h: Float32[np.ndarray, " h"], *, pictures: bool, first: bool = False) -> int:
         """The likeliest piece: never [/IMG], and not the end at once; [IMG] by how much it leans to pictures."""
-        scores_v = score_pieces(self._arrays, state_h)
+        scores_v = numpy_network.score_pieces(self._arrays, state_h)
         img = float(scores_v[self._codec.img]) + self.picture_bias
         scores_v[[self._codec.img, self._codec.end]] = -np.inf
         if first:
@@ -379,13 +359,9 @@ class ChatSearcher:
         return self._codec.img if pictures and img >= scores_v[best] else best
 
     def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
-        return encode_pictures(self._arrays, raw.whole_ng)[:, None]
+        return numpy_network.encode_pictures(self._arrays, raw.whole_ng)[:, None]
 
 
 def load(checkpoint: Path | None = None) -> ChatSearcher:
-    """The retriever with these weights; None: those shipped with the package.
-
-    Raises:
-        BadInput: as `load_system_weights`.
-    """
+    """The retriever with these weights; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
     return ChatSearcher(load_system_weights(SYSTEM, checkpoint, SHIPPED))

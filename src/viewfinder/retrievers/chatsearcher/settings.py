@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import TrainingSettings, check_at_least_one
+from viewfinder.training.settings import TrainingSettings, check_settings
 
 StageName = Literal["language", "alignment", "instruction"]
 ExampleKind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits", "requests"]
@@ -66,7 +66,7 @@ class ModelSettings:
     def __post_init__(self) -> None:
         may_be_zero = ("tokens", "components", "region_components")
         counts = (name for name, value in vars(self).items() if type(value) is int and name not in may_be_zero)
-        check_at_least_one(self, *counts)
+        check_settings(self, "at least 1", *counts)
         if self.width % self.heads or self.heads % self.key_heads:
             sizes = f"width = {self.width}, heads = {self.heads}, key_heads = {self.key_heads}"
             raise BadInput(f"{sizes}: each must be a multiple of the next")
@@ -93,7 +93,7 @@ class LossSettings:
     learns_end: bool = True  # whether [/IMG] is learnt to be written, too
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "queue")
+        check_settings(self, "at least 1", "queue")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ class Stage:
     training: TrainingSettings  # optimiser, schedule, length
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "batch")
+        check_settings(self, "at least 1", "batch")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import pad
 
 from viewfinder.data.chatsearch import TextItem
@@ -55,7 +55,7 @@ from viewfinder.retrievers.chatsearcher.settings import (
     Stage,
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
-from viewfinder.retrievers.shared.network import target_ranks
+from viewfinder.retrievers.shared.network import DEPTH, target_ranks
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, save_network, seed_all
 from viewfinder.training.picture_layers import sample_regions
@@ -65,9 +65,6 @@ PRESETS = Path(__file__).with_name("presets.toml")
 
 REGIONS = 512
 """Pictures whose regions tell the principal components of regions."""
-
-DEPTH = 10
-"""Validation's recall is that among so many."""
 
 MOST = 200
 """Examples of a kind that are measured, the first ones."""
@@ -99,7 +96,17 @@ def train(plan: TrainPlan) -> TrainingResult:
         if fitted.ended == "asked":
             return fitted
         load_network(fitted.best, prepared.network, system=SYSTEM, encoder=prepared.train.raw_version)
-    return _finish(plan, preset, prepared, fitted)
+    # The network once more, with the bias that tells dialogues about a picture from searches best.
+    network, stage = prepared.network.eval(), preset.stages[-1]
+    card = replace(prepared.card(plan, stage), figures=dict(fitted.figures))
+    if stage.name == "instruction":
+        measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
+        features = _to(network.log_temperature.device, prepared.features["val"])
+        bias = choose_picture_bias(network, features, measured, default=0.0)
+        card = replace(card, settings={**card.settings, "leaning": bias})
+    best = plan.out / "best.safetensors"
+    save_network(best, network, card)
+    return replace(fitted, best=best)
 
 
 # -- what is learnt from
@@ -124,11 +131,7 @@ class PreparedTraining:
 
 
 def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
-    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
-    """
+    """The data of a plan, and the network over it: drawn, or as the plan's start has it. Raises as `train_system`."""
     model = preset.model
     # Before the data, so that what is wrong is told soon.
     published = load_pretrained_language(model) if model.language else None
@@ -231,14 +234,12 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
 
     features_on = cache(lambda device, split: _to(device, prepared.features[split]))
 
-    def loss(module: nn.Module, batch: SequenceBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        assert isinstance(module, ChatSearcherNetwork)
-        return batch_loss(module, features_on(batch.numbers_bl.device, "train"), batch, preset.loss)
+    def loss(network: ChatSearcherNetwork, batch: SequenceBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        return batch_loss(network, features_on(batch.numbers_bl.device, "train"), batch, preset.loss)
 
-    def validate(module: nn.Module) -> dict[str, float]:
-        assert isinstance(module, ChatSearcherNetwork)
-        features = features_on(module.log_temperature.device, "val")
-        return validate_stage(module, features, measured, partial(batch_loss, settings=preset.loss))
+    def validate(network: ChatSearcherNetwork) -> dict[str, float]:
+        features = features_on(network.log_temperature.device, "val")
+        return validate_stage(network, features, measured, partial(batch_loss, settings=preset.loss))
 
     finds = stage.name != "language"
     return TrainingJob(
@@ -288,20 +289,6 @@ def batch_loss(
         network.queue.enqueue(*own)
     loss = combine_losses(settings, words, len(at_p), pictures, len(right_q))
     return loss, {"words": words.detach(), "pictures": pictures.detach(), "temperature": temperature.detach()}
-
-
-def _finish(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, fitted: TrainingResult) -> TrainingResult:
-    """Writes the network once more, with the bias that tells dialogues about a picture from searches best."""
-    network, stage = prepared.network.eval(), preset.stages[-1]
-    card = replace(prepared.card(plan, stage), figures=dict(fitted.figures))
-    if stage.name == "instruction":
-        measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
-        features = _to(network.log_temperature.device, prepared.features["val"])
-        bias = choose_picture_bias(network, features, measured, default=0.0)
-        card = replace(card, settings={**card.settings, "leaning": bias})
-    best = plan.out / "best.safetensors"
-    save_network(best, network, card)
-    return replace(fitted, best=best)
 
 
 # -- validation

@@ -33,7 +33,7 @@ from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_trans
 from viewfinder.data.instructions import read_instruct_pix2pix, read_llava
 from viewfinder.data.visual_genome import find_layout, list_splits
 from viewfinder.data.visual_genome.regions import read_picture_ids
-from viewfinder.data.web import PICTURES, WebPicture, read_cc3m, read_mmc4
+from viewfinder.data.web import PICTURES, read_cc3m, read_mmc4
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
@@ -183,7 +183,7 @@ def _requests(folder: _Folder) -> Iterator[TrainingExample]:
 def _documents(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("documents")
     shards = sorted(folder.path.glob("docs_*.jsonl*"))
-    pages = (page for shard in shards for page in read_mmc4(shard, need_images=False)[0])
+    pages = (page for shard in shards for page in read_mmc4(shard)[0])
     yield from (examples.web_page_example(page, rng) for page in _by_place(folder, pages))
     yield from examples.group_into_pages(_captioned(folder), rng)
 
@@ -195,7 +195,7 @@ def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
         return _of_split(folder, read_flickr8k(home)[0])
     if any(home.glob("annotations/captions_*.json")):
         return _of_split(folder, read_coco(home)[0])
-    return [(_local(folder, picture.path), (picture.caption,)) for picture in _conceptual(folder) if picture.path]
+    return [(_local(folder, picture.path), picture.captions) for picture in _conceptual(folder)]
 
 
 def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tuple[str, tuple[str, ...]]]:
@@ -215,7 +215,7 @@ def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tup
     ]
 
 
-def _conceptual(folder: _Folder) -> Iterator[WebPicture]:
+def _conceptual(folder: _Folder) -> Iterator[CaptionedPicture]:
     """Conceptual Captions: tables of pictures, or folders of pictures with a .txt each."""
     tables = sorted(folder.path.glob("*.tsv"))
     held_out = [table for table in tables if "val" in table.stem.lower()]
@@ -239,7 +239,7 @@ def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
 def _visual(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("visual")
     for file in sorted(folder.path.glob("llava*.json")):
-        for sample in _by_place(folder, read_llava(file, need_images=False)[0], held_out=True):
+        for sample in _by_place(folder, read_llava(file)[0], held_out=True):
             yield from examples.split_into_examples(
                 sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
             )
@@ -260,9 +260,8 @@ def _edits(folder: _Folder) -> Iterator[TrainingExample]:
         pairs, _ = read_instruct_pix2pix(folder.path)
         prompts = frozenset(_by_place(folder, dict.fromkeys(pair.prompt for pair in pairs)))
         for pair in (pair for pair in pairs if pair.prompt in prompts):
-            words = examples.reword_instruction(pair.text.instruction, examples.OF_COMMANDS, rng)
-            if pair.source and pair.target:
-                yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
+            words = examples.reword_instruction(pair.instruction, examples.OF_COMMANDS, rng)
+            yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
     for one in _transactions(folder.path, {folder.split}):
         yield from examples.transaction_examples(one, rng)
 

@@ -137,11 +137,7 @@ class Combiner:
         return CombinerState(np.zeros_like(self._arrays["probe"]))
 
     def step(self, state: CombinerState, turn: ResolvedTurn) -> CombinerState:
-        """The state after one more turn.
-
-        Raises:
-            EncoderMismatch: the session's vectors are not those of the space that the weights were trained in.
-        """
+        """The state after one more turn. Raises as `Retriever.step`."""
         if state.query is None:
             found_d, way_out = turn.words([PROBE])[0], "train again with it, or use one without that head"
             check_shared_space(SYSTEM, self.encoder, found_d, self._arrays["probe"], way_out)
@@ -196,9 +192,5 @@ class Combiner:
 
 
 def load(checkpoint: Path | None = None) -> Combiner:
-    """The retriever with these weights.
-
-    Raises:
-        BadInput: none are given; or no such file, or it is damaged or of another system.
-    """
+    """The retriever with these weights; there are none of its own. Raises BadInput: as `load_system_weights`."""
     return Combiner(load_system_weights(SYSTEM, checkpoint))

@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, Int
-from torch import Tensor, nn
+from torch import Tensor
 
+from viewfinder import training
 from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
@@ -24,18 +25,8 @@ from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
-from viewfinder.retrievers.shared.network import target_cross_entropy
-from viewfinder.retrievers.shared.train_plan import TrainPlan, read_preset
-from viewfinder.retrievers.shared.transactions import TransactionRows, find_picture_row, read_transaction_rows
-from viewfinder.training import (
-    Card,
-    TrainingJob,
-    TrainingResult,
-    draw_epochs,
-    gather_with_gradient,
-    load_network,
-    seed_all,
-)
+from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
+from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
 
 NO_TURN = -1
 """In place of a row: the transaction is over."""
@@ -54,12 +45,11 @@ class RecordedTransactions:
     Attributes:
         pictures_nd: vectors of all pictures they are about, and of the galleries of their sources.
         gallery_g: the rows of those among which targets are looked for: the galleries, and the targets.
-        transactions: each as it is in its file, and the rows of its pictures.
     """
 
     pictures_nd: Float32[np.ndarray, "n d"]
     gallery_g: Int[np.ndarray, " g"]
-    transactions: tuple[TransactionRows, ...]
+    transactions: tuple[TransactionRows, ...]  # each as it is in its file, and the rows of its pictures
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -112,7 +102,7 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
     first = 0
     for folder in plan.data:
         features, part, names = read_transaction_rows(plan, folder, split, preset.sources, most=preset.transactions)
-        shown = {row for name in set(names) if (row := find_picture_row(features, name)) is not None}
+        shown = {row for name in set(names) if (row := features.find_row(name.lstrip("/"))) is not None}
         rows = sorted(shown.union(*(its_rows for _, its_rows in part)))
         place = {row: first + at for at, row in enumerate(rows)}
         found += [(one, tuple(place[row] for row in its_rows)) for one, its_rows in part]
@@ -155,9 +145,6 @@ def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str],
 SYSTEM = "combiner"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-DEPTH = 10
-"""Validation's recall is that among so many."""
-
 AT_ONCE = 1024
 """Transactions that validation reads together."""
 
@@ -171,32 +158,28 @@ class Batch(NamedTuple):
     rows_bt: Int[Tensor, "b t"]
 
 
-def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+def train(plan: TrainPlan) -> training.TrainingResult:
+    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     preset, _ = read_preset(plan, PRESETS, Preset)
     model = preset.model
     recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
     wanted = {piece for part in recorded for text in part.texts for piece in modification_pieces(text, model.texts)}
     vectors = encode_texts(wanted, plan.encoder, plan.notify)
     train, val = (EncodedTransactions.of(part, vectors, model) for part in recorded)
-    seed_all(plan.seed)
+    training.seed_all(plan.seed)
     network = CombinerNetwork(model, train.pictures_nd.shape[1])
     network.probe.copy_(torch.from_numpy(np.asarray(plan.encoder.words([PROBE])[0], np.float32)))
     space = plan.encoder.version
     if plan.start is not None:
-        load_network(plan.start, network, system=SYSTEM, encoder=space)
+        training.load_network(plan.start, network, system=SYSTEM, encoder=space)
     known = {"model": asdict(model), "scale": preset.scale, "exclude_shown": preset.exclude_shown}
     return plan.fit(
-        TrainingJob(
+        training.TrainingJob(
             network=network,
-            batches=draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
+            batches=training.draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
             loss=partial(_lost, scale=preset.scale),
             settings=replace(preset.training, seed=plan.seed),
-            card=Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
+            card=training.Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
             validate=partial(validate_network, turns=val, scale=preset.scale),
             selects=preset.selects,
             higher=True,
@@ -215,27 +198,28 @@ def make_batch(turns: EncodedTransactions, rows_b: Int[np.ndarray, " b"]) -> Bat
     )
 
 
-def _lost(module: nn.Module, batch: Batch, *, scale: float) -> tuple[Tensor, Mapping[str, Tensor]]:
+def _lost(network: CombinerNetwork, batch: Batch, *, scale: float) -> tuple[Tensor, Mapping[str, Tensor]]:
     """The loss of all turns of a batch, each told from the targets of all turns of all processes' batches."""
-    assert isinstance(module, CombinerNetwork)
-    queries_btd = gather_with_gradient(module(batch.texts_btd, batch.pictures_btd))
-    targets_btd, rows_bt = gather_with_gradient(batch.targets_btd), gather_with_gradient(batch.rows_bt)
+    queries_btd = training.gather_with_gradient(network(batch.texts_btd, batch.pictures_btd))
+    targets_btd, rows_bt = (
+        training.gather_with_gradient(batch.targets_btd),
+        training.gather_with_gradient(batch.rows_bt),
+    )
     there_bt = rows_bt != NO_TURN
     return target_cross_entropy(scale * queries_btd[there_bt] @ targets_btd[there_bt].T, rows_bt[there_bt]), {}
 
 
-def validate_network(module: nn.Module, *, turns: EncodedTransactions, scale: float) -> dict[str, float]:
+def validate_network(network: CombinerNetwork, *, turns: EncodedTransactions, scale: float) -> dict[str, float]:
     """What validation measures: every turn's target is looked for in the gallery of the sources.
 
     "recall" is Recall@10 over all turns, "first" and "last" that of the first and of the last turn of a transaction.
     """
-    assert isinstance(module, CombinerNetwork)
-    device = module.probe.device
+    device = network.probe.device
     queries, lost = [], []
     for at in range(0, len(turns), AT_ONCE):
         rows_b = np.arange(at, min(at + AT_ONCE, len(turns)))
         batch = Batch(*(tensor.to(device) for tensor in make_batch(turns, rows_b)))
-        queries_btd, there_bt = module(batch.texts_btd, batch.pictures_btd), batch.rows_bt != NO_TURN
+        queries_btd, there_bt = network(batch.texts_btd, batch.pictures_btd), batch.rows_bt != NO_TURN
         logits_qq = scale * queries_btd[there_bt] @ batch.targets_btd[there_bt].T
         lost.append((float(target_cross_entropy(logits_qq, batch.rows_bt[there_bt])), len(rows_b)))
         queries.append(queries_btd.float().cpu().numpy())

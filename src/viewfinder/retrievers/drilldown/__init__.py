@@ -1,5 +1,1 @@
 """Drill-down (Tan et al., NeurIPS 2019): a dialogue kept in a few state vectors, each of which looks at regions."""
-
-from viewfinder.retrievers.drilldown.retriever import Drilldown, DrilldownState, load
-
-__all__ = ["Drilldown", "DrilldownState", "load"]

@@ -14,16 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
 from viewfinder.retrievers.drilldown.settings import ModelSettings
-from viewfinder.retrievers.shared.network import (
-    EPS,
-    InputWidths,
-    RegionProjection,
-    UpdateCell,
-    WordReader,
-    add_scale,
-    initialise_network,
-    scale_raw,
-)
+from viewfinder.retrievers.shared import network as shared
 from viewfinder.training.transformer_layers import FeedForward
 
 
@@ -38,27 +29,27 @@ class DrilldownNetwork(nn.Module):
     """The network. With the default settings and the published inputs (2048, 14,284 words) it has 4,861,201 parameters
     at M x 128 and 5,830,417 at M x 256."""
 
-    def __init__(self, settings: ModelSettings, inputs: InputWidths) -> None:
+    def __init__(self, settings: ModelSettings, inputs: shared.InputWidths) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings
         if settings.reads == "words":
-            self.read_words = WordReader(inputs.words, settings.word_width, width)
+            self.read_words = shared.WordReader(inputs.words, settings.word_width, width)
         else:
             self.read_sentences = FeedForward(inputs.sentences, settings.sentence_hidden, width)
-        self.project = RegionProjection(inputs.regions, width)
+        self.project = shared.RegionProjection(inputs.regions, width)
         if settings.whole:
-            self.project_whole = RegionProjection(inputs.whole, width)
-        self.update = UpdateCell(width)
+            self.project_whole = shared.RegionProjection(inputs.whole, width)
+        self.update = shared.UpdateCell(width)
         self.policy = nn.Sequential(
             nn.Linear(2 * width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 1)
         )
-        initialise_network(self)
+        shared.initialise_network(self)
         if settings.learned_scale:
             self.log_scale = nn.Parameter(torch.tensor(2.0))
         if settings.standardised:
-            add_scale(self, "regions", inputs.regions)
-            add_scale(self, "whole", inputs.whole)
+            shared.add_scale(self, "regions", inputs.regions)
+            shared.add_scale(self, "whole", inputs.whole)
 
     # -- what comes in
 
@@ -73,7 +64,7 @@ class DrilldownNetwork(nn.Module):
         return torch.cat([vectors_bkd, whole_bd[:, None]], dim=1)
 
     def _scaled(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
-        scaled = scale_raw(self, name, raw) if self.settings.standardised else raw
+        scaled = shared.scale_raw(self, name, raw) if self.settings.standardised else raw
         return dropout(scaled, self.settings.dropout, self.training)
 
     def read(
@@ -122,7 +113,7 @@ class DrilldownNetwork(nn.Module):
     def comparable_states(self, slots: SlotStates) -> SlotStates:
         """What pictures are compared with: unit states (an empty slot stays zeros), and how much each counts."""
         counts_bm = torch.ones_like(slots.written_bm) if self.settings.mean_over == "all" else slots.written_bm
-        return SlotStates(normalize(slots.states_bmd, dim=-1, eps=EPS), counts_bm)
+        return SlotStates(normalize(slots.states_bmd, dim=-1, eps=shared.EPS), counts_bm)
 
     # -- whole dialogues
 

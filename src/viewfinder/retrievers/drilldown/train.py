@@ -11,15 +11,13 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings, Preset
 from viewfinder.retrievers.shared.description_training import (
-    DescriptionData,
     DescriptionDialogues,
     DialogueBatch,
     measure_scales,
@@ -34,85 +32,61 @@ from viewfinder.training.presets import read_card_settings
 SYSTEM = "drilldown"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-Loss = Callable[[Any, LossSettings, DialogueBatch], tuple[Tensor, dict[str, Tensor]]]
-"""Of a `DrilldownNetwork`."""
+Loss = Callable[[DrilldownNetwork, LossSettings, DialogueBatch], tuple[Tensor, dict[str, Tensor]]]
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start_card(plan)
     if start is not None:
         model = read_card_settings(ModelSettings, start)
         preset = replace(preset, model=replace(model, choice=preset.model.choice))
-    data = read_description_data(
-        plan,
-        reads=preset.model.reads,
-        turns=preset.turns,
-        fewest=preset.fewest,
-        negated=preset.negated,
-        whole=preset.model.whole,
-        start=start,
-    )
+    data = read_description_data(plan, preset, start, reads=preset.model.reads, whole=preset.model.whole)
     seed_all(plan.seed)
     network = DrilldownNetwork(preset.model, data.inputs)
     if plan.start is not None:
         load_network(plan.start, network, system=SYSTEM, encoder=data.raw_version)
     elif preset.model.standardised:
         measure_scales(network, data.train.described)
-    stage = partial(_stage, plan, preset, data)
+
+    def stage(stage_loss: Loss, training: TrainingSettings, out: Path) -> TrainingResult:
+        return run_stage(
+            plan,
+            preset,
+            data,
+            out,
+            network=network,
+            settings={"model": asdict(network.settings), "loss": asdict(preset.loss)},
+            loss=lambda module, batch: stage_loss(module, preset.loss, batch),
+            validate=partial(validate_network, preset=preset, dialogues=data.val),
+            training=training,
+            selects="recall" if stage_loss is losses.joint_loss else preset.selects,
+        )
+
     if preset.learned is None:
-        return stage(network, losses.pretraining_loss, preset.training, plan.out)
-    first = stage(network, losses.pretraining_loss, preset.training, plan.out / "fixed")
+        return stage(losses.pretraining_loss, preset.training, plan.out)
+    first = stage(losses.pretraining_loss, preset.training, plan.out / "fixed")
     if first.ended == "asked":
         return first
     network.settings = replace(preset.model, choice="learned")
     load_network(first.best, network, system=SYSTEM, encoder=data.raw_version)
-    second = stage(network, losses.joint_loss, preset.learned, plan.out / "learned")
+    second = stage(losses.joint_loss, preset.learned, plan.out / "learned")
     if second.ended == "asked":
         return second
     shutil.copyfile(second.best, plan.out / "best.safetensors")
     return replace(second, best=plan.out / "best.safetensors")
 
 
-def _stage(
-    plan: TrainPlan,
-    preset: Preset,
-    data: DescriptionData,
-    network: DrilldownNetwork,
-    stage_loss: Loss,
-    training: TrainingSettings,
-    out: Path,
-) -> TrainingResult:
-    """One stage of the training, from the network as it is."""
-    return run_stage(
-        plan,
-        data,
-        out,
-        network=network,
-        settings={"model": asdict(network.settings), "loss": asdict(preset.loss)},
-        loss=lambda module, batch: stage_loss(module, preset.loss, batch),
-        validate=partial(validate_network, preset=preset, dialogues=data.val),
-        training=training,
-        batch=preset.batch,
-        selects="recall" if stage_loss is losses.joint_loss else preset.selects,
-    )
-
-
-def validate_network(module: nn.Module, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
+def validate_network(network: DrilldownNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
     """What validation measures: the loss and recall of the protocol's fixed dialogues."""
-    assert isinstance(module, DrilldownNetwork)
 
     def take(batch: DialogueBatch) -> tuple[Tensor, list[SlotStates], Tensor]:
-        vectors_bkd = module.project_pictures(batch.regions_bke, batch.whole_bg)
-        after = module.read_dialogues(module.read(batch.said, batch.lengths_bt))
-        return vectors_bkd, after, losses.retrieval_loss(module, preset.loss, after, vectors_bkd)
+        vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
+        after = network.read_dialogues(network.read(batch.said, batch.lengths_bt))
+        return vectors_bkd, after, losses.retrieval_loss(network, preset.loss, after, vectors_bkd)
 
     def score(after: list[SlotStates], vectors_nkd: Tensor) -> list[Tensor]:
-        return [losses.score_pictures(module, slots, vectors_nkd) for slots in after]
+        return [losses.score_pictures(network, slots, vectors_nkd) for slots in after]
 
-    return validate_dialogues(dialogues, preset.batch, next(module.parameters()).device, take, score)
+    return validate_dialogues(dialogues, preset.batch, next(network.parameters()).device, take, score)

@@ -32,7 +32,7 @@ from viewfinder.training import (
     read_card,
 )
 from viewfinder.training.picture_layers import measure_scale, standardise
-from viewfinder.training.settings import check_at_least_one
+from viewfinder.training.settings import check_settings
 from viewfinder.training.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")
@@ -49,25 +49,20 @@ class AttributePreset:
     """A table of attributes.toml.
 
     Attributes:
-        kinds: kinds of the data to learn from, as its files name them; none: all that there are.
-        batch: pictures a step; all of them, where there are fewer.
-        fewest: pictures of the training set that must have a label for it to be learnt.
-        told: labels of a picture that validation takes as predicted.
         ridge: of the ridge regression that the layer begins with, as a share of the mean squared length of its
             inputs; 0: it begins with zeros.
     """
 
     training: TrainingSettings
-    kinds: tuple[str, ...] = ()
-    batch: int = 64
-    fewest: int = 8
-    told: int = 5
+    kinds: tuple[str, ...] = ()  # kinds of the data to learn from, as its files name them; none: all that there are
+    batch: int = 64  # pictures a step; all of them, where there are fewer
+    fewest: int = 8  # pictures of the training set that must have a label for it to be learnt
+    told: int = 5  # labels of a picture that validation takes as predicted
     ridge: float = 0.0
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "batch", "fewest", "told")
-        if self.ridge < 0:
-            raise BadInput(f"ridge is {self.ridge}; it must be at least 0")
+        check_settings(self, "at least 1", "batch", "fewest", "told")
+        check_settings(self, "at least 0", "ridge")
 
 
 class LearnedHead(nn.Module):
@@ -99,11 +94,7 @@ class LabelledPictures:
 
 
 def train_attributes(plan: TrainPlan) -> TrainingResult:
-    """Train a predictor as planned; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+    """Train a predictor as planned; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     preset = load_preset(PRESETS, plan.preset, AttributePreset, plan.overrides)
     garments, seen = (read_garments(plan, split, preset.kinds) for split in ("train", "val"))
     labels = _labels(plan, garments, preset.fewest)

@@ -37,7 +37,7 @@ from viewfinder.training import (
     seed_all,
 )
 from viewfinder.training.picture_layers import AttributeHead
-from viewfinder.training.settings import check_at_least_one
+from viewfinder.training.settings import check_settings
 from viewfinder.training.weights import check_card
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START, caption_texts, decode_greedily
@@ -55,24 +55,20 @@ class CaptionerPreset:
 
     Attributes:
         kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
-        batch: captions a step; each caption of a pair is an example of its own.
-        smoothing: of the labels.
-        attribute_file: trained attributes to read; "" trains them first, where the model reads any.
         selects: the validation figure by which the best weights are chosen; the published one is BLEU-3.
     """
 
     model: CaptionerModel
     training: TrainingSettings
     kinds: tuple[str, ...] = ()
-    batch: int = 64
-    smoothing: float = 0.0
-    attribute_file: str = ""
+    batch: int = 64  # captions a step; each caption of a pair is an example of its own
+    smoothing: float = 0.0  # of the labels
+    attribute_file: str = ""  # trained attributes to read; "" trains them first, where the model reads any
     selects: Literal["bleu3", "cider", "loss"] = "bleu3"
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "batch")
-        if not 0 <= self.smoothing < 1:
-            raise BadInput(f"smoothing is {self.smoothing}; it must be from 0 to below 1")
+        check_settings(self, "at least 1", "batch")
+        check_settings(self, "at least 0 and below 1", "smoothing")
 
 
 class TrainingStopped(ViewfinderError):
@@ -249,9 +245,8 @@ def make_caption_examples(garments: Garments, words: CaptionVocabulary, most_wor
     return CaptionExamples(raw_ng, pairs.candidate_p[owners], pairs.target_p[owners], words_el)
 
 
-def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple[Tensor, dict[str, Tensor]]:
+def _lost(network: CaptionerNetwork, batch: CaptionBatch, *, smoothing: float) -> tuple[Tensor, dict[str, Tensor]]:
     """Cross-entropy of every next word, summed over the batch as published; the mean goes into the log."""
-    assert isinstance(network, CaptionerNetwork)
     logits_btv = network.logits(network.see(batch.shown_bg, batch.wanted_bg), batch.words_bt)
     lost = functional.cross_entropy(
         logits_btv.flatten(0, 1), batch.goals_bt.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
@@ -263,11 +258,10 @@ def _lost(network: nn.Module, batch: CaptionBatch, *, smoothing: float) -> tuple
 
 
 def measure_captions(
-    module: nn.Module, *, examples: CaptionExamples, garments: Garments, words: CaptionVocabulary
+    network: CaptionerNetwork, *, examples: CaptionExamples, garments: Garments, words: CaptionVocabulary
 ) -> dict[str, float]:
     """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss of a word."""
-    assert isinstance(module, CaptionerNetwork)
-    device = next(module.parameters()).device
+    device = next(network.parameters()).device
     pairs = garments.pairs
     said: list[str] = []
     for at in range(0, len(pairs), PAIRS_AT_ONCE):
@@ -275,12 +269,12 @@ def measure_captions(
         shown_bg, wanted_bg = (
             examples.raw_ng[rows_p[rows]].to(device) for rows_p in (pairs.candidate_p, pairs.target_p)
         )
-        said += caption_texts(decode_greedily(module, shown_bg, wanted_bg), words.words)
+        said += caption_texts(decode_greedily(network, shown_bg, wanted_bg), words.words)
     lost, count = 0.0, 0  # of words, without smoothing
     for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
         rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
         batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
-        lost += float(_lost(module, batch, smoothing=0.0)[0])
+        lost += float(_lost(network, batch, smoothing=0.0)[0])
         count += int((batch.goals_bt != PAD).sum())
     bleu_n = bleu(said, pairs.captions)
     return {

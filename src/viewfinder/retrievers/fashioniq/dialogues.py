@@ -24,7 +24,7 @@ from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, likeness
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.settings import Preset
-from viewfinder.retrievers.shared.network import WordNumbers, target_ranks
+from viewfinder.retrievers.shared.network import DEPTH, WordNumbers, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training import Batches
 from viewfinder.training.batches import count_processes
@@ -34,9 +34,6 @@ Places = Int[Tensor, " b"]
 
 SimulateFeedback = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
 """A simulated user, who is shown the first garments and wants the second (rows of `Garments`): numbers of words."""
-
-DEPTH = 10
-"""Validation's recall is that among so many."""
 
 AT_ONCE = 128
 """Dialogues that validation holds at a time."""
@@ -76,24 +73,18 @@ class GarmentKind:
     """The garments of one kind.
 
     Attributes:
-        kind: its name.
-        row_n: which rows of `Garments` they are.
-        read_nx: what the network's `looks.input` reads of their pictures.
-        attributes_na: numbers of their predicted attributes.
         target_p, candidate_p: recorded pairs.
-        recorded: what people said of each pair, see `pair_wordings`.
-        described: what is said of each garment on its own.
         says: who says how the wanted garment differs; None: nobody, what is said describes the wanted one.
     """
 
-    kind: str
-    row_n: Int[Tensor, " n"]
-    read_nx: Float[Tensor, "n x"]
-    attributes_na: Int[Tensor, "n a"]
+    kind: str  # its name
+    row_n: Int[Tensor, " n"]  # which rows of `Garments` they are
+    read_nx: Float[Tensor, "n x"]  # what the network's `looks.input` reads of their pictures
+    attributes_na: Int[Tensor, "n a"]  # numbers of their predicted attributes
     target_p: Int[Tensor, " p"]
     candidate_p: Int[Tensor, " p"]
-    recorded: SentenceTable
-    described: SentenceTable
+    recorded: SentenceTable  # what people said of each pair, see `pair_wordings`
+    described: SentenceTable  # what is said of each garment on its own
     says: SimulateFeedback | None
 
     def __len__(self) -> int:
@@ -139,24 +130,16 @@ def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
 
 
 class FeedbackDialogues(NamedTuple):
-    """Dialogues about one kind (by its number), before the first turn.
-
-    Attributes:
-        wanted_bt: the garment that is wanted in each turn: the same one, where no mind changes.
-        shown_b: the garments that are shown first, where `seen_b`; else the dialogue begins without a picture.
-        others_bt: garments that each turn tells the target from.
-        words_btl: what is said, where `given_bt`; else a simulated user says it.
-        attributed_b: whether attributes are read.
-    """
+    """Dialogues about one kind (by its number), before the first turn."""
 
     kind: int
-    wanted_bt: Int[Tensor, "b t"]
-    shown_b: Places
+    wanted_bt: Int[Tensor, "b t"]  # the garment that is wanted in each turn: the same one, where no mind changes
+    shown_b: Places  # the garments that are shown first, where `seen_b`; else the dialogue begins without a picture
     seen_b: Bool[Tensor, " b"]
-    others_bt: Int[Tensor, "b t"]
-    words_btl: Int[Tensor, "b t l"]
+    others_bt: Int[Tensor, "b t"]  # garments that each turn tells the target from
+    words_btl: Int[Tensor, "b t l"]  # what is said, where `given_bt`; else a simulated user says it
     given_bt: Bool[Tensor, "b t"]
-    attributed_b: Bool[Tensor, " b"]
+    attributed_b: Bool[Tensor, " b"]  # whether attributes are read
 
     @property
     def targets_b(self) -> Places:

@@ -79,23 +79,18 @@ def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
         values = {row.values[name] for row in catalogue.rows if name in row.values}
         if name not in titles and len(values) in VALUES and any(map(str.isalpha, "".join(values))):
             columns.append(name)
-    words = [_telling_words(row.values.get(title, "") for title in titles) for row in catalogue.rows]
+    said = [" ".join(row.values.get(title, "") for title in titles) for row in catalogue.rows]
+    telling = (
+        (word for word in split_words(text) if word not in _SMALL and len(word) > 1 and not word.isdigit())
+        for text in said
+    )
+    words = [dict.fromkeys(of_row) for of_row in telling]
     counts = Counter(word for of_row in words for word in of_row)
-    return [
-        tuple(
-            dict.fromkeys(
-                [row.values[name].lower() for name in columns if name in row.values]
-                + [word for word in of_row if counts[word] >= FREQUENT]
-            )
-        )
-        for row, of_row in zip(catalogue.rows, words, strict=True)
-    ]
-
-
-def _telling_words(titles: Iterable[str]) -> tuple[str, ...]:
-    """Each word once, without small words, numbers and single letters."""
-    words = dict.fromkeys(word for title in titles for word in split_words(title))
-    return tuple(word for word in words if word not in _SMALL and len(word) > 1 and not word.isdigit())
+    found = []
+    for row, of_row in zip(catalogue.rows, words, strict=True):
+        own = (row.values[name].lower() for name in columns if name in row.values)
+        found.append(tuple(dict.fromkeys([*own, *(word for word in of_row if counts[word] >= FREQUENT)])))
+    return found
 
 
 OTHERS = "others"
@@ -123,19 +118,16 @@ class Garments:
     """The pictures of one split, a row each; a picture of two kinds has two rows.
 
     Attributes:
-        keys: the pictures' names, as `features` has them.
-        kinds: names, as the files have them; picture i is of `kinds[kind_n[i]]`.
         descriptions: captions of each picture on its own, lower-case; there may be none, as of labels and pairs.
-        labels: attribute words of each picture, lower-case.
     """
 
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # the pictures' names, as `features` has them
     raw_ng: Float32[np.ndarray, "n g"]
     raw_version: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...]  # names, as the files have them; picture i is of `kinds[kind_n[i]]`
     kind_n: Int[np.ndarray, " n"]
     descriptions: tuple[tuple[str, ...], ...]
-    labels: tuple[tuple[str, ...], ...]
+    labels: tuple[tuple[str, ...], ...]  # attribute words of each picture, lower-case
     pairs: RecordedPairs
 
     def __len__(self) -> int:

@@ -110,18 +110,14 @@ class TokenHistory(NamedTuple):
     """Dialogues so far.
 
     Attributes:
-        turns: how many turns each has.
-        there_bl: which of the tokens so far are read.
         tokens_blh: of a "whole" history the tokens, which are encoded again with every turn; else none.
-        seen: of an "incremental" one what later tokens look at, an entry a layer; else none.
-        summed_bh: of an "incremental" one the sum of the encoded tokens.
     """
 
-    turns: int
-    there_bl: Bool[Tensor, "b l"]
+    turns: int  # how many turns each has
+    there_bl: Bool[Tensor, "b l"]  # which of the tokens so far are read
     tokens_blh: Float[Tensor, "b whole h"]
-    seen: tuple[KeysValues, ...]
-    summed_bh: Float[Tensor, "b h"]
+    seen: tuple[KeysValues, ...]  # of an "incremental" one what later tokens look at, an entry a layer; else none
+    summed_bh: Float[Tensor, "b h"]  # of an "incremental" one the sum of the encoded tokens
 
 
 class TransformerRetriever(FeedbackNetwork):

@@ -45,17 +45,11 @@ BATCH_NORM_EPS = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class FeedbackVectors:
-    """A turn as networks read it.
+    """A turn as networks read it."""
 
-    Attributes:
-        words_ls: vectors of its words.
-        attributes: numbers of the picture's attributes: k + 1 for label k.
-        picture_h: the vector of the picture; None where none was shown.
-    """
-
-    words_ls: Float32[np.ndarray, "l s"]
-    attributes: tuple[int, ...] = ()
-    picture_h: Float32[np.ndarray, " h"] | None = None
+    words_ls: Float32[np.ndarray, "l s"]  # vectors of its words
+    attributes: tuple[int, ...] = ()  # numbers of the picture's attributes: k + 1 for label k
+    picture_h: Float32[np.ndarray, " h"] | None = None  # the vector of the picture; None where none was shown
 
 
 def numpy_pictures(

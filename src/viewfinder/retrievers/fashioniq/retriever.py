@@ -29,8 +29,7 @@ from viewfinder.retrievers.fashioniq.settings import (
     TransformerModel,
 )
 from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words
-from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
-from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
+from viewfinder.retrievers.shared.wording import PictureTurn, TurnVector, read_picture_turn, turn_parts
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -155,16 +154,8 @@ class FashionIq:
             self._sharpness = learnt if self._embedding is None else learnt * self._sharpness
         self.attributes = AttributePredictor.of(weights) if self.settings.attributes else None
         self._number = {label: at for at, label in enumerate(card.settings["labels"], start=1)}
-        self.space = RegionSpace(
-            name=f"{SYSTEM}-{weights.fingerprint}",
-            raw_version=card.encoder,
-            project=self._project,
-            regions=1,
-            width=self.settings.width + (EXTRA_WIDTH if self._embedding else 0),
-            temperature=1.0,
-            reads_regions=False,
-            has_whole=True,
-        )
+        width = self.settings.width + (EXTRA_WIDTH if self._embedding else 0)
+        self.space = RegionSpace.of_wholes(f"{SYSTEM}-{weights.fingerprint}", card.encoder, self._project, width)
         self.reads = Reads(self.space, "own", words=False, predictor=self.attributes, count=self.settings.attributes)
 
     def begin(self) -> FashionIqState:
@@ -172,11 +163,7 @@ class FashionIq:
         return FashionIqState()
 
     def step(self, state: FashionIqState, turn: ResolvedTurn) -> FashionIqState:
-        """The state after one more turn.
-
-        Raises:
-            EncoderMismatch: the session's vectors are not those that the weights were trained on.
-        """
+        """The state after one more turn. Raises as `Retriever.step`."""
         parsed = parse_feedback(turn, reads_alone=reads_words_alone(self.settings), exclude_shown=self._exclude_shown)
         notes, network, turns = parsed.adapters, state.network, state.turns
         if parsed.text or parsed.names_picture:  # else it only rules pictures out, or nothing

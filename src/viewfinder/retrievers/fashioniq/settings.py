@@ -7,7 +7,7 @@ from typing import Literal
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.settings import WordSettings
-from viewfinder.training.settings import TrainingSettings, check_at_least_one
+from viewfinder.training.settings import TrainingSettings, check_settings
 
 Modality = Literal["image", "text", "attributes"]
 
@@ -23,25 +23,20 @@ class FeedbackReading(WordSettings):
     """What all networks read and aim at; the published words are "glove".
 
     Attributes:
-        width: H, numbers of a picture's vector and of a query.
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
-        components: of "whitened": how many.
-        attributes: predicted attributes of a picture that are read; 0: none.
-        compare: "l2", squared distance (published); or "cosine".
     """
 
-    width: int = 256
+    width: int = 256  # H, numbers of a picture's vector and of a query
     image: Literal["raw", "standardised", "whitened"] = "raw"
-    components: int = 256
+    components: int = 256  # of "whitened": how many
     words: Literal["encoder", "glove", "learned"] = "encoder"
-    attributes: int = 8
-    compare: Literal["l2", "cosine"] = "l2"
+    attributes: int = 8  # predicted attributes of a picture that are read; 0: none
+    compare: Literal["l2", "cosine"] = "l2"  # "l2", squared distance (published); or "cosine"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least_one(self, "width", "components")
-        if self.attributes < 0:
-            raise BadInput(f"attributes is {self.attributes}; it must be at least 0")
+        check_settings(self, "at least 1", "width", "components")
+        check_settings(self, "at least 0", "attributes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +65,7 @@ class TransformerModel(FeedbackReading):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least_one(self, "layers", "heads", "hidden")
+        check_settings(self, "at least 1", "layers", "heads", "hidden")
         if self.width % self.heads or self.width % 2:
             raise BadInput(f"a width of {self.width} must be even and a multiple of {self.heads} heads")
 
@@ -80,38 +75,31 @@ class RecurrentModel(FeedbackReading):
     """The RNN baseline of Guo et al. (NeurIPS 2018): a convolution over words, and a GRU over turns.
 
     Attributes:
-        filters: of the convolution over pairs of words.
         slides_over: what the convolution goes along: the words of a sentence (paper); or the numbers of a word, with
             every place of a sentence as a channel of its own (published code).
     """
 
     kind: Literal["recurrent"] = "recurrent"
-    filters: int = 512
+    filters: int = 512  # of the convolution over pairs of words
     slides_over: Literal["words", "numbers"] = "words"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least_one(self, "filters")
+        check_settings(self, "at least 1", "filters")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompositionModel(FeedbackReading):
-    """One turn composed of one picture and one sentence (appendix B, table 5).
-
-    Attributes:
-        modalities: what is read of the turn.
-        gate: whether the text also goes to the query directly, by a gate (rows A and B).
-        text_width: of the GRU over words.
-    """
+    """One turn composed of one picture and one sentence (appendix B, table 5)."""
 
     kind: Literal["composition"] = "composition"
-    modalities: tuple[Modality, ...] = ("image", "text", "attributes")
-    gate: bool = True
-    text_width: int = 256
+    modalities: tuple[Modality, ...] = ("image", "text", "attributes")  # what is read of the turn
+    gate: bool = True  # whether the text also goes to the query directly, by a gate (rows A and B)
+    text_width: int = 256  # of the GRU over words
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least_one(self, "text_width")
+        check_settings(self, "at least 1", "text_width")
         if not self.modalities or len(set(self.modalities)) < len(self.modalities):
             raise BadInput("modalities must name each of image, text, attributes once at most, and one at least")
         if self.gate and "text" not in self.modalities:
@@ -133,17 +121,14 @@ class LossSettings:
         kind: "triplet", [d(q, target) - d(q, random) + margin]+; "ranking", the same by likeness over all other targets
             and all other queries of the batch (the paper's single turns); or "contrastive", cross-entropy of the
             target among all targets of the batch.
-        squared: triplet: squared distances (paper), else plain ones (published code).
-        margin: triplet, ranking.
     """
 
     kind: Literal["triplet", "ranking", "contrastive"] = "triplet"
-    squared: bool = False
-    margin: float = 10.0
+    squared: bool = False  # triplet: squared distances (paper), else plain ones (published code)
+    margin: float = 10.0  # triplet, ranking
 
     def __post_init__(self) -> None:
-        if not self.margin > 0:
-            raise BadInput(f"margin is {self.margin}; it must be above 0")
+        check_settings(self, "above 0", "margin")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,20 +137,17 @@ class PolicySettings:
 
     Attributes:
         epochs, learning_rate, batch: of this second stage.
-        candidates: nearest pictures that are each tried to the end.
-        negatives: random pictures that the best of them is told from.
-        temperature: of the softmax over negative squared distances.
     """
 
     epochs: int = 0
     learning_rate: float = 1e-4
     batch: int = 8
-    candidates: int = 4
-    negatives: int = 5
-    temperature: float = 0.2
+    candidates: int = 4  # nearest pictures that are each tried to the end
+    negatives: int = 5  # random pictures that the best of them is told from
+    temperature: float = 0.2  # of the softmax over negative squared distances
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "batch", "candidates", "negatives")
+        check_settings(self, "at least 1", "batch", "candidates", "negatives")
         if self.epochs < 0 or not min(self.learning_rate, self.temperature) > 0:
             raise BadInput("epochs are at least 0, learning_rate and temperature are above 0")
 
@@ -176,47 +158,34 @@ class Preset:
 
     Attributes:
         kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
-        turns: of a dialogue in training; a composition has one.
         simulator: who says how the wanted picture differs: the file of a trained captioner; "" trains one first;
             "recorded": nobody, training has the recorded pairs alone, of one turn.
-        captioner: the table of captioner.toml by which it is trained, where that is to be done.
-        attribute_file: trained attributes, for a simulator that has none; "" trains them first.
-        batch: dialogues a step.
-        strangers: pictures of other kinds, some of each, that the contrastive loss tells targets from as well.
-        exclude_shown: whether what was shown is not shown again.
-        recorded: the share of dialogues that begin with a recorded pair and what people said of it.
-        described: the share of dialogues that begin with a description of the target and no picture.
         changes: the share of dialogues in which another picture is wanted from some turn on: people change their minds.
-        attribute_dropout: the share of dialogues that are read without attributes.
-        policy: the second stage, of a recurrent network.
         selects: the validation figure by which the best weights are chosen.
     """
 
     model: Model
     training: TrainingSettings
     loss: LossSettings = field(default_factory=LossSettings)
-    policy: PolicySettings = field(default_factory=PolicySettings)
+    policy: PolicySettings = field(default_factory=PolicySettings)  # the second stage, of a recurrent network
     kinds: tuple[str, ...] = ()
-    turns: int = 5
+    turns: int = 5  # of a dialogue in training; a composition has one
     simulator: str = ""
-    captioner: str = "lab"
-    attribute_file: str = ""
-    batch: int = 64
-    strangers: int = 0
-    exclude_shown: bool = False
-    recorded: float = 0.0
-    described: float = 0.0
+    captioner: str = "lab"  # the table of captioner.toml by which a simulator is trained, where one is
+    attribute_file: str = ""  # trained attributes, for a simulator that has none; "" trains them first
+    batch: int = 64  # dialogues a step
+    strangers: int = 0  # pictures of other kinds, some of each, that the contrastive loss tells targets from as well
+    exclude_shown: bool = False  # whether what was shown is not shown again
+    recorded: float = 0.0  # the share of dialogues that begin with a recorded pair and what people said of it
+    described: float = 0.0  # the share of dialogues that begin with a description of the target and no picture
     changes: float = 0.0
-    attribute_dropout: float = 0.0
+    attribute_dropout: float = 0.0  # the share of dialogues that are read without attributes
     selects: Literal["percentile", "recall"] = "percentile"
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "turns", "batch")
-        for name in ("recorded", "described", "changes", "attribute_dropout"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
-        if self.strangers < 0:
-            raise BadInput(f"strangers is {self.strangers}; it must be at least 0")
+        check_settings(self, "at least 1", "turns", "batch")
+        check_settings(self, "from 0 to 1", "recorded", "described", "changes", "attribute_dropout")
+        check_settings(self, "at least 0", "strangers")
         if self.recorded + self.described > 1:
             raise BadInput("recorded and described are shares of all dialogues: together at most 1")
         if self.model.kind == "composition" and self.simulator != "recorded":

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from viewfinder.retrievers.fashioniq.captioner_training import TrainingStopped, load_predictor, load_simulator
@@ -66,11 +66,7 @@ AT_ONCE = 1024
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     preset, start = read_preset(plan, PRESETS, Preset)
     try:
         data = read_training_data(plan, preset, start)
@@ -93,17 +89,15 @@ def train(plan: TrainPlan) -> TrainingResult:
 def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
     """The training of dialogues with a simulated user, or of recorded pairs."""
 
-    def loss(module: nn.Module, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
-        assert isinstance(module, FeedbackNetwork)
-        kinds = move_kinds(data.train, module.log_scale.device)
+    def loss(network: FeedbackNetwork, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
+        kinds = move_kinds(data.train, network.log_scale.device)
         others_mx = other_kinds_pictures(kinds, dialogues, preset.strangers)
-        total, figures = rollout_loss(module, kinds[dialogues.kind], dialogues, preset, others_mx)
-        scale = {"scale": module.log_scale.detach().exp()} if preset.loss.kind == "contrastive" else {}
+        total, figures = rollout_loss(network, kinds[dialogues.kind], dialogues, preset, others_mx)
+        scale = {"scale": network.log_scale.detach().exp()} if preset.loss.kind == "contrastive" else {}
         return total, {**figures, **scale}
 
-    def validate(module: nn.Module) -> dict[str, float]:
-        assert isinstance(module, FeedbackNetwork)
-        return measure_rollouts(module, move_kinds(data.val, module.log_scale.device), preset)
+    def validate(network: FeedbackNetwork) -> dict[str, float]:
+        return measure_rollouts(network, move_kinds(data.val, network.log_scale.device), preset)
 
     return TrainingJob(
         network=data.network,
@@ -135,9 +129,7 @@ class FashionIqTrainingData:
 def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> FashionIqTrainingData:
     """The data of a plan, and the network over it: drawn, or as the plan's start has it.
 
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
-        TrainingStopped: the training of a simulated user or of attributes was asked to stop.
+    Raises as `train_system`; and TrainingStopped: that of a simulated user or of attributes was asked to stop.
     """
     garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
     seen, raw_version = garments["train"], garments["train"].raw_version
@@ -234,13 +226,13 @@ def make_policy_job(first: TrainingJob, preset: Preset, data: FashionIqTrainingD
     the copy holds the dialogue to its end. The one after which the target ranks best is what the network is to come
     near to, rather than to random ones, beside the target itself. How pictures look stays as it is.
     """
-    policy, frozen = preset.policy, copy.deepcopy(data.network).requires_grad_(False).eval()
+    policy = preset.policy
+    frozen: Any = copy.deepcopy(data.network).requires_grad_(False).eval()
 
-    def loss(module: nn.Module, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
-        assert isinstance(module, RecurrentRetriever) and isinstance(frozen, RecurrentRetriever)
-        device = module.log_scale.device
+    def loss(network: RecurrentRetriever, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
+        device = network.log_scale.device
         kind = move_kinds(data.train, device)[dialogues.kind]
-        return policy_loss(module, frozen.to(device), kind, dialogues, policy)
+        return policy_loss(network, frozen.to(device), kind, dialogues, policy)
 
     rate, epochs = policy.learning_rate, policy.epochs
     return replace(

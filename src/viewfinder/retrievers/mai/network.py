@@ -191,23 +191,17 @@ class ModificationDialogues(NamedTuple):
 
     Attributes:
         pictures_bp: the pictures in the order of the turns, by their rows; the last is what is wanted in the end.
-        words_bnl: what is said at each, by numbers of words.
         seen_bp: whether anything is seen of a picture when it is named: not where it is only described.
-        captioned_bp: whether its caption is read, when it is named and when it is looked for.
-        back_b: the place of the picture to which the last turn goes back; `NOWHERE`: to none.
-        recalled_bp: whose captions, or pictures, the last turn recalls.
-        recall_bl: these captions as one text, by numbers of words.
-        drawn_b: an earlier place for each dialogue, for the treatment "random".
     """
 
     pictures_bp: Int[Tensor, "b p"]
-    words_bnl: Int[Tensor, "b n l"]
+    words_bnl: Int[Tensor, "b n l"]  # what is said at each, by numbers of words
     seen_bp: Bool[Tensor, "b p"]
-    captioned_bp: Bool[Tensor, "b p"]
-    back_b: Int[Tensor, " b"]
-    recalled_bp: Bool[Tensor, "b p"]
-    recall_bl: Int[Tensor, "b l"]
-    drawn_b: Int[Tensor, " b"]
+    captioned_bp: Bool[Tensor, "b p"]  # whether its caption is read, when it is named and when it is looked for
+    back_b: Int[Tensor, " b"]  # the place of the picture to which the last turn goes back; `NOWHERE`: to none
+    recalled_bp: Bool[Tensor, "b p"]  # whose captions, or pictures, the last turn recalls
+    recall_bl: Int[Tensor, "b l"]  # the captions of what is recalled as one text, by numbers of words
+    drawn_b: Int[Tensor, " b"]  # an earlier place for each dialogue, for the treatment "random"
 
     @property
     def turns(self) -> int:

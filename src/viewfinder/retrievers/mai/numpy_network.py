@@ -18,18 +18,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Iteration, Model
-from viewfinder.retrievers.shared.numpy_network import (
-    Arrays,
-    QFormerShape,
-    numpy_gru_step,
-    numpy_layer_norm,
-    numpy_linear,
-    numpy_picture_input,
-    numpy_qformer,
-    numpy_sigmoid,
-    softmax,
-    to_unit,
-)
+from viewfinder.retrievers.shared import numpy_network as shared
 
 AT_ONCE = 32
 """Pictures that are read together: what one layer makes of them (2 MB at the width of `lab`) stays in the cache."""
@@ -65,40 +54,43 @@ class NumpyComponents(NamedTuple):
 
 
 def numpy_components(
-    arrays: Arrays, settings: Model, whole_bg: Float[np.ndarray, "b g"], regions_bre: Float[np.ndarray, "b r e"] | None
+    arrays: shared.Arrays,
+    settings: Model,
+    whole_bg: Float[np.ndarray, "b g"],
+    regions_bre: Float[np.ndarray, "b r e"] | None,
 ) -> NumpyComponents:
     """`inputs.ImageTokens.components`; of zeros (nothing is seen) zeros."""
     whole_bx = regions_bry = np.zeros((len(whole_bg), 0), np.float32)
     if settings.image != "regions":
-        whole_bx = numpy_picture_input(arrays, "images.whole_input", whole_bg)
+        whole_bx = shared.numpy_picture_input(arrays, "images.whole_input", whole_bg)
     if settings.image == "whole":
         return NumpyComponents(whole_bx, regions_bry[:, None])
     assert regions_bre is not None
     parts = [regions_bre[at : at + REGIONS_AT_ONCE] for at in range(0, len(regions_bre), REGIONS_AT_ONCE)]
-    found = [numpy_picture_input(arrays, "images.region_input", part_bre) for part_bre in parts or [regions_bre]]
+    found = [shared.numpy_picture_input(arrays, "images.region_input", part_bre) for part_bre in parts or [regions_bre]]
     return NumpyComponents(whole_bx, np.concatenate(found))
 
 
-def blank_components(arrays: Arrays, settings: Model, regions: int) -> NumpyComponents:
+def blank_components(arrays: shared.Arrays, settings: Model, regions: int) -> NumpyComponents:
     """What is read where nothing is seen: a picture of zeros."""
     whole = 0 if settings.image == "regions" else arrays["images.whole.weight"].shape[1]
     width = 0 if settings.image == "whole" else arrays["images.regions.weight"].shape[1]
     return NumpyComponents(np.zeros((1, whole), np.float32), np.zeros((1, regions if width else 1, width), np.float32))
 
 
-def numpy_image_tokens(arrays: Arrays, settings: Model, seen: NumpyComponents) -> Float32[np.ndarray, "b i z"]:
+def numpy_image_tokens(arrays: shared.Arrays, settings: Model, seen: NumpyComponents) -> Float32[np.ndarray, "b i z"]:
     """`inputs.ImageTokens`: tokens of the whole, then the regions'."""
     parts = []
     if settings.image != "regions":
-        whole = numpy_linear(arrays, "images.whole", seen.whole_bx)
+        whole = shared.numpy_linear(arrays, "images.whole", seen.whole_bx)
         parts.append(whole.reshape(len(whole), WHOLE_TOKENS, settings.read_width))
     if settings.image != "whole":
-        parts.append(numpy_linear(arrays, "images.regions", seen.regions_bry))
-    return numpy_layer_norm(arrays, "images.norm", np.concatenate(parts, axis=1), NORM_EPS)
+        parts.append(shared.numpy_linear(arrays, "images.regions", seen.regions_bry))
+    return shared.numpy_layer_norm(arrays, "images.norm", np.concatenate(parts, axis=1), NORM_EPS)
 
 
 def numpy_fuse(
-    arrays: Arrays,
+    arrays: shared.Arrays,
     settings: Model,
     tokens_bth: Float32[np.ndarray, "b t h"],
     text_blh: Float32[np.ndarray, "b l h"],
@@ -106,12 +98,12 @@ def numpy_fuse(
     wanted: range,
 ) -> Float32[np.ndarray, "b w h"]:
     """`MaiNetwork.fuse`: the places that are wanted, as `numpy_qformer` tells."""
-    shape = QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
-    return numpy_qformer(arrays, shape, tokens_bth, text_blh, image_biz, wanted)
+    shape = shared.QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
+    return shared.numpy_qformer(arrays, shape, tokens_bth, text_blh, image_biz, wanted)
 
 
 def numpy_encode_pictures(
-    arrays: Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
+    arrays: shared.Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
 ) -> Float32[np.ndarray, "b k d"]:
     """`MaiNetwork.encode_pictures`, by the places of their captions; those that are as long are read together."""
     by_length: dict[int, list[int]] = {}
@@ -126,7 +118,7 @@ def numpy_encode_pictures(
             learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(some), axis=0)
             text_blh = np.stack([captions[row] for row in some])
             found_bkh = numpy_fuse(arrays, settings, learned_bth, text_blh, image_biz, wanted)
-            found_bkd[some] = to_unit(numpy_linear(arrays, "target_project", found_bkh))
+            found_bkd[some] = shared.to_unit(shared.numpy_linear(arrays, "target_project", found_bkh))
     return found_bkd
 
 
@@ -148,7 +140,7 @@ class ModificationInput(NamedTuple):
 
 
 def numpy_encode_turn(
-    arrays: Arrays, settings: Model, carried: CarriedTokens, said: ModificationInput
+    arrays: shared.Arrays, settings: Model, carried: CarriedTokens, said: ModificationInput
 ) -> tuple[CarriedTokens, Float32[np.ndarray, " d"]]:
     """`network.encode_dialogues`, one turn: what is carried after it, and the query; `carried` stays as it is."""
 
@@ -177,16 +169,16 @@ def numpy_encode_turn(
         if settings.stages == "sprc":
             tokens_qh, first_h = fuse(tokens_qh, said.modification_lh, None)
     if settings.query == "fused":
-        mean_h = numpy_linear(arrays, "fused", tokens_qh.mean(axis=0))
-        first_h = numpy_layer_norm(arrays, "fused_norm", mean_h, NORM_EPS)
-    return carried, np.asarray(to_unit(numpy_linear(arrays, "text_project", first_h)), np.float32)
+        mean_h = shared.numpy_linear(arrays, "fused", tokens_qh.mean(axis=0))
+        first_h = shared.numpy_layer_norm(arrays, "fused_norm", mean_h, NORM_EPS)
+    return carried, np.asarray(shared.to_unit(shared.numpy_linear(arrays, "text_project", first_h)), np.float32)
 
 
 # -- what is carried from turn to turn
 
 
 def numpy_turn_tokens(
-    arrays: Arrays, settings: Model, carried: CarriedTokens, learned_th: Float32[np.ndarray, "t h"]
+    arrays: shared.Arrays, settings: Model, carried: CarriedTokens, learned_th: Float32[np.ndarray, "t h"]
 ) -> Float32[np.ndarray, "q h"]:
     """`memory.Memory.tokens`: the learned tokens, and what the memory makes of them."""
     if not carried:
@@ -199,15 +191,15 @@ def numpy_turn_tokens(
         case "lstm" | "gru":
             return np.asarray(learned_th + carried[0])
         case "ntm":
-            keys = numpy_linear(arrays, "memory.read", learned_th)
+            keys = shared.numpy_linear(arrays, "memory.read", learned_th)
             read_th = numpy_address_slots(carried[0], keys[:, :-1], keys[:, -1:]) @ carried[0]
-            return np.asarray(learned_th + numpy_linear(arrays, "memory.out", read_th), np.float32)
+            return np.asarray(learned_th + shared.numpy_linear(arrays, "memory.out", read_th), np.float32)
         case "mio":
             return np.asarray(carried[0])
 
 
 def numpy_update_memory(
-    arrays: Arrays, settings: Model, carried: CarriedTokens, tokens_qh: Float32[np.ndarray, "q h"]
+    arrays: shared.Arrays, settings: Model, carried: CarriedTokens, tokens_qh: Float32[np.ndarray, "q h"]
 ) -> CarriedTokens:
     """`memory.Memory.after`: what is carried after a turn that ended with these tokens."""
     match settings.memory:
@@ -226,29 +218,29 @@ def numpy_update_memory(
 
 
 def _step_cell(
-    arrays: Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"], *, lstm: bool
+    arrays: shared.Arrays, carried: CarriedTokens, inputs_th: Float32[np.ndarray, "t h"], *, lstm: bool
 ) -> CarriedTokens:
     """A step of `LSTMCell` (output and cell) or of `GRUCell`, for each place of a token."""
     hidden_th = carried[0] if carried else np.zeros_like(inputs_th)
     from_input_tg = inputs_th @ arrays["memory.cell.weight_ih"].T + arrays["memory.cell.bias_ih"]
     from_state_tg = hidden_th @ arrays["memory.cell.weight_hh"].T + arrays["memory.cell.bias_hh"]
     if not lstm:
-        return (numpy_gru_step(from_input_tg, from_state_tg, hidden_th),)
+        return (shared.numpy_gru_step(from_input_tg, from_state_tg, hidden_th),)
     let_in, forget, new, let_out = np.split(from_input_tg + from_state_tg, 4, axis=1)
     before_th = carried[1] if carried else np.zeros_like(inputs_th)
-    cell_th = numpy_sigmoid(forget) * before_th + numpy_sigmoid(let_in) * np.tanh(new)
-    return np.asarray(numpy_sigmoid(let_out) * np.tanh(cell_th), np.float32), np.asarray(cell_th, np.float32)
+    cell_th = shared.numpy_sigmoid(forget) * before_th + shared.numpy_sigmoid(let_in) * np.tanh(new)
+    return np.asarray(shared.numpy_sigmoid(let_out) * np.tanh(cell_th), np.float32), np.asarray(cell_th, np.float32)
 
 
 def _write_slots(
-    arrays: Arrays, memory_mh: Float32[np.ndarray, "m h"], tokens_qh: Float32[np.ndarray, "q h"]
+    arrays: shared.Arrays, memory_mh: Float32[np.ndarray, "m h"], tokens_qh: Float32[np.ndarray, "q h"]
 ) -> Float32[np.ndarray, "m h"]:
     """A memory of slots after the mean of a turn's tokens was written."""
     width = tokens_qh.shape[1]
-    parts = numpy_linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
+    parts = shared.numpy_linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
     key_1h, erase_1h, add_1h, strength_11 = np.split(parts, [width, 2 * width, 3 * width], axis=1)
     shares_m1 = numpy_address_slots(memory_mh, key_1h, strength_11).T
-    kept_mh = memory_mh * (1 - shares_m1 * numpy_sigmoid(erase_1h))
+    kept_mh = memory_mh * (1 - shares_m1 * shared.numpy_sigmoid(erase_1h))
     return np.asarray(kept_mh + shares_m1 * np.tanh(add_1h), np.float32)
 
 
@@ -259,7 +251,7 @@ def numpy_address_slots(
     key_unit_th, memory_unit_mh = (
         rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), LEAST_LENGTH) for rows in (key_th, memory_mh)
     )
-    return softmax(np.asarray((1 + np.logaddexp(0, strength_t1)) * (key_unit_th @ memory_unit_mh.T), np.float32))
+    return shared.softmax(np.asarray((1 + np.logaddexp(0, strength_t1)) * (key_unit_th @ memory_unit_mh.T), np.float32))
 
 
 # -- MIO

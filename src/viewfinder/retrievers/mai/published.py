@@ -7,15 +7,8 @@ from typing import Any
 
 import torch
 from torch import nn
-from transformers import AutoTokenizer
 
-from viewfinder.encoders.checkpoints import (
-    TOKENIZER_FILES,
-    CheckpointSource,
-    explain_failures,
-    find_checkpoint,
-    silence_transformers,
-)
+from viewfinder.encoders.checkpoints import CheckpointSource, find_checkpoint, load_tokenizer
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.inputs import PieceInput, longest_text
 from viewfinder.retrievers.mai.network import Blip2Weights, MaiNetwork
@@ -34,17 +27,7 @@ def load_tokeniser(name_or_path: str) -> SavedTokeniser:
     """
     folder = Path(name_or_path).expanduser()
     source = CheckpointSource(folder.resolve().name, folder) if folder.is_dir() else find_checkpoint(name_or_path)
-    with explain_failures(source, "the tokeniser"), silence_transformers():
-        if source.folder is not None and not any((source.folder / name).is_file() for name in TOKENIZER_FILES):
-            # transformers would make an empty one, which cuts every text alike.
-            raise BadInput(
-                f"{source.location}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}); give another folder"
-            )
-        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
-    if not found.is_fast or found.cls_token_id is None or found.sep_token_id is None:
-        raise BadInput(
-            f"{source.location}: its tokeniser has no tokenizer.json with [CLS] and [SEP]; give one like BERT's"
-        )
+    found = load_tokenizer(source, cls="[CLS]", sep="[SEP]")
     return SavedTokeniser(found.backend_tokenizer.to_str(), found.cls_token_id, found.sep_token_id)
 
 

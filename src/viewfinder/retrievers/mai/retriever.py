@@ -29,16 +29,7 @@ from viewfinder.retrievers.base import (
     ResolvedTurn,
     SentenceEncoder,
 )
-from viewfinder.retrievers.mai.numpy_network import (
-    NOTHING_CARRIED,
-    CarriedTokens,
-    ModificationInput,
-    NumpyComponents,
-    blank_components,
-    numpy_components,
-    numpy_encode_pictures,
-    numpy_encode_turn,
-)
+from viewfinder.retrievers.mai import numpy_network
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
 from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
 from viewfinder.retrievers.shared.back_references import (
@@ -47,8 +38,7 @@ from viewfinder.retrievers.shared.back_references import (
     to_operations,
     turn_of_place,
 )
-from viewfinder.retrievers.shared.turn_vectors import TurnVector, turn_parts
-from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
+from viewfinder.retrievers.shared.wording import PictureTurn, TurnVector, read_picture_turn, turn_parts
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
@@ -60,20 +50,12 @@ VAGUE = "something "
 
 
 @dataclass(frozen=True, eq=False)
-class RecalledPicture:
-    """An earlier picture that a turn keeps something of, and how it is called, "" if it has no name."""
-
-    name: str
-    picture: Picture
-
-
-@dataclass(frozen=True, eq=False)
 class ModificationTurn(PictureTurn):
     """What a turn says; `blended` is a second picture that is mixed with its own, `recalled` are earlier pictures of
-    which something is kept."""
+    which something is kept, each with what it is called ("": it has no name)."""
 
     blended: Picture | None = None
-    recalled: tuple[RecalledPicture, ...] = ()
+    recalled: tuple[tuple[str, Picture], ...] = ()
 
 
 def parse_modification(
@@ -88,7 +70,7 @@ def parse_modification(
     if back is not None:
         parsed = _look_back(turn, parsed, back, pictured, settings.rollback)
     # Earlier pictures that cannot be read again go out: words say of them what they say.
-    written = settings.captions and all(one.picture.caption for one in parsed.recalled)
+    written = settings.captions and all(picture.caption for _, picture in parsed.recalled)
     if not parsed.recalled or (settings.stages == "two" and (settings.recall == "pictures" or written)):
         return parsed
     reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
@@ -104,7 +86,7 @@ def _parse_keep(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[
     kept = value if attribute.lower() in value.lower() else f"{value} {attribute}".strip()
     text = f"keep the {name}'s {kept}" if name else f"keep the {kept}"
     line = f'verbalise: the {attribute} to keep is said as "{text}"'
-    recalled = tuple(RecalledPicture(name, picture) for picture in turn.pictures[:1])
+    recalled = tuple((name, picture) for picture in turn.pictures[:1])
     return ModificationTurn(text, recalled=recalled, operations=(Operation("keep", at, attribute),), adapters=(line,))
 
 
@@ -174,9 +156,7 @@ def _look_back(
         parsed,
         picture=picture,
         blended=blended,
-        recalled=tuple(
-            RecalledPicture(places.name(place), kept) for place in keeps if (kept := places.picture(place)) is not None
-        ),
+        recalled=tuple((places.name(place), kept) for place in keeps if (kept := places.picture(place)) is not None),
         operations=(*parsed.operations, *operations),
         adapters=(*parsed.adapters, *notes, *(line for place in named for line in places.notes(place))),
     )
@@ -213,7 +193,7 @@ class MaiState:
     """What the network carries of the conversation, and the turns that said something; `pictured` are those that named
     a picture, whose vectors are looked up again when a turn looks back."""
 
-    carried: CarriedTokens = NOTHING_CARRIED
+    carried: numpy_network.CarriedTokens = numpy_network.NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
     turns: tuple[TurnVector, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
@@ -257,17 +237,13 @@ class Mai:
         return MaiState()
 
     def step(self, state: MaiState, turn: ResolvedTurn) -> MaiState:
-        """The state after one more turn.
-
-        Raises:
-            EncoderMismatch: the session's vectors are not those that the weights were trained on.
-        """
+        """The state after one more turn. Raises as `Retriever.step`."""
         parsed = parse_modification(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
         notes, carried, turns = parsed.adapters, state.carried, state.turns
         if parsed.text or parsed.picture:  # else it only rules pictures out, or says nothing
             said, of_words = self._network_input(parsed, turn.sentences)
             notes = (*notes, *of_words)
-            carried, vector_d = numpy_encode_turn(self._arrays, self.settings, carried, said)
+            carried, vector_d = numpy_network.numpy_encode_turn(self._arrays, self.settings, carried, said)
             turns = (*turns, TurnVector(turn.number, parsed.text or "this picture", vector_d))
         pictured = (*state.pictured, turn.number) if parsed.names_picture else state.pictured
         excluded, adapters = parsed.ruled.after(state.excluded), tuple(dict.fromkeys((*state.adapters, *notes)))
@@ -284,31 +260,29 @@ class Mai:
 
     def _network_input(
         self, parsed: ModificationTurn, sentences: SentenceEncoder | None
-    ) -> tuple[ModificationInput, tuple[str, ...]]:
+    ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
         """What the network reads of a turn, and what to tell of words that it does not."""
         modification_lh, notes = self._texts.read(modification_text(parsed.text), sentences)
         seen = self._components(parsed.picture)
         if parsed.blended is not None:
             seen = seen.blend(self._components(parsed.blended))
         # Earlier pictures are read again by one text of their captions, or one after the other.
-        recalled: list[tuple[NumpyComponents | None, Float32[np.ndarray, "_l h"]]] = []
+        recalled: list[tuple[numpy_network.NumpyComponents | None, Float32[np.ndarray, "_l h"]]] = []
         if self.settings.recall == "pictures":
-            for one in parsed.recalled:
-                recalled.append((self._components(one.picture), self._caption(one.picture, sentences)))
+            for _, picture in parsed.recalled:
+                recalled.append((self._components(picture), self._caption(picture, sentences)))
         elif parsed.recalled:
-            named = (
-                f"{one.name}: {one.picture.caption}" if one.name else one.picture.caption for one in parsed.recalled
-            )
+            named = (f"{name}: {one.caption}" if name else one.caption for name, one in parsed.recalled)
             recalled.append((None, self._texts.read(" ".join(named), sentences)[0]))
         caption_lh = self._caption(parsed.picture, sentences)
-        return ModificationInput(seen, caption_lh, modification_lh, tuple(recalled)), notes
+        return numpy_network.ModificationInput(seen, caption_lh, modification_lh, tuple(recalled)), notes
 
-    def _components(self, picture: Picture | None) -> NumpyComponents:
+    def _components(self, picture: Picture | None) -> numpy_network.NumpyComponents:
         """What is read of a picture; of none as of a picture of zeros, as in training."""
         if picture is None:
-            return blank_components(self._arrays, self.settings, self._regions)
+            return numpy_network.blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None
-        return numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
+        return numpy_network.numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
 
     def _caption(self, picture: Picture | None, sentences: SentenceEncoder | None) -> Float32[np.ndarray, "l h"]:
         text = picture.caption if picture is not None and self.settings.captions else ""
@@ -317,8 +291,10 @@ class Mai:
     def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         captions = raw.captions if self.settings.captions and raw.captions else ("",) * len(raw.whole_ng)
         known = {text: self._texts.read(text, raw.sentences)[0] for text in dict.fromkeys(captions)}
-        seen = numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
-        return numpy_encode_pictures(self._arrays, self.settings, seen, [known[text] for text in captions])
+        seen = numpy_network.numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)
+        return numpy_network.numpy_encode_pictures(
+            self._arrays, self.settings, seen, [known[text] for text in captions]
+        )
 
 
 def load(checkpoint: Path | None = None) -> Mai:

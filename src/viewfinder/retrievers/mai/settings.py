@@ -7,7 +7,7 @@ from typing import Literal
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.settings import WordSettings
-from viewfinder.training.settings import TrainingSettings, check_at_least_one
+from viewfinder.training.settings import TrainingSettings, check_settings
 
 MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
 Treatment = Literal["replace", "ignore", "random", "blend"]
@@ -38,17 +38,15 @@ class Iteration:
             distances by the root of the width; or "paper", likewise of plain distances, itself not among them.
         distance: a token's distance "denser", to the nearest token that is denser (of the densest: to the farthest);
             or "nearest", to the nearest token (the paper's words).
-        neighbours: of density; the paper takes as many as tokens are kept.
-        drop: share of the tokens that go for their low density alone, before the rest are scored (paper).
     """
 
     density: Literal["tcformer", "paper"] = "tcformer"
     distance: Literal["denser", "nearest"] = "denser"
-    neighbours: int = 5
-    drop: float = 0.0
+    neighbours: int = 5  # of density; the paper takes as many as tokens are kept
+    drop: float = 0.0  # share of the tokens that go for their low density alone, before the rest are scored (paper)
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "neighbours")
+        check_settings(self, "at least 1", "neighbours")
         if not 0 <= self.drop <= 0.5:
             raise BadInput(f"drop is {self.drop}; it must be from 0 to 0.5: half of the tokens are to be kept")
 
@@ -59,22 +57,14 @@ class Model(WordSettings):
 
     Attributes:
         width, layers, heads, hidden, dropout: of the Q-Former.
-        cross_every: every so many layers, from the first on, tokens look at the picture.
-        tokens: learned queries, and tokens that are carried; `prompts` those that are read with a text alone.
-        projection: numbers of a query's and a picture's vector.
         image: what is read of a picture: its whole vector, its regions, or both.
         components, region_components: principal components that are read of either; 0: all numbers as they are.
-        image_width: numbers of a picture's token; 0: as many as the width. Weights of BLIP-2 say how many.
-        tokeniser: of words "pieces": a name or folder for transformers.
-        qformer: a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn.
         stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
             the modification with the picture and once more without, and pictures by all their tokens.
         memory: what is carried: nothing, all tokens, a recurrent state, a memory that is written to, or MIO's choice.
         query: "cls", the state at the beginning of the modification (published code); or "fused", tokens (paper).
-        captions: whether captions of pictures are read.
         recall: how a combination reads earlier pictures: their "captions" as one text (published), or the "pictures"
             themselves, one after the other.
-        rollback: what becomes of the picture when a turn goes back to an earlier one.
     """
 
     width: int = 64
@@ -82,33 +72,33 @@ class Model(WordSettings):
     heads: int = 2
     hidden: int = 128
     dropout: float = 0.0
-    cross_every: int = 2
-    tokens: int = 32
+    cross_every: int = 2  # every so many layers, from the first on, tokens look at the picture
+    tokens: int = 32  # learned queries, and tokens that are carried; `prompts` those that are read with a text alone
     prompts: int = 8
-    projection: int = 64
+    projection: int = 64  # numbers of a query's and a picture's vector
     image: Literal["whole", "regions", "both"] = "whole"
     components: int = 256
     region_components: int = 64
-    image_width: int = 0
+    image_width: int = 0  # numbers of a picture's token; 0: as many as the width. Weights of BLIP-2 say how many.
     word_width: int = 64
-    tokeniser: str = ""
+    tokeniser: str = ""  # of words "pieces": a name or folder for transformers
     most_words: int = 32
-    qformer: str = ""
+    qformer: str = ""  # a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn
     stages: Literal["one", "two", "sprc"] = "two"
     memory: MemoryKind = "mio"
     iteration: Iteration = field(default_factory=Iteration)
     query: Literal["cls", "fused"] = "cls"
-    captions: bool = True
+    captions: bool = True  # whether captions of pictures are read
     recall: Literal["captions", "pictures"] = "captions"
-    rollback: Treatment = "replace"
+    rollback: Treatment = "replace"  # what becomes of the picture when a turn goes back to an earlier one
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_at_least_one(self, "width", "layers", "heads", "hidden", "cross_every", "tokens", "prompts", "projection")
+        check_settings(self, "at least 1", "width", "layers", "heads", "hidden", "cross_every", "projection")
+        check_settings(self, "at least 1", "tokens", "prompts")
         if self.width % self.heads:
             raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
-        if not 0 <= self.dropout <= 1:
-            raise BadInput(f"dropout is {self.dropout}; it must be from 0 to 1")
+        check_settings(self, "from 0 to 1", "dropout")
         if min(self.components, self.region_components, self.image_width) < 0:
             raise BadInput("components, region_components and image_width are at least 0")
         if (self.words == "pieces") != bool(self.tokeniser):
@@ -134,19 +124,17 @@ class LossSettings:
 
     Attributes:
         terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.
-        scale: what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `MOST_SCALE`.
         noise: what is done in training against the gap between pictures and texts: "mixing" of pairs of queries and
             targets; or noise on modifications, N(0, 1), U(-1, 1), or the product of both.
     """
 
     terms: tuple[Term, ...] = EVERY_TERM
-    scale: float = 20.0
+    scale: float = 20.0  # what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `MOST_SCALE`
     learned_scale: bool = True
     noise: Noise = ""
 
     def __post_init__(self) -> None:
-        if not self.scale > 0:
-            raise BadInput(f"scale is {self.scale}; it must be above 0")
+        check_settings(self, "above 0", "scale")
         if not self.terms or len(set(self.terms)) < len(self.terms):
             raise BadInput(f"terms must name each of {', '.join(EVERY_TERM)} once at most, and one at least")
 
@@ -156,12 +144,6 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
-        sources: sources of the data to learn from; none: all that there are.
-        batch: transactions a step.
-        caption_dropout: the share of pictures that are read without their caption, as most live ones are.
-        described: the share of first turns that say what the wanted picture is like, and name no picture.
-        clauses: the share of modifications of which only some clauses are said, as people do.
-        exclude_shown: whether search leaves out a picture once it was said how the wanted one differs.
         selects: the validation figure by which the best weights are chosen; "bare" ones are of pictures without
             captions, and are measured where some are dropped.
     """
@@ -169,18 +151,16 @@ class Preset:
     model: Model
     training: TrainingSettings
     loss: LossSettings = field(default_factory=LossSettings)
-    sources: tuple[str, ...] = ()
-    batch: int = 64
-    caption_dropout: float = 0.0
-    described: float = 0.0
-    clauses: float = 0.0
-    exclude_shown: bool = False
+    sources: tuple[str, ...] = ()  # sources of the data to learn from; none: all that there are
+    batch: int = 64  # transactions a step
+    caption_dropout: float = 0.0  # the share of pictures that are read without their caption, as most live ones are
+    described: float = 0.0  # the share of first turns that say what the wanted picture is like, and name no picture
+    clauses: float = 0.0  # the share of modifications of which only some clauses are said, as people do
+    exclude_shown: bool = False  # whether search leaves out a picture once it was said how the wanted one differs
     selects: Literal["recall", "recall_last", "bare_recall"] = "recall"
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "batch")
-        for name in ("caption_dropout", "described", "clauses"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BadInput(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        check_settings(self, "at least 1", "batch")
+        check_settings(self, "from 0 to 1", "caption_dropout", "described", "clauses")
         if self.selects == "bare_recall" and not self.caption_dropout:
             raise BadInput("selects 'bare_recall' is measured where captions are dropped: set caption_dropout above 0")

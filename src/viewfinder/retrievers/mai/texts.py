@@ -41,12 +41,11 @@ class SavedTokeniser:
     """A tokeniser as a card has it.
 
     Attributes:
-        json: the whole of tokenizer.json.
         first, last: the numbers of the pieces before and after every text ([CLS], [SEP]), counted from 0 as its
             library does.
     """
 
-    json: str = field(repr=False)
+    json: str = field(repr=False)  # the whole of tokenizer.json
     first: int
     last: int
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from viewfinder.retrievers.mai.inputs import EmbeddedTexts, PictureComponents
 from viewfinder.retrievers.mai.loss import TurnTargets, add_noise, modification_turn_loss
@@ -27,7 +27,7 @@ from viewfinder.retrievers.mai.published import copy_blip2_weights, load_blip2, 
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Preset
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.transactions import DialogueSampler, TrainingTransactions, read_training_transactions
-from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table, target_ranks
+from viewfinder.retrievers.shared.network import DEPTH, WordNumbers, WordVectors, read_word_table, target_ranks
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, draw_epochs, load_network, seed_all
 from viewfinder.training.picture_layers import sample_regions
@@ -38,49 +38,40 @@ PRESETS = Path(__file__).with_name("presets.toml")
 AT_ONCE = 256
 """Pictures, or dialogues, that validation reads together."""
 
-DEPTH = 10
-"""Validation's recall is that among so many."""
-
 REGIONS = 4096
 """Pictures whose regions tell the principal components of regions."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
-    """
+    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
     preset, start = read_preset(plan, PRESETS, Preset)
-    data = read_training_data(plan, preset, start)
+    network, card, samplers, galleries = read_training_data(plan, preset, start)
 
     @cache
     def gallery(device: torch.device, split: str) -> CaptionedGallery:
-        pictures, captions_nl = data.galleries[split]
+        pictures, captions_nl = galleries[split]
         return CaptionedGallery(PictureComponents(*(part.to(device) for part in pictures)), captions_nl.to(device))
 
-    def loss(module: nn.Module, dialogues: ModificationDialogues) -> tuple[Tensor, dict[str, Tensor]]:
-        assert isinstance(module, MaiNetwork)
-        found = dialogue_loss(module, gallery(module.log_scale.device, "train"), dialogues, preset.loss)
-        return found, {"scale": module.log_scale.detach().exp()}
+    def loss(network: MaiNetwork, dialogues: ModificationDialogues) -> tuple[Tensor, dict[str, Tensor]]:
+        found = dialogue_loss(network, gallery(network.log_scale.device, "train"), dialogues, preset.loss)
+        return found, {"scale": network.log_scale.detach().exp()}
 
-    def validate(module: nn.Module) -> dict[str, float]:
-        assert isinstance(module, MaiNetwork)
-        seen = gallery(module.log_scale.device, "val")
-        figures = measure_recall(module, seen, data.val)
+    def validate(network: MaiNetwork) -> dict[str, float]:
+        seen = gallery(network.log_scale.device, "val")
+        figures = measure_recall(network, seen, samplers["val"])
         if not preset.caption_dropout:
             return figures
-        none_nl, none_sl = torch.zeros_like(seen.captions_nl), torch.zeros_like(data.val.recall_sl)
-        bare = measure_recall(module, seen._replace(captions_nl=none_nl), replace(data.val, recall_sl=none_sl))
+        none_nl, none_sl = torch.zeros_like(seen.captions_nl), torch.zeros_like(samplers["val"].recall_sl)
+        bare = measure_recall(network, seen._replace(captions_nl=none_nl), replace(samplers["val"], recall_sl=none_sl))
         return {**figures, **{f"bare_{name}": figure for name, figure in bare.items()}}
 
     return plan.fit(
         TrainingJob(
-            network=data.network,
-            batches=draw_epochs(len(data.train), preset.batch, partial(data.train.draw, preset)),
+            network=network,
+            batches=draw_epochs(len(samplers["train"]), preset.batch, partial(samplers["train"].draw, preset)),
             loss=loss,
             settings=replace(preset.training, seed=plan.seed),
-            card=data.card,
+            card=card,
             validate=validate,
             selects=preset.selects,
             higher=True,
@@ -93,23 +84,10 @@ def train(plan: TrainPlan) -> TrainingResult:
 # -- what is learnt from
 
 
-@dataclass(frozen=True, eq=False)
-class MaiTrainingData:
-    """A network as it begins, its card, and what is learnt from and measured on."""
-
-    network: MaiNetwork
-    card: Card
-    train: DialogueSampler
-    val: DialogueSampler
-    galleries: dict[str, CaptionedGallery]
-
-
-def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> MaiTrainingData:
-    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
-
-    Raises:
-        BadInput, UnknownName, EncoderMismatch: data or start that cannot serve.
-    """
+def read_training_data(
+    plan: TrainPlan, preset: Preset, start: Card | None
+) -> tuple[MaiNetwork, Card, dict[str, DialogueSampler], dict[str, CaptionedGallery]]:
+    """A network as it begins, its card, and the dialogues and galleries of both splits. Raises as `train_system`."""
     model, tokeniser = preset.model, None
     if model.words == "pieces":
         tokeniser = load_tokeniser(model.tokeniser) if start is None else SavedTokeniser(**start.settings["tokeniser"])
@@ -156,7 +134,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> M
         split: CaptionedGallery(read_components(network, found[split]), sampler.captions_nl)
         for split, sampler in samplers.items()
     }
-    return MaiTrainingData(network, card, samplers["train"], samplers["val"], galleries)
+    return network, card, samplers, galleries
 
 
 def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> PictureComponents:

@@ -24,8 +24,7 @@ from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
 from viewfinder.retrievers.mai.settings import Preset
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
-from viewfinder.retrievers.shared.train_plan import TrainPlan
-from viewfinder.retrievers.shared.transactions import read_transaction_rows
+from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
 
 CAPTIONS = "captions.csv"
 
@@ -54,16 +53,13 @@ class TrainingTransactions:
 
     Attributes:
         raw_ng, regions_nre: raw vectors of the pictures they are about, and their regions where these are read.
-        raw_version: which numbers these are.
-        captions: of each picture, "" where there is none.
-        said: the transactions.
     """
 
     raw_ng: Float32[np.ndarray, "n g"]
     regions_nre: Float16[np.ndarray, "n r e"] | None
-    raw_version: str
-    captions: tuple[str, ...]
-    said: tuple[TransactionTexts, ...]
+    raw_version: str  # which numbers these are
+    captions: tuple[str, ...]  # of each picture, "" where there is none
+    said: tuple[TransactionTexts, ...]  # the transactions
 
     def vocabulary(self) -> tuple[str, ...]:
         """All words that are read, sorted."""

@@ -42,16 +42,13 @@ class BackReference:
     Places count the pictures that the conversation was about: 0 is the first, -1 the one before the latest.
 
     Attributes:
-        rollback: the place of the picture from which the conversation goes on; None: from the latest.
         keeps: attributes of earlier pictures that are wanted, in the order in which they were said.
-        words: how the picture of `rollback` was called.
-        rest: the sentence without all this, for people and for systems that cannot read it.
     """
 
-    rollback: int | None
+    rollback: int | None  # the place of the picture from which the conversation goes on; None: from the latest
     keeps: tuple[KeptAttribute, ...] = ()
-    words: str = ""
-    rest: str = ""
+    words: str = ""  # how the picture of `rollback` was called
+    rest: str = ""  # the sentence without all this, for people and for systems that cannot read it
 
 
 def find_back_reference(sentence: str) -> BackReference | None:
@@ -67,7 +64,12 @@ def find_back_reference(sentence: str) -> BackReference | None:
     # "This isn't as nice as the first": the surest sign, and no denial.
     if match := back_reference_patterns.NOT_AS_GOOD.search(text):
         back, text = match["mark"], _cut(text, match)
-    keeps, text = _keeps(_without_denied(text), said)
+    # Mentions count for nothing that are denied, only compared with, or described.
+    for pattern in (back_reference_patterns.DENIED, back_reference_patterns.DESCRIBED):
+        while match := pattern.search(text):
+            at = match.start("mark")
+            text = text[:at] + void_mention(text[at]) + text[at + 1 :]
+    keeps, text = _keeps(text, said)
     if back is None:
         matches = (pattern.search(text) for pattern in back_reference_patterns.BACKS)
         if match := next(filter(None, matches), None):
@@ -77,15 +79,6 @@ def find_back_reference(sentence: str) -> BackReference | None:
     mention = None if back is None else said.at(back)
     words = "" if mention is None else mention.words
     return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
-
-
-def _without_denied(text: str) -> str:
-    """The text with all mentions dead that are denied, only compared with, or described."""
-    for pattern in (back_reference_patterns.DENIED, back_reference_patterns.DESCRIBED):
-        while match := pattern.search(text):
-            at = match.start("mark")
-            text = text[:at] + void_mention(text[at]) + text[at + 1 :]
-    return text
 
 
 def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import torch
@@ -10,7 +10,7 @@ from torch import nn
 from transformers import AutoConfig
 from transformers.models.blip_2.modeling_blip_2 import Blip2PreTrainedModel, Blip2QFormerModel
 
-from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, silence_transformers
+from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, load_whole, silence_transformers
 from viewfinder.errors import BadInput
 
 BLIP2 = "blip-2"
@@ -53,17 +53,7 @@ def read_blip2_weights(kind: type[Part], source: CheckpointSource, config: Any, 
     Raises:
         BadInput: no weights, or some are missing.
     """
-    with explain_failures(source, "BLIP-2's Q-Former"), silence_transformers():
-        load: Callable[..., Any] = kind.from_pretrained
-        found, report = load(
-            source.location, config=config, **source.options, dtype=torch.float32, output_loading_info=True
-        )
-    if missing := sorted(report["missing_keys"]):
-        raise BadInput(
-            f"{source.location}: {len(missing)} weights are missing ({missing[0]}, ...); give a checkpoint that was "
-            f"saved from {saved_from}"
-        )
-    part: Part = found
+    part: Part = load_whole(kind, source, "BLIP-2's Q-Former", saved_from, config=config)
     return part
 
 

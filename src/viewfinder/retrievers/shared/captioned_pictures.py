@@ -53,12 +53,8 @@ Notify = Callable[[str], None]
 Positions = Sequence[int] | Int[np.ndarray, " b"]
 
 
-@dataclass(frozen=True, eq=False)
-class RawBlock:
-    """The raw vectors of one data set, memory-mapped."""
-
-    raw_ng: Float32[np.ndarray, "n g"]
-    regions_nre: Float16[np.ndarray, "n r e"]
+RawBlock = tuple[Float32[np.ndarray, "_ g"], Float16[np.ndarray, "_ r e"]]
+"""The raw vectors of one data set and their regions, memory-mapped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +62,18 @@ class CaptionedPictures:
     """Pictures of one split, by position; picture i is row `rows_n[i]` of block `block_n[i]`.
 
     Attributes:
-        keys: the pictures' names, as `features` has them.
         sentences: all distinct captions of each picture, lower-case, in the order of the data set.
-        turns: sentences of a dialogue.
-        objects: names of the things in each picture, as far as the data set says.
-        negated: whether dialogues also ask for things that are not there, and take that back.
     """
 
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # the pictures' names, as `features` has them
     sentences: tuple[tuple[str, ...], ...]
-    turns: int
+    turns: int  # sentences of a dialogue
     raw_version: str
     blocks: tuple[RawBlock, ...]
     rows_n: Int[np.ndarray, " n"]
     block_n: Int[np.ndarray, " n"]
-    objects: tuple[tuple[str, ...], ...] = ()
-    negated: bool = False
+    objects: tuple[tuple[str, ...], ...] = ()  # names of the things in each picture, as far as the data set says
+    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -89,20 +81,20 @@ class CaptionedPictures:
     @property
     def raw_width(self) -> int:
         """g, the numbers of a global vector."""
-        return int(self.blocks[0].raw_ng.shape[1])
+        return int(self.blocks[0][0].shape[1])
 
     @property
     def region_shape(self) -> tuple[int, int]:
         """r and e: regions of a picture, numbers of a region."""
-        return self.blocks[0].regions_nre.shape[1], self.blocks[0].regions_nre.shape[2]
+        return self.blocks[0][1].shape[1], self.blocks[0][1].shape[2]
 
     def globals_of(self, positions: Positions) -> Float32[np.ndarray, "b g"]:
         """Raw global vectors of some pictures."""
-        return self._gathered([block.raw_ng for block in self.blocks], positions)
+        return self._gathered([raw_ng for raw_ng, _ in self.blocks], positions)
 
     def regions_of(self, positions: Positions) -> Float32[np.ndarray, "b r e"]:
         """Raw region vectors of some pictures."""
-        return self._gathered([block.regions_nre for block in self.blocks], positions)
+        return self._gathered([regions_nre for _, regions_nre in self.blocks], positions)
 
     def dialogue(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
         """What is said of a picture in `turns` turns: any in any order (training), or without `rng` the first ones.
@@ -168,7 +160,7 @@ def read_captioned_pictures(
     pictures, turns = _read(data, split, notify)
     if negated and not any(picture.objects for picture in pictures):
         raise BadInput(f"{data}: names no things in its pictures (sg_xmls/), so none can be known to be absent")
-    progress = report_tenths(notify, f"vectors of {data}")
+    progress = report_tenths(notify, f"vectors of {data}:")
     if has_detector_features(data):
         found = read_detector_features(data, split, whole=whole, out=features_folder, progress=progress)
     else:
@@ -185,7 +177,7 @@ def read_captioned_pictures(
         sentences=tuple(picture.captions for picture, _ in kept),
         turns=turns,
         raw_version=found.raw_version,
-        blocks=(RawBlock(found.raw_nd, found.regions_nre),),
+        blocks=((found.raw_nd, found.regions_nre),),
         rows_n=rows_n,
         block_n=np.zeros_like(rows_n),
         objects=tuple(picture.objects for picture, _ in kept),

@@ -26,6 +26,7 @@ from viewfinder.retrievers.shared.captioned_pictures import (
     read_captioned_pictures,
 )
 from viewfinder.retrievers.shared.network import InputWidths
+from viewfinder.retrievers.shared.settings import DescriptionPreset
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences
 from viewfinder.training import Card, TrainingJob, TrainingResult, TrainingSettings, draw_epochs
 from viewfinder.training.picture_layers import measure_scale
@@ -47,39 +48,37 @@ class DescriptionData:
 
 def read_description_data(
     plan: TrainPlan,
+    preset: DescriptionPreset,
+    start: Card | None,
     *,
-    reads: Literal["words", "sentences"],
-    turns: int,
-    fewest: int,
-    negated: bool,
+    reads: Literal["words", "sentences"] = "words",
     whole: bool,
     regions: bool = True,
-    start: Card | None = None,
 ) -> DescriptionData:
     """The data of a plan, in words or in frozen sentence vectors.
 
-    `reads`, `turns`, `fewest` and `negated` are as a preset of Drill-down has them; `whole` and `regions` say which
-    vectors of pictures are needed; `start` is of a network to go on from, whose words are kept.
+    `whole` and `regions` say which vectors of pictures are needed; `start` is of a network to go on from, whose words
+    are kept.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: data that cannot serve.
     """
     sets = []
     for split in ("train", "val"):
-        parts = []
-        for folder in plan.data:
-            place, notify = plan.features_of(folder), plan.notify
-            part = read_captioned_pictures(
-                folder, split, plan.encoder, features_folder=place, whole=whole, negated=negated, notify=notify
+        parts = [
+            read_captioned_pictures(
+                folder, split, plan.encoder, features_folder=plan.features_of(folder), whole=whole,
+                negated=preset.negated, notify=plan.notify,
             )
-            parts.append(part)
+            for folder in plan.data
+        ]  # fmt: skip
         joined = join_captioned_pictures(parts)
-        sets.append(replace(joined, turns=turns) if turns else joined)
+        sets.append(replace(joined, turns=preset.turns or joined.turns))
     vocabulary, sentences, version = Vocabulary(()), 0, ""
     speech: WordNumberSpeech | SentenceVectorSpeech
     if reads == "words":
         known = None if start is None else Vocabulary(tuple(start.settings["words"]))
-        vocabulary = known or build_caption_vocabulary(*plan.data, fewest=fewest)
+        vocabulary = known or build_caption_vocabulary(*plan.data, fewest=preset.fewest)
         speech = WordNumberSpeech(vocabulary)
     else:
         vectors = plan.sentences(sorted({text for described in sets for text in described.texts()}))
@@ -93,15 +92,15 @@ def read_description_data(
 
 def run_stage(
     plan: TrainPlan,
+    preset: DescriptionPreset,
     data: DescriptionData,
     out: Path,
     *,
     network: nn.Module,
     settings: Mapping[str, Any],
-    loss: Callable[[nn.Module, DialogueBatch], tuple[Tensor, Mapping[str, Tensor]]],
-    validate: Callable[[nn.Module], dict[str, float]],
+    loss: Callable[[Any, DialogueBatch], tuple[Tensor, Mapping[str, Tensor]]],
+    validate: Callable[[Any], dict[str, float]],
     training: TrainingSettings,
-    batch: int,
     selects: Literal["loss", "recall"],
 ) -> TrainingResult:
     """Train a network as it is, in the folder `out`; `settings` are for the card of the weights that come out."""
@@ -113,7 +112,7 @@ def run_stage(
     }
     job = TrainingJob(
         network=network,
-        batches=draw_epochs(len(data.train.described), batch, data.train.batch),
+        batches=draw_epochs(len(data.train.described), preset.batch, data.train.batch),
         loss=loss,
         settings=replace(training, seed=plan.seed),
         card=Card(system=plan.system, preset=plan.preset, encoder=data.raw_version, settings=known),

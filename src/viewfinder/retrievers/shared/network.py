@@ -149,6 +149,10 @@ def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> 
     return by_picture_n + by_dialogue_n
 
 
+TRIPLET_LOSSES = {"hardest": hardest_triplet_loss, "every": every_triplet_loss}
+"""By the kind that settings name."""
+
+
 def target_cross_entropy(logits_bn: Float[Tensor, "b n"], targets_b: Int[Tensor, " b"]) -> Float[Tensor, ""]:
     """Mean cross-entropy of each row's own column among all: those of the batch, then any others.
 
@@ -158,6 +162,10 @@ def target_cross_entropy(logits_bn: Float[Tensor, "b n"], targets_b: Int[Tensor,
     beside_bn = pad(elsewhere_bb, (0, logits_bn.shape[1] - len(targets_b)))
     own_b = torch.arange(len(targets_b), device=targets_b.device)
     return cross_entropy(logits_bn.masked_fill(beside_bn, -torch.inf), own_b)
+
+
+DEPTH = 10
+"""Validation's recall is that among so many."""
 
 
 def target_ranks(scores_bn: Float[Tensor, "b n"], targets_b: Int[Tensor, " b"]) -> Int[Tensor, " b"]:

@@ -65,12 +65,8 @@ class PictureDialogues:
         return len(self.dialogues)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A file of dialogues, by the name it is chosen by, and what reads it."""
-
-    name: str
-    read: Callable[[], tuple[list[Dialogue], ReadReport]]
+_Source = tuple[str, Callable[[], tuple[list[Dialogue], ReadReport]]]
+"""A file of dialogues: the name it is chosen by, and what reads it."""
 
 
 def read_picture_dialogues(
@@ -108,16 +104,16 @@ def read_picture_dialogues(
     if not sources and split != "train":
         sources = _choose_sources(data, split, "*")
     dialogues: list[Dialogue] = []
-    for source in sources:
-        found, report = source.read()
-        notify(f"{data}, {split}, {source.name}: {report}")
+    for name, read in sources:
+        found, report = read()
+        notify(f"{data}, {split}, {name}: {report}")
         dialogues += found
     if not dialogues:
         raise BadInput(
             f"{data}: no dialogues of {split!r} called {pattern!r}; needed are {DIALOGUES}/NAME_{split}.json as "
             f"`viewfinder dialogues` writes them, visdial_1.0_{split}.json, or captions"
         )
-    vectors = features(data, encoder, out=features_folder, progress=report_tenths(notify, f"vectors of {data}"))
+    vectors = features(data, encoder, out=features_folder, progress=report_tenths(notify, f"vectors of {data}:"))
     row_of = {image: _row(vectors, image) for image in dict.fromkeys(dialogue.image for dialogue in dialogues)}
     rows = sorted({row for row in row_of.values() if row is not None})
     place = {row: at for at, row in enumerate(rows)}
@@ -154,20 +150,20 @@ def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogue
     )
 
 
-def _choose_sources(data: Path, split: str, pattern: str) -> list[_Source]:
+def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
     """What the pattern chooses; "*" is all of the first kind that is there."""
     ending = f"_{split}"
     files = [(file.stem.removesuffix(ending), file) for file in sorted((data / DIALOGUES).glob(f"*{ending}.json"))]
-    dialogues = [_Source(name, partial(read_dialogues, file)) for name, file in files if not name.endswith(REWRITTEN)]
+    dialogues = [(name, partial(read_dialogues, file)) for name, file in files if not name.endswith(REWRITTEN)]
     file_name = f"visdial_1.0_{split}.json"
     folders = [folder for folder in (data, data / "visdial", data / "VisDial") if folder.is_dir()]
     with_file = (one for one in folders if (one / file_name).is_file() or (one / split / file_name).is_file())
-    visdial = [_Source("visdial_1.0", partial(read_visdial, folder, split)) for folder in islice(with_file, 1)]
-    kinds = (dialogues, visdial, _captions(data, split))
+    visdial = [("visdial_1.0", partial(read_visdial, folder, split)) for folder in islice(with_file, 1)]
+    kinds: tuple[Sequence[_Source], ...] = (dialogues, visdial, _captions(data, split))
     if pattern == "*":
-        return next((kind for kind in kinds if kind), [])
+        return next((kind for kind in kinds if kind), ())
     names = [name.strip() for name in pattern.split(",")]
-    return [source for kind in kinds for source in kind if any(fnmatchcase(source.name, name) for name in names)]
+    return [source for kind in kinds for source in kind if any(fnmatchcase(source[0], name) for name in names)]
 
 
 def _captions(data: Path, split: str) -> list[_Source]:
@@ -190,7 +186,7 @@ def _captions(data: Path, split: str) -> list[_Source]:
                 dialogues.append(Dialogue(str(picture.path), caption, others, texts))
         return dialogues, report
 
-    return [_Source(CAPTIONS, read)]
+    return [(CAPTIONS, read)]
 
 
 def _row(found: Features, image: str) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import check_at_least_one
+from viewfinder.training.settings import TrainingSettings, check_settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,29 +17,42 @@ class RegionSettings:
     """How vectors of a dialogue look at those of a picture.
 
     Attributes:
-        width: D, numbers of a vector.
-        word_width: numbers of a word vector.
-        temperature: of the softmax over regions; `divides` as the paper has it, else multiplied.
-        share_of_regions: the paper's 1/N in the score.
         standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
     """
 
-    width: int
-    word_width: int = 300
-    temperature: float = 9.0
+    width: int  # D, numbers of a vector
+    word_width: int = 300  # numbers of a word vector
+    temperature: float = 9.0  # of the softmax over regions; `divides` as the paper has it, else multiplied
     divides: bool = False
-    share_of_regions: bool = False
+    share_of_regions: bool = False  # the paper's 1/N in the score
     standardised: bool = False
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "width", "word_width")
-        if not self.temperature > 0:
-            raise BadInput(f"temperature is {self.temperature}; it must be above 0")
+        check_settings(self, "at least 1", "width", "word_width")
+        check_settings(self, "above 0", "temperature")
 
     @property
     def factor(self) -> float:
         """What cosines are multiplied by under the softmax."""
         return 1 / self.temperature if self.divides else self.temperature
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescriptionPreset:
+    """What the presets of Drill-down and of its baselines have in common."""
+
+    training: TrainingSettings
+    batch: int = 128  # dialogues a step
+    turns: int = 0  # sentences of a dialogue; 0: as many as the data's protocol has
+    selects: Literal["loss", "recall"] = "loss"  # the validation figure by which the best weights are chosen
+    fewest: int = 10  # how often a word must occur to have a vector
+    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
+
+    def __post_init__(self) -> None:
+        if self.batch < 2:
+            raise BadInput(f"batch is {self.batch}; a dialogue needs another one to be told from")
+        if self.turns < 0:
+            raise BadInput(f"turns is {self.turns}; it must be at least 1, or 0 for as many as the data has")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,17 +62,14 @@ class WordSettings:
     Attributes:
         words: frozen vectors of the session's encoder (each word as a sentence of its own), frozen ones of the file
             `glove`, or vectors that are trained along ("learned"); "pieces" are those of a published tokeniser.
-        glove: a text file, a word and its numbers a line.
-        word_width: numbers of a learned vector.
-        most_words: words (pieces) of a text that are read, the first ones.
     """
 
     words: Literal["encoder", "glove", "learned", "pieces"] = "encoder"
-    glove: str = ""
-    word_width: int = 300
-    most_words: int = 8
+    glove: str = ""  # a text file, a word and its numbers a line
+    word_width: int = 300  # numbers of a learned vector
+    most_words: int = 8  # words (pieces) of a text that are read, the first ones
 
     def __post_init__(self) -> None:
-        check_at_least_one(self, "word_width", "most_words")
+        check_settings(self, "at least 1", "word_width", "most_words")
         if (self.words == "glove") != bool(self.glove):
             raise BadInput("words 'glove' and the file glove go together: set both or neither")

@@ -1,4 +1,7 @@
-"""What a training is asked to do and what it reads: data sets, vectors, weights to begin with. No torch here."""
+"""What a training is asked to do and what it reads: data sets, vectors, transactions, weights to begin with.
+
+No torch here.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.encoders.features.store import feature_folders, writable_folder
-from viewfinder.errors import EncoderMismatch
+from viewfinder.errors import EncoderMismatch, UnknownName
 from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
 from viewfinder.training.weights import Card, check_card, read_card
@@ -30,38 +34,30 @@ class TrainPlan:
     """What to train, on what, and how.
 
     Attributes:
-        system: one of `TRAINERS`.
         data: folders of data sets; what they hold for training is learnt from, what for validation is measured on.
-        preset: a table of the system's presets.toml; `overrides` are settings in place of its own, "key=value".
-        out: where the training goes.
-        encoder: what reads pictures and sentences.
-        resume: whether to go on with the training that is in `out`.
-        seed: of all draws.
         features: where vectors are kept, for several data sets in a folder each, by its name; None: beside the data.
-        start: weights to begin with.
         shown, tensorboard: a progress bar; a log for TensorBoard.
-        notify: called with a line at every stage.
         should_stop: asked after every step; a training that is stopped leaves a checkpoint.
     """
 
-    system: str
+    system: str  # one of `TRAINERS`
     data: tuple[Path, ...]
-    preset: str
-    out: Path
-    encoder: Encoder
-    resume: bool = False
+    preset: str  # a table of the system's presets.toml; `overrides` are settings in place of its own, "key=value"
+    out: Path  # where the training goes
+    encoder: Encoder  # what reads pictures and sentences
+    resume: bool = False  # whether to go on with the training that is in `out`
     overrides: tuple[str, ...] = ()
-    seed: int = 0
+    seed: int = 0  # of all draws
     features: Path | None = None
-    start: Path | None = None
+    start: Path | None = None  # weights to begin with
     shown: bool = True
     tensorboard: bool = True
-    notify: Callable[[str], None] = lambda line: None
+    notify: Callable[[str], None] = lambda line: None  # called with a line at every stage
     should_stop: Callable[[], bool] = lambda: False
 
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
         """The vectors of a data set's pictures, computed where they are missing; every tenth of that is reported."""
-        progress = report_tenths(self.notify, f"vectors of {folder}")
+        progress = report_tenths(self.notify, f"vectors of {folder}:")
         return features(folder, self.encoder, out=self.features_of(folder), regions=regions, progress=progress)
 
     def features_of(self, folder: Path) -> Path | None:
@@ -114,3 +110,37 @@ def check_start_sentences(file: Path, start: Card, version: str) -> None:
             f"{file}: reads sentence vectors of {before!r}, and this encoder's are {version!r}; use the encoder it was "
             "trained with"
         )
+
+
+TransactionRows = tuple[Transaction, tuple[int, ...]]
+"""A transaction, and the rows of its pictures."""
+
+
+def read_transaction_rows(
+    plan: TrainPlan, folder: Path, split: str, sources: Sequence[str], *, most: int = 0, regions: bool = False
+) -> tuple[Features, list[TransactionRows], list[str]]:
+    """A folder's vectors, its transactions whose pictures all have some, and the names in its sources' galleries.
+
+    `sources`: none: all that there are; `most` transactions of each, the first ones; 0: all.
+
+    Raises:
+        UnknownName: there is no such source.
+        BadInput: damaged data.
+    """
+    known = [source for source, splits in fashionmt_sources(folder).items() if split in splits]
+    if missing := [source for source in sources if source not in known]:
+        there = ", ".join(known) or "none"
+        raise UnknownName(f"{folder}: no source of {split!r} is called {', '.join(missing)}; there are: {there}")
+    vectors = plan.vectors(folder, regions=regions)
+    found: list[TransactionRows] = []
+    gallery: list[str] = []
+    for source in sources or known:
+        read, _ = read_transactions(folder, source, split)
+        # Some pictures are named with a slash before.
+        with_rows = [(one, [vectors.find_row(name.lstrip("/")) for name in one.pictures]) for one in read.transactions]
+        chosen = [(one, tuple(row for row in rows if row is not None)) for one, rows in with_rows if None not in rows]
+        chosen = chosen[: most or None]
+        plan.notify(f"{folder}, {source}, {split}: {len(chosen):,} transactions of {len(read.transactions):,}")
+        found += chosen
+        gallery += read.gallery
+    return vectors, found, gallery

@@ -5,6 +5,8 @@ What a system of sentences cannot take as it was given goes through an adapter, 
 caption      a picture becomes the words that describe it
 verbalise    a choice or a refusal becomes a sentence
 drop         something could not be said in words, and plays no role
+
+Last, what each turn added to the query of a system that reads a whole dialogue into one vector.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
+from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
-from viewfinder.retrievers.base import Change, Operation, Picture, ResolvedTurn
+from viewfinder.retrievers.base import Change, Operation, Part, Picture, ResolvedTurn
 from viewfinder.retrievers.composer import split_clauses
 
 MOST_WORDS = 3
@@ -36,14 +40,12 @@ class VerbalizedTurn:
 
     Attributes:
         sentences: what it says, each for a turn of its own in a system that takes one sentence a turn; often one.
-        adapters: what was not taken as it was given, and what became of it; a line each.
-        excluded: pictures that it rules out.
         readmitted: pictures that may be the one after all, whatever ruled them out before.
     """
 
     sentences: tuple[str, ...] = ()
-    adapters: tuple[str, ...] = ()
-    excluded: frozenset[PictureId] = frozenset()
+    adapters: tuple[str, ...] = ()  # what was not taken as it was given, and what became of it; a line each
+    excluded: frozenset[PictureId] = frozenset()  # pictures that it rules out
     readmitted: frozenset[PictureId] = frozenset()
 
     def after(self, excluded: frozenset[PictureId]) -> frozenset[PictureId]:
@@ -80,19 +82,14 @@ class PictureTurn:
 
     Attributes:
         text: how the wanted picture differs from `picture`, or, without one, what it is like; "" where nothing is said.
-        picture: the one that this is said of, or to which the turn goes back.
-        names_picture: whether the turn itself is about a picture.
-        operations: what it does with earlier turns.
-        adapters: what was not taken as it was given, and what became of it; a line each.
-        ruled: the pictures that are ruled out and readmitted.
     """
 
     text: str = ""
-    picture: Picture | None = None
-    names_picture: bool = False
-    operations: tuple[Operation, ...] = ()
-    adapters: tuple[str, ...] = ()
-    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)
+    picture: Picture | None = None  # the one that this is said of, or to which the turn goes back
+    names_picture: bool = False  # whether the turn itself is about a picture
+    operations: tuple[Operation, ...] = ()  # what it does with earlier turns
+    adapters: tuple[str, ...] = ()  # what was not taken as it was given, and what became of it; a line each
+    ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)  # the pictures that are ruled out and readmitted
 
 
 def read_picture_turn(turn: ResolvedTurn, *, exclude_shown: bool) -> PictureTurn:
@@ -216,3 +213,24 @@ def find_named_changes(text: str, families: Sequence[ValueFamily]) -> tuple[tupl
                 rest = re.sub(pattern, " ", rest, count=1, flags=re.IGNORECASE)
                 break
     return tuple(changes), _FILLERS.sub("", re.sub(r"\s+", " ", rest)).strip(" ,;.")
+
+
+@dataclass(frozen=True, eq=False)
+class TurnVector:
+    """A turn that said something: its number, what it said, and the vector of the whole dialogue after it."""
+
+    turn: int
+    label: str
+    vector_d: Float32[np.ndarray, " d"]
+
+
+def turn_parts(turns: Sequence[TurnVector], kind: Literal["words", "regions"]) -> tuple[Part, ...]:
+    """A part a turn: by how much it moved the vector, so that all parts add up to the vector after the last one.
+
+    Of one vector a picture, a score is the mean of the parts' dot products; hence the factor.
+    """
+    before = [np.zeros_like(on.vector_d) for on in turns[:1]] + [on.vector_d for on in turns[:-1]]
+    return tuple(
+        Part(kind, on.turn, on.label, 1.0, len(turns) * (on.vector_d - before_d))
+        for on, before_d in zip(turns, before, strict=True)
+    )

@@ -85,10 +85,9 @@ class Captioner:
         name, axis = ("input.components", 0) if model.image == "whitened" else ("wanted.weight", 1)
         if name not in weights.arrays:
             raise BadInput(f"{path}: {name} is missing; the file belongs to a network of other settings")
-        words, raw_width = tuple(settings["vocabulary"]), int(weights.arrays[name].shape[axis])
-        network = make_captioner(model, raw_width, len(words), len(settings["labels"]))
+        vocabulary, raw_width = CaptionVocabulary(tuple(settings["vocabulary"])), int(weights.arrays[name].shape[axis])
+        network = make_captioner(model, raw_width, len(vocabulary.words), len(settings["labels"]))
         load_network(path, network, system=SYSTEM, encoder=weights.card.encoder)
-        vocabulary = CaptionVocabulary(words, {word: number for number, word in enumerate(words)})
         predictor = AttributePredictor.of(weights) if model.attributes else None
         return cls(network, vocabulary, predictor, weights.card.encoder, weights.fingerprint)
 

@@ -48,9 +48,7 @@ Words = Int[Tensor, "b t"]
 """Numbers of words, <pad> after the last."""
 
 
-def decode_greedily(
-    network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, *, forbidden: Sequence[int] = FORBIDDEN
-) -> Words:
+def decode_greedily(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw) -> Words:
     """The likeliest word each time."""
     return _one_by_one(network, shown_bg, wanted_bg, lambda logits_bv: logits_bv.argmax(dim=1))
 

@@ -78,8 +78,8 @@ class CaptionerNetwork(nn.Module, ABC):
 class TransformerCaptionerNetwork(CaptionerNetwork):
     """The published captioner (Wu et al., Sec. 4.1): an encoder of pictures and attributes, a decoder of words.
 
-    The two pictures become one token. Attributes are 8 more of each picture, all with positions (the published
-    simulator, the paper); or one of the difference of all scores, without positions (the published training folder).
+    The two pictures become one token, and attributes are 8 more of each picture, all with positions, as in the paper
+    and the published simulator. (The published training folder has one token of the difference of all scores instead.)
     """
 
     def __init__(self, settings: TransformerCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
@@ -88,14 +88,10 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
         width, read = settings.width, self.input.width
         self.shown_norm, self.wanted_norm = (nn.BatchNorm1d(read, momentum=MOMENTUM) for _ in range(2))
         self.shown, self.wanted = nn.Linear(read, width), nn.Linear(read, width)
-        self.reads_tokens = settings.attribute_input == "tokens"
-        if self.attributes_read and self.reads_tokens:
+        if self.attributes_read:
             self.shown_attributes, self.wanted_attributes = (
                 nn.Embedding(labels + 1, width, padding_idx=0) for _ in range(2)
             )
-        elif self.attributes_read:
-            self.difference_norm = nn.BatchNorm1d(labels, momentum=MOMENTUM)
-            self.difference = nn.Linear(labels, width)
         sizes = (width, settings.layers, settings.heads, settings.hidden, settings.dropout)
         self.encoder, self.decoder = Encoder(*sizes), Decoder(*sizes)
         self.words = nn.Embedding(vocabulary_size, width)
@@ -109,10 +105,10 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
         wanted_bw = self.wanted(self.wanted_norm(self.input(wanted_bg)))
         tokens_blw = self.join(shown_bw, wanted_bw)[:, None]
         if self.attributes_read:
-            tokens_blw = torch.cat([tokens_blw, self._attribute_tokens(shown_bg, wanted_bg)], dim=1)
-        if self.reads_tokens:
-            tokens_blw = self._placed(tokens_blw, 0)
-        return (self.encoder(tokens_blw),)
+            shown_bkw = self.shown_attributes(self.top_attributes(shown_bg))
+            wanted_bkw = self.wanted_attributes(self.top_attributes(wanted_bg))
+            tokens_blw = torch.cat([tokens_blw, shown_bkw, wanted_bkw], dim=1)
+        return (self.encoder(self._placed(tokens_blw, 0)),)
 
     def begin(self, memory: Memory) -> TransformerCaptionState:
         """Nothing said; keys and values of what is read, which are those of every word."""
@@ -125,18 +121,6 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
         words_btw = self._placed(self.words(words_bt), speech.length)
         read_btw, said = self.decoder.step(words_btw, speech.memory, speech.said)
         return self.out(read_btw), TransformerCaptionState(speech.memory, said)
-
-    def _attribute_tokens(
-        self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]
-    ) -> Float[Tensor, "b l w"]:
-        if self.reads_tokens:
-            shown_bkw = self.shown_attributes(self.top_attributes(shown_bg))
-            wanted_bkw = self.wanted_attributes(self.top_attributes(wanted_bg))
-            return torch.cat([shown_bkw, wanted_bkw], dim=1)
-        assert self.attributes is not None
-        difference_bk = self.attributes.scores(shown_bg) - self.attributes.scores(wanted_bg)
-        token_bw: Tensor = self.difference(self.difference_norm(difference_bk))
-        return token_bw[:, None]
 
     def _placed(self, tokens_blw: Float[Tensor, "b l w"], first: int) -> Float[Tensor, "b l w"]:
         places_lw = self.get_buffer("places")[first : first + tokens_blw.shape[1]]

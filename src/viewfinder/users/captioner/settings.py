@@ -38,8 +38,6 @@ class TransformerCaptioner(PictureReading):
     Attributes:
         width, layers, heads, hidden: of encoder and decoder, `layers` each.
         join: how the vectors of the two pictures become one; the paper subtracts the target's from the shown one's.
-        attribute_input: "tokens", the best ones of each picture as tokens (simulator, paper); or "difference", one
-            token of the difference of all scores, and no positions in the encoder (published training folder).
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -48,7 +46,6 @@ class TransformerCaptioner(PictureReading):
     heads: int = 8
     hidden: int = 2048
     join: Literal["multiply", "subtract"] = "multiply"
-    attribute_input: Literal["tokens", "difference"] = "tokens"
 
     def __post_init__(self) -> None:
         super().__post_init__()
