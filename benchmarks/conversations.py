@@ -49,7 +49,7 @@ from viewfinder.users import (
     photo_person,
     read_photo_notes,
 )
-from viewfinder.users.choices import holds, stems_of
+from viewfinder.users.captions import holds, stems_of
 
 ROUNDS = 6
 """What is said first, and five turns after it."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from viewfinder.encoders.base import Calibration
@@ -158,7 +159,8 @@ def test_class_names_count_by_their_mix() -> None:
 
 def test_a_head_is_read_back_as_it_was_saved(fitted: Head, tmp_path: Path) -> None:
     words_wd = np.ones((2, fitted.width), np.float32)
-    known = Calibration((1.5, -2.25), (3.0, 0.1), (0.2, 0.3), np.arange(fitted.width + 1, dtype=np.float32))
+    expected = np.arange(fitted.width + 1, dtype=np.float32)
+    known = Calibration((1.5, -2.25), (3.0, 0.1), (0.2, 0.3), expected, {"dog": -1.25})
     head = replace(fitted, calibration=known, lexicon=("red", "dog"), lexicon_wd=words_wd)
     head.save(tmp_path / "sub" / "head.safetensors", card={"data": "none"})
     read = load_head(tmp_path / "sub" / "head.safetensors")
@@ -170,7 +172,7 @@ def test_a_head_is_read_back_as_it_was_saved(fitted: Head, tmp_path: Path) -> No
         known.match,
         known.nothing_below,
     )
-    assert read.calibration.expected.tolist() == known.expected.tolist()
+    assert (read.calibration.expected.tolist(), read.calibration.familiar) == (expected.tolist(), {"dog": -1.25})
     assert read.lexicon == head.lexicon == ("red", "dog")
     raw_nr = captioned(6).raw_vnr[0]
     np.testing.assert_array_equal(read.pictures(raw_nr), head.pictures(raw_nr))
@@ -219,6 +221,17 @@ def test_other_numbers_have_another_fingerprint() -> None:
 def test_the_calibration_is_no_part_of_what_names_a_head() -> None:
     known = Calibration((1.0,), (2.0,), (0.3, 0.3), np.ones(3, np.float32))
     assert tiny_head(calibration=known).fingerprint() == tiny_head().fingerprint()
+
+
+def test_a_calibration_that_measured_less_is_left_out(tmp_path: Path) -> None:
+    known = Calibration((1.0,), (2.0,), (0.3, 0.3), np.ones(3, np.float32))
+    file = tmp_path / "head.safetensors"
+    tiny_head(calibration=known).save(file)
+    with safe_open(file, framework="numpy") as tensors:
+        metadata = tensors.metadata()
+    save_file(load_file(file), file, metadata=metadata | {"calibration": "[[1.0], [2.0], [0.3, 0.3]]"})
+    read = load_head(file)
+    assert (read.calibration, read.fingerprint()) == (None, tiny_head().fingerprint())
 
 
 def test_a_head_of_the_first_version_is_read_with_its_vectors_and_its_name(tmp_path: Path) -> None:

@@ -11,8 +11,17 @@ import pytest
 
 from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration
+from viewfinder.evaluation.pictures import Pictures
 from viewfinder.index import Gallery
-from viewfinder.index.scores import conversation_features, curve, expected_score, judge_conversation, texts_said
+from viewfinder.index.scores import (
+    UNHEARD,
+    conversation_features,
+    curve,
+    expected_score,
+    judge_conversation,
+    mean_familiarity,
+    texts_said,
+)
 from viewfinder.index.turns import ByteCache
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import Composer, Part, Query, Retriever
@@ -21,7 +30,7 @@ from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 NAMES = list(COLOURS)
 LOOKS = [(top, bottom) for top in NAMES for bottom in NAMES]
-KNOWN = Calibration((0.0,) * 7 + (20.0, -8.0), (0.0,) * 7 + (20.0, -6.0), (0.5, 0.5), np.zeros(49, np.float32))
+KNOWN = Calibration((0.0,) * 8 + (20.0, -8.0), (0.0,) * 8 + (20.0, -6.0), (0.5, 0.5), np.zeros(49, np.float32))
 """By the score alone: it is here from 0.4 on, and a picture is even odds at 0.3."""
 
 ENCODER = ColourEncoder(calibration=KNOWN)
@@ -56,6 +65,10 @@ def test_descriptions_and_answers_to_open_questions_count_without_what_is_not_wa
     )
 
 
+def test_a_correction_counts_together_with_what_it_corrects() -> None:
+    assert said(Say("dogs on grass"), Say("no, two of them")) == ("dogs on grass", "dogs on grass, two of them")
+
+
 @pytest.mark.parametrize(
     "turn",
     [
@@ -78,15 +91,24 @@ def test_what_is_rejected_chosen_or_not_known_is_no_description(turn: Turn) -> N
 
 def test_the_features_of_twelve_pictures_by_hand() -> None:
     said_n = (np.arange(12) / 10).astype(np.float32)
-    features_f = conversation_features(said_n, 0.7, ["a red dog", "on grass"])
+    features_f = conversation_features(said_n, 0.7, -2.5, ["a red dog", "on grass"])
     # The ten best are 0.2 to 1.1, mean 0.65; of 0 to 11, mean 5.5, the variance is (12^2 - 1) / 12; 2.5 words a turn.
-    by_hand = [0.65, math.sqrt(143 / 12) / 10, 0.55, 0.7, math.log10(12), 2.5, 2]
+    by_hand = [0.65, math.sqrt(143 / 12) / 10, 0.55, 0.7, math.log10(12), 2.5, 2, -2.5]
     np.testing.assert_allclose(features_f, by_hand, atol=1e-6)
 
 
 def test_words_and_turns_count_up_to_a_limit() -> None:
-    features_f = conversation_features(np.zeros(3, np.float32), 0.0, 7 * ["word " * 20])
-    assert features_f[-2:].tolist() == [13, 5]
+    features_f = conversation_features(np.zeros(3, np.float32), 0.0, 0.0, 7 * ["word " * 20])
+    assert features_f[-3:-1].tolist() == [13, 5]
+
+
+def test_words_are_familiar_as_the_mean_of_their_shares_of_captions() -> None:
+    familiar = {"dog": -1.0, "lawn": -3.5}
+    # (-1 - 5) / 2: no caption has "submarine", and "the", "in" and "a" mean nothing.
+    assert mean_familiarity(familiar, ["the dog in a submarine"]) == pytest.approx(-3.0)
+    # A caption of a picture that was found has "lawns": (-1 - 2) / 2.
+    assert mean_familiarity(familiar, ["dogs", "on the lawn"], {"lawn"}) == pytest.approx(-1.5)
+    assert mean_familiarity(familiar, ["a", "of the"]) == UNHEARD
 
 
 def test_the_score_expected_is_the_mean_over_the_texts() -> None:
@@ -105,7 +127,7 @@ def test_the_curve_is_the_logistic_of_features_score_and_bias() -> None:
 @pytest.mark.parametrize(("score", "here"), [(0.39, False), (0.41, True)])
 def test_a_collection_of_one_picture_is_judged_by_its_score(score: float, here: bool) -> None:
     judged = judge_conversation(KNOWN, np.array([score], np.float32), np.zeros((1, 48)), ["red"])
-    assert judged.features_f.tolist() == pytest.approx([score, 0, score, 0, 0, 1, 1])
+    assert judged.features_f.tolist() == pytest.approx([score, 0, score, 0, 0, 1, 1, UNHEARD])
     assert (judged.verdict != "nothing") == here
     assert judged.match(0) == pytest.approx(1 / (1 + math.exp(-(20 * score - 6))), abs=1e-5)
 
@@ -186,3 +208,13 @@ def test_without_words_how_far_a_picture_stands_out_decides() -> None:
     # Of 64 pictures one is the very same; the curves, by which all scores of likeness are high, are not asked.
     unmeasured = session(gallery=gallery_of(encoder=ColourEncoder()))
     assert session().like("p010").verdict == unmeasured.like("p010").verdict
+
+
+def test_words_that_captions_of_the_best_pictures_have_are_known_here() -> None:
+    # By how common the words are, alone: as many captions as one of a hundred are even odds.
+    by_words = (0.0,) * 7 + (5.0, 0.0, 12.0)
+    encoder = ColourEncoder(calibration=replace(KNOWN, here=by_words))
+    pictures = Pictures(("a", "b"), encoder.words(["red", "blue"]), encoder)
+    captions = {"a": "a submarine that surfaces"}
+    for gallery, verdict in ((pictures.gallery(), "nothing"), (pictures.gallery(captions=captions), "found")):
+        assert session(gallery=gallery).say("a submarine").verdict == verdict

@@ -90,6 +90,23 @@ def test_with_but_another_picture_is_wanted_nearer_to_the_words() -> None:
     assert rank(changed, "blue", "white") < rank(changed, "green", "white")
 
 
+def test_a_picture_that_is_only_like_the_one_described_weighs_less() -> None:
+    picked = Like(id_of("red", "white"), "blue")
+    alone, beside = asked(resolved(1, picked)), asked(resolved(1, Say("green")), resolved(2, picked))
+    assert [part.weight for part in alone.parts] == [0.6, 1.0]
+    assert [part.weight for part in beside.parts] == pytest.approx([1.0, 0.24, 0.4])
+
+
+def test_a_picture_picked_after_another_weighs_what_that_did() -> None:
+    query = asked(resolved(1, Like(id_of("red", "red"), "blue")), resolved(2, Like(id_of("blue", "blue"), "green")))
+    assert [part.weight for part in query.parts] == [1.0, 0.6, 1.0]
+
+
+def test_a_correction_is_read_with_the_description_before_it() -> None:
+    query = asked(resolved(1, Say("red over blue")), resolved(2, Say("no, blue over red")))
+    assert [part.label for part in query.parts] == ["red over blue", "red over blue, blue over red"]
+
+
 def test_a_picture_takes_the_place_of_the_one_picked_before() -> None:
     query = asked(resolved(1, Like(id_of("red", "red"))), resolved(2, Like(id_of("blue", "blue"))))
     assert [part.turn for part in query.parts] == [2]

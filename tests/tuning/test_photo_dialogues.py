@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.questioners.askable import required_mentions
-from viewfinder.questioners.said import question_meaning
+from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.tuning.dialogues import PhotoQuestion, photo_dialogues, read_photo_questions
 
 DOG = PhotoQuestion("Is there a dog?", {"yes": (("dog",), ("puppy",))}, otherwise="no")

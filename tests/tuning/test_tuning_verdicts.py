@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Sequence
@@ -13,14 +14,14 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.starter.encoder import VISUAL, Head, unit_rows
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import NAMES, RAW_WIDTH
-from viewfinder.index.scores import Judgement, judge_conversation
+from viewfinder.index.scores import SMALL_WORDS, Judgement, judge_conversation
 from viewfinder.questioners.said import stems
 from viewfinder.tuning import verdicts
 from viewfinder.tuning.verdicts import (
-    SMALL_WORDS,
     Photographs,
     balance_by_turn,
     calibrate_conversations,
+    count_familiar,
     fit_expected,
     fit_logistic,
     make_fragment,
@@ -128,6 +129,12 @@ def test_a_drawn_world_is_told_from_what_is_not_in_it(monkeypatch: pytest.Monkey
     assert np.mean(others) < 0.3
     again = calibrate_conversations(head, sentences, photographs(60, 1), photographs(120, 2), not_there)
     assert (again.here, again.match, again.nothing_below) == (known.here, known.match, known.nothing_below)
+
+
+def test_words_of_several_captions_are_familiar_and_those_of_one_or_two_are_not() -> None:
+    captions = ["a red dog", "red dogs in the snow", "the dog and a red ball", "two red balls", "a red kite"]
+    # Of five captions three have a dog, all have red, two a ball.
+    assert count_familiar(captions) == {"dog": round(math.log10(3 / 5), 2), "red": 0.0}
 
 
 def test_the_score_expected_is_nearer_to_the_score_than_the_mean_is() -> None:

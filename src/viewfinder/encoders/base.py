@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -38,12 +38,14 @@ class Calibration:
         nothing_below: the chances to be here below which the answer is "nothing like that here": of fragments, and of
             sentences.
         expected: weights, the bias last, of the score that a picture usually has for a text of this vector about it.
+        familiar: by the stem of a word, log10 of the share of captions that have it.
     """
 
     here: tuple[float, ...]
     match: tuple[float, ...]
     nothing_below: tuple[float, float]
     expected: Float[np.ndarray, " weights"]
+    familiar: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

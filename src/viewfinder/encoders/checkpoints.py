@@ -172,11 +172,12 @@ SETTING_FILES = ("config.json", "preprocessor_config.json", "processor_config.js
 
 @dataclass(frozen=True)
 class CheckpointSource:
-    """Where a checkpoint is: a folder, or a name on the hub (at one commit, once its config was read)."""
+    """Where a checkpoint is: a folder (or a .gguf file in it), or a name on the hub."""
 
     name: str
     folder: Path | None
-    commit: str | None = None
+    commit: str | None = None  # of the hub, once a config was read
+    gguf: str | None = None
 
     @property
     def location(self) -> str:
@@ -184,15 +185,21 @@ class CheckpointSource:
         return self.name if self.folder is None else str(self.folder)
 
     @property
+    def called(self) -> str:
+        """What the user knows it by."""
+        return self.location if self.gguf is None else f"{self.location}/{self.gguf}"
+
+    @property
     def options(self) -> dict[str, Any]:
         """Arguments of every `from_pretrained`: a folder never asks the hub, foreign code is never run."""
-        return {"local_files_only": self.folder is not None, "trust_remote_code": False, "revision": self.commit}
+        own = {"local_files_only": self.folder is not None, "trust_remote_code": False, "revision": self.commit}
+        return own if self.gguf is None else {**own, "gguf_file": self.gguf}
 
     @property
     def way_out(self) -> str:
         """What the user can do when something cannot be loaded."""
         if self.folder is not None:
-            return "give a complete folder, as save_pretrained of model, image processor and tokenizer write it"
+            return "give a complete folder, as save_pretrained of the model and what prepares its inputs write it"
         return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
 
     def file(self, name: str) -> Path | None:
@@ -373,6 +380,43 @@ def _version(source: CheckpointSource) -> str:
     return digest.hexdigest()
 
 
+def load_tokenizer(source: CheckpointSource, **tokens: str) -> Any:
+    """A tokeniser that is read from one file and knows these tokens: "sep", and what people call it.
+
+    Raises:
+        BadInput: there is none, or none of that kind.
+    """
+    from transformers import AutoTokenizer
+
+    with explain_failures(source, "the tokeniser"), silence_transformers():
+        if source.folder is not None and source.gguf is None and not any(map(source.file, TOKENIZER_FILES)):
+            # transformers would make an empty one, which cuts every text alike.
+            raise BadInput(
+                f"{source.called}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}): {source.way_out}"
+            )
+        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
+    if not found.is_fast or any(getattr(found, f"{name}_token_id") is None for name in tokens):
+        wanted = f"no tokenizer.json with {' and '.join(tokens.values())}"
+        raise BadInput(f"{source.called}: its tokeniser has {wanted}: {source.way_out}")
+    return found
+
+
+def load_whole(kind: Any, source: CheckpointSource, part: str, saved_from: str, **options: Any) -> Any:
+    """A model of transformers in single precision, none of its weights missing, but for a pooler's.
+
+    Raises:
+        BadInput: no weights, or some are missing; `saved_from`: what has them all.
+    """
+    with explain_failures(source, part), silence_transformers():
+        found, report = kind.from_pretrained(
+            source.location, **source.options, **options, dtype=torch.float32, output_loading_info=True
+        )
+    if missing := sorted(key for key in report["missing_keys"] if "pooler" not in key):
+        lacks = f"{len(missing)} weights are missing ({missing[0]}, ...)"
+        raise BadInput(f"{source.called}: {lacks}; give a checkpoint that was saved from {saved_from}")
+    return found
+
+
 @contextmanager
 def explain_failures(source: CheckpointSource, part: str) -> Iterator[None]:
     """Whatever goes wrong inside, as one line: transformers raises a dozen types, some of many lines."""
@@ -382,7 +426,7 @@ def explain_failures(source: CheckpointSource, part: str) -> Iterator[None]:
         raise
     except Exception as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise BadInput(f"{source.location}: cannot load {part} ({lines[0][:200]}): {source.way_out}") from error
+        raise BadInput(f"{source.called}: cannot load {part} ({lines[0][:200]}): {source.way_out}") from error
 
 
 @contextmanager

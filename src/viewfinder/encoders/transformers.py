@@ -156,19 +156,18 @@ class TransformersEncoder:
     def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
         from PIL import Image
 
-        processor = self._checkpoint.pixels
-        crops = bool(getattr(processor, "do_center_crop", False))
-        # As PIL images: of an array that is 3 pixels high transformers takes the rows for channels.
-        images = [Image.fromarray(_without_ends(pixels) if crops else pixels) for pixels in some]
+        processor, images = self._checkpoint.pixels, []
+        for pixels in some:
+            height, width = pixels.shape[:2]
+            top = left = 0
+            if getattr(processor, "do_center_crop", False):
+                # With 224 on its short side, a picture of 1 x 60,000 pixels would take 9 GB: its middle is enough.
+                longest = LONGEST * min(height, width)
+                top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
+            # As PIL images: of an array that is 3 pixels high transformers takes the rows for channels.
+            seen = np.ascontiguousarray(pixels[top : height - top, left : width - left])
+            images.append(Image.fromarray(seen))
         return dict(processor(images=images, return_tensors="pt").items())
-
-
-def _without_ends(pixels: Pixels) -> Pixels:
-    """With 224 on its short side, a picture of 1 x 60,000 pixels would take 9 GB: its middle is enough."""
-    height, width = pixels.shape[:2]
-    longest = LONGEST * min(height, width)
-    top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
-    return np.ascontiguousarray(pixels[top : height - top, left : width - left])
 
 
 def _unit(rows_nd: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:

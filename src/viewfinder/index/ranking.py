@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from viewfinder.conversation import Answer, Conversation, Keep, PictureId, is_dont_know
+from viewfinder.conversation import Answer, Conversation, Keep, Node, PictureId, is_dont_know
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.region_scores import TIE
-from viewfinder.index.scores import ChanceOf, Judgement, Match, Verdict, judge_matches, judge_result
+from viewfinder.index.scores import ChanceOf, Judgement, Match, Verdict, judge_matches, judge_result, texts_said
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 
@@ -76,7 +76,7 @@ class Ranking:
     """A collection as a query orders it. It holds a number a picture, so it is for the moment, not to be kept.
 
     `allowed_n`: the pictures that meet the filters, None where there are none. `adapters`: which turns the retriever
-    could not take as given, and what was done instead. `texts`: the descriptions so far, by which it is judged.
+    could not take as given, and what was done instead. `path`: the turns so far, by whose descriptions it is judged.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class Ranking:
         query: Query,
         allowed_n: Bool[np.ndarray, " n"] | None = None,
         adapters: tuple[str, ...] = (),
-        texts: tuple[str, ...] = (),
+        path: Sequence[Node] = (),
     ) -> None:
         self.gallery, self.query, self.adapters = gallery, query, adapters
         self._allowed_n = allowed_n
         self.scores = gallery.scores(query, allowed_n=allowed_n)
-        self._texts = texts
+        self._path = path
         self._rows_k: Int[np.ndarray, " k"] | None = None
 
     @property
@@ -111,7 +111,7 @@ class Ranking:
 
     @cached_property
     def _judgement(self) -> Judgement | None:
-        return self.gallery.judge(self._texts, self.query, self.scores)
+        return self.gallery.judge(texts_said(self._path), self.query, self.scores)
 
     def _chances(self, rows: Sequence[int]) -> list[float]:
         """How likely pictures are what was said; without words, how far they stand out."""

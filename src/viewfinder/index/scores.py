@@ -7,7 +7,7 @@ reads a disk or knows a library.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -26,9 +26,10 @@ from viewfinder.index.region_scores import (
     single_vector_scores,
 )
 from viewfinder.questioners.photographs import REMEMBER
+from viewfinder.questioners.said import stems
 from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.retrievers.base import Evidence
-from viewfinder.retrievers.composer import split_clauses
+from viewfinder.retrievers.composer import clauses_in_context, split_clauses
 
 BLOCKS = 4
 """Blocks for each of the k best: enough that few scores beside those reach the border."""
@@ -204,13 +205,23 @@ def judge_result(best_chance: float | None) -> Verdict:
 # -- what was said, judged against a collection
 #
 # Whatever the retriever, what was said is compared with the collection in the encoder's own space. How far the best
-# pictures come towards the score that a picture which is meant usually has, how they stand out, how much was said and
-# how large the collection is: two logistic curves turn that into chances, fitted on photographs with people who speak
-# in sentences and in fragments (`tuning.verdicts`).
+# pictures come towards the score that a picture which is meant usually has, how they stand out, how much was said, in
+# how common words, and how large the collection is: two logistic curves turn that into chances, fitted on photographs
+# with people who speak in sentences and in fragments (`tuning.verdicts`).
 
-FEATURES = ("crowd", "deviation", "mean", "expected", "log size", "words", "turns")
+FEATURES = ("crowd", "deviation", "mean", "expected", "log size", "words", "turns", "familiar")
 """The mean of the ten best scores, the deviation and mean of all, the score expected, log10 of the number of pictures,
-words a turn (13 at most), turns (5 at most). A score follows in every curve, and 1."""
+words a turn (13 at most), turns (5 at most), how common the words are. A score follows in every curve, and 1."""
+
+UNHEARD, NAMED_HERE = -5.0, -2.0
+"""log10 of the share of captions that have a word: of one that none has, and at least of one that is in a caption of
+the best pictures of the collection itself."""
+
+_SMALL = """
+a an the is are of and with in on at to his her their its while as by for from it be being some there that this up down
+through into over two three
+"""
+SMALL_WORDS = frozenset(_SMALL.split())
 
 CROWD, MOST_WORDS, MOST_TURNS = 10, 13, 5
 
@@ -220,18 +231,30 @@ SENTENCE = 6
 
 def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
     """The descriptions of a conversation: what was said of the picture wanted, without what it is not."""
-    texts = []
+    texts: list[str] = []
     for node in path:
         match node.turn:
             case Say(text):
-                texts.append(split_clauses(text).wanted)
+                texts.append(clauses_in_context(text, texts[-1] if texts else "").wanted)
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
                 texts.append(split_clauses(text).wanted)
     return tuple(filter(None, texts))
 
 
+def content_stems(texts: Iterable[str]) -> list[str]:
+    """The stems of the words that mean something, in order."""
+    return [word for text in texts for word in stems(text) if word not in SMALL_WORDS and len(word) > 2]
+
+
+def mean_familiarity(familiar: Mapping[str, float], texts: Iterable[str], named: Collection[str] = ()) -> float:
+    """How common the words said are: the mean log10 of the share of captions that have each; `named` are known here."""
+    words = content_stems(texts)
+    shares = [max(familiar.get(word, UNHEARD), NAMED_HERE if word in named else UNHEARD) for word in words]
+    return float(np.mean(shares)) if shares else UNHEARD
+
+
 def conversation_features(
-    said_n: Float32[np.ndarray, " n"], expected: float, texts: Sequence[str]
+    said_n: Float32[np.ndarray, " n"], expected: float, familiar: float, texts: Sequence[str]
 ) -> Float[np.ndarray, " f"]:
     """The `FEATURES` of what was said: `said_n` are the scores of all pictures for all texts together."""
     count = min(CROWD, len(said_n))
@@ -240,7 +263,7 @@ def conversation_features(
     return np.array(
         [
             float(best.mean()), float(said_n.std()), float(said_n.mean()), expected, math.log10(len(said_n)),
-            min(words, MOST_WORDS), min(len(texts), MOST_TURNS),
+            min(words, MOST_WORDS), min(len(texts), MOST_TURNS), familiar,
         ]
     )  # fmt: skip
 
@@ -286,9 +309,14 @@ def judge_conversation(
     said_n: Float32[np.ndarray, " n"],
     texts_md: Float[np.ndarray, "m d"],
     texts: Sequence[str],
+    named: Collection[str] = (),
 ) -> Judgement:
-    """The judgement of `texts` (vectors `texts_md`) on a collection of at least one picture."""
-    features_f = conversation_features(said_n, expected_score(calibration, texts_md), texts)
+    """The judgement of `texts` (vectors `texts_md`) on a collection of at least one picture.
+
+    `named`: stems that captions of its best pictures have.
+    """
+    familiar = mean_familiarity(calibration.familiar, texts, named)
+    features_f = conversation_features(said_n, expected_score(calibration, texts_md), familiar, texts)
     return Judgement(calibration, features_f, said_n)
 
 

@@ -21,13 +21,19 @@ from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn
 PICTURE, PICTURE_WITH_WORDS, WORDS_WITH_PICTURE = 1.0, 0.6, 1.0
 VALUE, CONTRAST, REST, UNWANTED, REJECTED = 0.3, 0.15, 0.5, 0.5, 0.3
 
+BESIDE_WORDS = 0.4
+"""Weight of a picked picture, and of what is said with it, where the wanted one was described before. Chosen on
+photographs of `choose`; a catalogue's own words ("but brown") are understood, and keep theirs."""
+
 
 @dataclass(frozen=True, eq=False)
 class ComposerState:
-    """The parts so far, in the order of the turns, and the pictures that must not come back."""
+    """The parts so far, in the order of the turns, the pictures that must not come back, and what was said last of the
+    picture wanted itself."""
 
     parts: tuple[Part, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
+    described: Part | None = None
 
 
 class Composer:
@@ -44,7 +50,10 @@ class Composer:
         """The state with this turn's parts added, and those it makes void taken out."""
         match turn.turn:
             case Say():
-                return replace(state, parts=state.parts + _said(turn, 1.0))
+                before = state.described.label if state.described else ""
+                wanted, against = _read(turn, clauses_in_context(turn.text, before), 1.0)
+                described = wanted[0] if wanted else state.described
+                return replace(state, parts=(*state.parts, *wanted, *against), described=described)
             case Answer(_, text) if is_dont_know(text):
                 return state
             case Answer() | Keep():  # by the catalogue where it knows, and in words
@@ -90,6 +99,7 @@ def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     of_picture = ("picture", "vocabulary", "contrast")
     kept = (part for part in state.parts if not (part.kind in of_picture and part.weight > 0))
     kept = (part for part in kept if since is None or part.turn <= since)
+    described = state.described if since is None or (state.described and state.described.turn <= since) else None
     has_words = bool(turn.text or turn.changes)
     if turn.changes:
         new = _changed(turn)
@@ -97,9 +107,12 @@ def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         weight = PICTURE_WITH_WORDS if has_words else PICTURE
         likeness = tuple(_picture(turn, picture, weight) for picture in turn.pictures)
         new = likeness + (_said(turn, WORDS_WITH_PICTURE) if has_words else ())
+        if has_words and described:
+            new = tuple(replace(part, weight=BESIDE_WORDS * part.weight) for part in new)
     # With "but ..." another picture is wanted; without, it may well be the one.
     named = {picture.id for picture in turn.pictures if picture.id is not None}
-    return ComposerState((*kept, *new), state.excluded | named if has_words else state.excluded - named)
+    excluded = state.excluded | named if has_words else state.excluded - named
+    return ComposerState((*kept, *new), excluded, described)
 
 
 def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
@@ -129,13 +142,17 @@ def _rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     clauses = split_clauses(turn.text)
     pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
     gone = {picture.id for picture in pictures if picture.id is not None}
-    return ComposerState((*state.parts, *against, *_against(turn, pieces)), state.excluded | gone)
+    return replace(state, parts=(*state.parts, *against, *_against(turn, pieces)), excluded=state.excluded | gone)
 
 
 def _said(turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
-    clauses = split_clauses(turn.text)
+    wanted, against = _read(turn, split_clauses(turn.text), weight)
+    return wanted + against
+
+
+def _read(turn: ResolvedTurn, clauses: Clauses, weight: float) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     wanted = (_words(turn, clauses.wanted, weight),) if clauses.wanted else ()
-    return wanted + _against(turn, clauses.unwanted)
+    return wanted, _against(turn, clauses.unwanted)
 
 
 def _against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
@@ -229,6 +246,9 @@ _NEGATION = re.compile(
 )
 
 
+_CORRECTION = re.compile(r"^\s*(?:no|nope)\s*[,;:.!]\s*(?=\S)", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Clauses:
     """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
@@ -243,9 +263,22 @@ def split_clauses(text: str) -> Clauses:
     >>> split_clauses("a dog on the grass without a collar, no people")
     Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
     """
+    text = _CORRECTION.sub("", text)
     unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
     if not unwanted:
         return Clauses(text.strip())
     wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
     wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
     return Clauses(wanted, unwanted)
+
+
+def clauses_in_context(text: str, before: str) -> Clauses:
+    """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
+
+    >>> clauses_in_context("no, two of them", "dogs on grass").wanted
+    'dogs on grass, two of them'
+    """
+    clauses = split_clauses(text)
+    if not (before and clauses.wanted and _CORRECTION.match(text)):
+        return clauses
+    return replace(clauses, wanted=f"{before}, {clauses.wanted}")

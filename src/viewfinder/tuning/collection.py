@@ -21,9 +21,10 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings
 from viewfinder.errors import BadInput
+from viewfinder.index.scores import UNHEARD
 from viewfinder.library import Library
 from viewfinder.pictures import DecodedFile, Decoders, scan
-from viewfinder.tuning.verdicts import fit_expected
+from viewfinder.tuning.verdicts import count_familiar, fit_expected
 
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if it holds for at least and at most this share of the pictures ..."""
@@ -125,9 +126,15 @@ def tune(
 
 
 def _calibration(head: Head, encoder: StarterEncoder, kind: CaptionedVectors) -> Calibration | None:
-    """The curves that were measured on photographs, with the scores that these pictures have with this head."""
+    """The curves that were measured on photographs, with the scores and words that these pictures have."""
     known = encoder.calibration
-    return None if known is None else replace(known, expected=fit_expected(head, encoder.sentences, kind))
+    if known is None:
+        return None
+    own = count_familiar(kind.texts)
+    familiar = {
+        word: max(known.familiar.get(word, UNHEARD), own.get(word, UNHEARD)) for word in {**known.familiar, **own}
+    }
+    return replace(known, expected=fit_expected(head, encoder.sentences, kind), familiar=familiar)
 
 
 PictureTexts = tuple[list[str], list[str]]

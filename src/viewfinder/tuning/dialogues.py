@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float16, Int
 
-from viewfinder.data.captions import SPLITS, CaptionedPicture, read_coco, read_flickr8k, split_of
+from viewfinder.data.captions import SPLITS, CaptionedPicture, has_captions, read_captioned, split_of
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
@@ -177,7 +177,7 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
         return _split_by_picture(_read_asked(files))
     if any(place.glob("**/visdial_1.0_*.json")):
         return read_visdial(place, "train")[0], read_visdial(place, "val")[0]
-    if (place / "captions.csv").is_file() or any(place.glob("annotations/captions_*.json")):
+    if has_captions(place):
         return _captioned(place)
     raise BadInput(
         f"{place}: no dialogues here; needed is dialogues/*.json as ChatIR's, VisDial's visdial_1.0_*.json, or "
@@ -187,7 +187,7 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
 
 def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     """Our own questions about everyday photos, answered from captions; all but the validation split to learn from."""
-    pictures, _ = read_flickr8k(folder) if (folder / "captions.csv").is_file() else read_coco(folder)
+    pictures, _ = read_captioned(folder)
     questions = read_photo_questions()
     inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in pictures]
     held_out = [split_of(place) == "val" for place in range(len(inside))]

@@ -22,6 +22,7 @@ from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import RAW_VERSION
 from viewfinder.questioners.photographs import SYSTEM, count_mentions, label_chances
 from viewfinder.training.checkpoints import write_tensors
+from viewfinder.training.transformer_layers import FeedForward
 from viewfinder.training.weights import NETWORK, Card
 
 ALL_CAPTIONS = 5
@@ -65,26 +66,15 @@ def fit_labels(
     }
 
 
-class _Network(nn.Module):
-    def __init__(self, width: int, labels: int, settings: LabelSettings) -> None:
-        super().__init__()
-        self.dropout = settings.dropout
-        self.inner, self.outer = nn.Linear(width, settings.hidden), nn.Linear(settings.hidden, labels)
-
-    def forward(self, inputs_nd: torch.Tensor) -> torch.Tensor:
-        hidden_nh = functional.relu(self.inner(functional.dropout(inputs_nd, self.dropout, self.training)))
-        logits_nl: torch.Tensor = self.outer(functional.dropout(hidden_nh, self.dropout, self.training))
-        return logits_nl
-
-
 def _train(
     inputs_vnd: torch.Tensor, holds_nl: torch.Tensor, weights_n: torch.Tensor, settings: LabelSettings, seed: int
-) -> _Network:
+) -> FeedForward:
     torch.manual_seed(seed)
     views, count, width = inputs_vnd.shape
-    network = _Network(width, holds_nl.shape[1], settings)
+    layers = FeedForward(width, settings.hidden, holds_nl.shape[1], share=settings.dropout)
+    network = nn.Sequential(nn.Dropout(settings.dropout), layers)
     with torch.no_grad():  # it begins with how often each label holds
-        network.outer.bias.copy_(torch.logit(holds_nl.mean(dim=0).clamp(1e-3, 1 - 1e-3)))
+        layers.outer.bias.copy_(torch.logit(holds_nl.mean(dim=0).clamp(1e-3, 1 - 1e-3)))
     batch = min(settings.batch, count)
     optimiser = torch.optim.AdamW(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
@@ -100,7 +90,7 @@ def _train(
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             schedule.step()
-    return network.eval()
+    return layers.eval()
 
 
 def train_labels(head: Head, fit: CaptionedVectors, choose: CaptionedVectors, file: Path) -> float:

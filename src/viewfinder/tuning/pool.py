@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 from viewfinder.conversation import is_dont_know
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.questioners.askable import required_mentions
-from viewfinder.questioners.said import question_meaning
+from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.users.words import NUMBER_WORDS
 
 LONGEST = 4

@@ -8,8 +8,10 @@ words that were said, or if one of them says nearly the same.
 
 from __future__ import annotations
 
+import math
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,7 +21,14 @@ from jaxtyping import Bool, Float, Float32, Int
 from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.index.scores import conversation_features, curve, is_in_sentences
+from viewfinder.index.scores import (
+    SMALL_WORDS,
+    content_stems,
+    conversation_features,
+    curve,
+    is_in_sentences,
+    mean_familiarity,
+)
 from viewfinder.questioners.said import stems
 
 KINDS = """
@@ -29,12 +38,6 @@ sandwich banana broccoli giraffe elephant zebra sheep cow airplane laptop keyboa
 surfboard frisbee umbrella kite teddy suitcase scissors hydrant meter tent fountain
 """
 """Things that are missing from a gallery."""
-
-_SMALL = """
-a an the is are of and with in on at to his her their its while as by for from it be being some there that this up down
-through into over two three
-"""
-SMALL_WORDS = frozenset(_SMALL.split())
 
 NEARLY_THE_SAME = 0.6
 """Cosine of sentence vectors above which another caption says what was said."""
@@ -50,6 +53,9 @@ STYLES = ("sentences", "fragments", "mixed")
 
 MAIN = "flickr"
 """How the names of the sets begin that galleries are drawn from."""
+
+SEVERAL = 3
+"""Captions that have a word, from which on it counts as known."""
 
 TURNS = 3
 JUDGED_HITS = (0, 1, 2, 5, 9)
@@ -123,7 +129,15 @@ def calibrate_conversations(
         float(np.quantile([chance for way, chance in found if way == wanted] or [chance for _, chance in found], LOST))
         for wanted in (False, True)
     )
-    return Calibration(here, match, (fragments, spoken), expected)
+    return Calibration(here, match, (fragments, spoken), expected, gallery.familiar)
+
+
+def count_familiar(captions: Sequence[str]) -> dict[str, float]:
+    """`Calibration.familiar` of captions: for every stem that `SEVERAL` of them have, log10 of its share, rounded."""
+    counts = Counter(word for caption in captions for word in set(content_stems([caption])))
+    return {
+        word: round(math.log10(count / len(captions)), 2) for word, count in sorted(counts.items()) if count >= SEVERAL
+    }
 
 
 def balance_by_turn(turns_k: Int[np.ndarray, " k"], there_k: Bool[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
@@ -223,6 +237,7 @@ class _Gallery:
             self._rows_of[owner].append(m)
         self._words = [{word for text in texts for word in stems(text)} for texts in self.captions]
         self._captions_ms = np.concatenate([kind.captions_ms for kind in kinds])
+        self.familiar = count_familiar(fit.vectors.texts)
         is_main = [name.startswith(MAIN) for name in (*choose.sets, *fit.sets)]
         self._main = [n for n, main in enumerate(is_main) if main]
         self.others = [n for n, main in enumerate(is_main) if not main]
@@ -248,7 +263,8 @@ class _Gallery:
         usual_m = texts_md @ self._expected[:-1] + self._expected[-1]
         for turn in range(1, len(texts) + 1):
             said_k = scores_mk[:turn].mean(axis=0).astype(np.float32)
-            features_f = conversation_features(said_k, float(usual_m[:turn].mean()), texts[:turn])
+            familiar = mean_familiarity(self.familiar, texts[:turn])
+            features_f = conversation_features(said_k, float(usual_m[:turn].mean()), familiar, texts[:turn])
             order_k = np.argsort(-said_k, kind="stable")
             rank = None if meant is None else int(np.flatnonzero(rows_k[order_k] == meant)[0])
             judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
@@ -257,7 +273,7 @@ class _Gallery:
             yield Sample(turn, features_f, float(said_k.max()), rank, hits)
 
     def _is_said(self, n: int, meant: int | None, texts: Sequence[str], said_ms: Float[np.ndarray, "m s"]) -> bool:
-        wanted = {word for text in texts for word in stems(text) if word not in SMALL_WORDS and len(word) > 2}
+        wanted = set(content_stems(texts))
         if n == meant or wanted <= self._words[n]:
             return True
         mean_s = said_ms.mean(axis=0)

@@ -28,26 +28,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.base import Encoded, Encoder
-from viewfinder.encoders.features.store import (
-    IMAGES,
-    WORK_FOLDER,
-    ArrayFile,
-    DroppedPicture,
-    Features,
-    Manifest,
-    PictureFile,
-    Progress,
-    claim_folder,
-    feature_folders,
-    finish_manifest,
-    map_array,
-    npy_header,
-    open_features,
-    read_manifest,
-    repair_advice,
-    rows_mark,
-    writable_folder,
-)
+from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
 from viewfinder.pictures import DecodedFile, Decoders, Outcome, scan
 
@@ -72,7 +53,7 @@ class PictureVectors:
     boxes_r4: Float[np.ndarray, "r 4"] | None = None
 
 
-Read = tuple[PictureFile, PictureVectors | str]
+Read = tuple[store.PictureFile, PictureVectors | str]
 """A picture as it was read: its vectors, or why there are none."""
 
 
@@ -83,8 +64,8 @@ def features(
     regions: bool = False,
     out: Path | None = None,
     workers: int | None = None,
-    progress: Progress = lambda done, total: None,
-) -> Features:
+    progress: store.Progress = lambda done, total: None,
+) -> store.Features:
     """The vectors of all pictures of a data set, from the files of earlier calls as far as these serve.
 
     Pictures are those in `dataset/images`, or anywhere in `dataset` where there is no such folder.
@@ -105,22 +86,22 @@ def features(
         DiskFull: what was acknowledged is kept.
     """
     found, unreadable = find_pictures(dataset)
-    places = [out] if out is not None else feature_folders(dataset, encoder.raw_version)
+    places = [out] if out is not None else store.feature_folders(dataset, encoder.raw_version)
     for place in places:
-        before = read_manifest(place, encoder.raw_version)
+        before = store.read_manifest(place, encoder.raw_version)
         if before is None or (regions and "regions" not in before.arrays):
             continue
         if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing is to be done
-            return open_features(place, dataset, before, regions=regions)
-    folder = writable_folder(places)
-    with claim_folder(folder):
-        before = read_manifest(folder, encoder.raw_version)
+            return store.open_features(place, dataset, before, regions=regions)
+    folder = store.writable_folder(places)
+    with store.claim_folder(folder):
+        before = store.read_manifest(folder, encoder.raw_version)
         if before is not None and regions and "regions" not in before.arrays:
             before = None  # every picture is read again, for its regions
         kept = regions or (before is not None and "regions" in before.arrays)
         known = {} if before is None else _known_vectors(folder, before)
 
-        def read(rest: Sequence[PictureFile]) -> Iterator[list[Read]]:
+        def read(rest: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
             return _compute_chunks(dataset, encoder, rest, known, regions=kept, workers=workers or os.cpu_count() or 1)
 
         outcomes = write_rows(folder, json.dumps([encoder.raw_version, kept]), found, read, progress)
@@ -128,14 +109,14 @@ def features(
             first, reason = outcomes[0]
             raise BadInput(f"{dataset}: no picture here could be read; {first.key}: {reason}")
         manifest = finish_rows(folder, encoder.raw_version, encoder.name, outcomes, unreadable)
-        return open_features(folder, dataset, manifest, regions=regions)
+        return store.open_features(folder, dataset, manifest, regions=regions)
 
 
-def find_pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[DroppedPicture, ...]]:
+def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[store.DroppedPicture, ...]]:
     """The picture files of a data set in the order of their keys, and places that could not be looked into."""
     if not dataset.is_dir():
         raise BadInput(f"{dataset}: no such folder; name a folder of pictures, or a data set with images/ in it")
-    inner = IMAGES if (dataset / IMAGES).is_dir() else "."
+    inner = store.IMAGES if (dataset / store.IMAGES).is_dir() else "."
     found = scan([dataset / inner])
     [root] = found.roots
     if not found.files:
@@ -144,26 +125,28 @@ def find_pictures(dataset: Path) -> tuple[tuple[PictureFile, ...], tuple[Dropped
     def key(path: Path) -> str:
         return (PurePosixPath(inner) / path.relative_to(root)).as_posix() if path.is_relative_to(root) else str(path)
 
-    sources = sorted(PictureFile(key(file.path), file.size, file.mtime_ns) for file in found.files)
-    unreadable = sorted(DroppedPicture(PictureFile(key(place.path), 0, 0), place.reason) for place in found.unreadable)
+    sources = sorted(store.PictureFile(key(file.path), file.size, file.mtime_ns) for file in found.files)
+    unreadable = sorted(
+        store.DroppedPicture(store.PictureFile(key(place.path), 0, 0), place.reason) for place in found.unreadable
+    )
     return tuple(sources), tuple(unreadable)
 
 
-def _known_vectors(folder: Path, before: Manifest) -> dict[PictureFile, PictureVectors | str]:
+def _known_vectors(folder: Path, before: store.Manifest) -> dict[store.PictureFile, PictureVectors | str]:
     """What an earlier call says of pictures that did not change since; its arrays stay mapped."""
     raw_nd, regions_nre = (
-        np.asarray(map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
+        np.asarray(store.map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
         for name in ("global", "regions")
     )
-    known: dict[PictureFile, PictureVectors | str] = {bad.source: bad.reason for bad in before.dropped}
+    known: dict[store.PictureFile, PictureVectors | str] = {bad.source: bad.reason for bad in before.dropped}
     return known | dict(zip(before.sources, map(PictureVectors, raw_nd, regions_nre), strict=True))
 
 
 def _compute_chunks(
     dataset: Path,
     encoder: Encoder,
-    sources: Sequence[PictureFile],
-    known: Mapping[PictureFile, PictureVectors | str],
+    sources: Sequence[store.PictureFile],
+    known: Mapping[store.PictureFile, PictureVectors | str],
     *,
     regions: bool,
     workers: int,
@@ -180,7 +163,7 @@ def _compute_chunks(
 
 
 def _encode(
-    encoder: Encoder, sources: Sequence[PictureFile], outcomes: Sequence[Outcome], *, regions: bool
+    encoder: Encoder, sources: Sequence[store.PictureFile], outcomes: Sequence[Outcome], *, regions: bool
 ) -> Iterator[Read]:
     """The pictures of one batch, with the size and time of change that they had when they were read."""
     pixels = [outcome.pixels for outcome in outcomes if isinstance(outcome, DecodedFile)]
@@ -189,7 +172,7 @@ def _encode(
     vectors = map(PictureVectors, encoded.global_bd, regions_bre)
     for source, outcome in zip(sources, outcomes, strict=True):
         found = next(vectors) if isinstance(outcome, DecodedFile) else outcome.reason
-        yield PictureFile(source.key, outcome.size, outcome.mtime_ns), found
+        yield store.PictureFile(source.key, outcome.size, outcome.mtime_ns), found
 
 
 # -- rows on disk
@@ -198,16 +181,16 @@ def _encode(
 def write_rows(
     folder: Path,
     plan: str,
-    sources: Sequence[PictureFile],
-    read: Callable[[Sequence[PictureFile]], Iterator[list[Read]]],
-    progress: Progress,
-) -> list[tuple[PictureFile, str]]:
+    sources: Sequence[store.PictureFile],
+    read: Callable[[Sequence[store.PictureFile]], Iterator[list[Read]]],
+    progress: store.Progress,
+) -> list[tuple[store.PictureFile, str]]:
     """Appends what `read` gives of `sources` to arrays in `folder/work`, after the rows of an interrupted call.
 
     Returns every picture with the reason why it has no row ("": it has one). Rows that were made by another `plan`
     are of no use.
     """
-    work = folder / WORK_FOLDER
+    work = folder / store.WORK_FOLDER
     done = _read_journal(work, plan, sources)
     progress(len(done), len(sources))
     for chunk in read(sources[len(done) :]) if len(done) < len(sources) else ():
@@ -222,13 +205,13 @@ def write_rows(
     return done
 
 
-def _read_journal(work: Path, plan: str, sources: Sequence[PictureFile]) -> list[tuple[PictureFile, str]]:
+def _read_journal(work: Path, plan: str, sources: Sequence[store.PictureFile]) -> list[tuple[store.PictureFile, str]]:
     """The pictures whose rows an interrupted call left; what follows a difference is forgotten."""
-    file, known, kept = work / JOURNAL, list[tuple[PictureFile, str]](), [plan]
+    file, known, kept = work / JOURNAL, list[tuple[store.PictureFile, str]](), [plan]
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     for line in lines[1:] if lines[:1] == [plan] else []:
         try:
-            chunk = [(PictureFile(*source), reason) for *source, reason in json.loads(line)]
+            chunk = [(store.PictureFile(*source), reason) for *source, reason in json.loads(line)]
         except ValueError:  # cut short by a crash
             break
         if [source for source, _ in chunk] != list(sources[len(known) : len(known) + len(chunk)]):
@@ -254,7 +237,7 @@ def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> Non
         file.touch()
         with file.open("r+b") as stream:
             shape = _row_shape(stream) if count else rows[0].shape
-            header = npy_header(0, shape, dtype)
+            header = store.npy_header(0, shape, dtype)
             stream.seek(0)
             stream.write(header)
             stream.seek(len(header) + count * dtype.itemsize * math.prod(shape))
@@ -262,7 +245,9 @@ def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> Non
             for row in rows:
                 if row.shape != shape:
                     folder = work.parent
-                    raise BadInput(f"{folder}: vectors of shapes {shape} and {row.shape}; {repair_advice(folder)}")
+                    raise BadInput(
+                        f"{folder}: vectors of shapes {shape} and {row.shape}; {store.repair_advice(folder)}"
+                    )
                 most = float(np.finfo(dtype).max)  # what is too large for this precision becomes the largest there is
                 fits = row if row.dtype == dtype else np.clip(row, -most, most).astype(dtype)
                 stream.write(fits.tobytes())
@@ -274,18 +259,18 @@ def finish_rows(
     folder: Path,
     raw_version: str,
     made_by: str,
-    outcomes: Sequence[tuple[PictureFile, str]],
-    unreadable: Sequence[DroppedPicture] = (),
-) -> Manifest:
+    outcomes: Sequence[tuple[store.PictureFile, str]],
+    unreadable: Sequence[store.DroppedPicture] = (),
+) -> store.Manifest:
     """Gives the arrays of `write_rows` their length and their place, then writes the manifest."""
     sources = tuple(source for source, reason in outcomes if not reason)
-    dropped = sorted([*(DroppedPicture(source, reason) for source, reason in outcomes if reason), *unreadable])
-    mark, arrays = rows_mark(sources), {}
+    dropped = sorted([*(store.DroppedPicture(source, reason) for source, reason in outcomes if reason), *unreadable])
+    mark, arrays = store.rows_mark(sources), {}
     for name, dtype in ARRAYS.items():
-        unfinished, file = folder / WORK_FOLDER / f"{name}.npy", folder / f"{name}-{mark}.npy"
+        unfinished, file = folder / store.WORK_FOLDER / f"{name}.npy", folder / f"{name}-{mark}.npy"
         if unfinished.is_file():  # else it is not needed, or a call that was interrupted right here has moved it
             with unfinished.open("r+b") as stream:
-                header = npy_header(len(sources), _row_shape(stream), dtype)
+                header = store.npy_header(len(sources), _row_shape(stream), dtype)
                 stream.seek(0)
                 stream.write(header)
                 stream.flush()
@@ -293,8 +278,8 @@ def finish_rows(
             unfinished.replace(file)
         if file.is_file():
             values = np.load(file, mmap_mode="r", allow_pickle=False)
-            arrays[name] = ArrayFile(file.name, values.shape, str(values.dtype))
-    return finish_manifest(folder, Manifest(raw_version, sources, tuple(dropped), arrays), made_by)
+            arrays[name] = store.ArrayFile(file.name, values.shape, str(values.dtype))
+    return store.finish_manifest(folder, store.Manifest(raw_version, sources, tuple(dropped), arrays), made_by)
 
 
 def _row_shape(stream: BinaryIO) -> tuple[int, ...]:

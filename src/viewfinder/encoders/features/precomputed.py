@@ -15,17 +15,8 @@ from zipfile import BadZipFile
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.encoders.features import store
 from viewfinder.encoders.features.compute import CHUNK, PictureVectors, Read, finish_rows, write_rows
-from viewfinder.encoders.features.store import (
-    Features,
-    PictureFile,
-    Progress,
-    claim_folder,
-    feature_folders,
-    open_features,
-    read_manifest,
-    writable_folder,
-)
 from viewfinder.errors import BadInput
 
 
@@ -96,20 +87,20 @@ def _read_names_beside(file: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
-ReadVectors = Callable[[PictureFile], PictureVectors]
+ReadVectors = Callable[[store.PictureFile], PictureVectors]
 
 
 def collect_stored_vectors(
     dataset: Path,
     raw_version: str,
-    sources: Sequence[PictureFile],
+    sources: Sequence[store.PictureFile],
     read: ReadVectors,
     *,
     part: str = "",
     made_by: str = "",
     out: Path | None = None,
-    progress: Progress = lambda done, total: None,
-) -> Features:
+    progress: store.Progress = lambda done, total: None,
+) -> store.Features:
     """The stored vectors of some pictures of a data set, from the arrays of an earlier call if these serve.
 
     Args:
@@ -127,21 +118,21 @@ def collect_stored_vectors(
         EncoderMismatch, LibraryBusy, DiskFull: as `compute.features`.
     """
     name = f"{raw_version}-{part}" if part else raw_version
-    places = [out / part if part else out] if out is not None else feature_folders(dataset, name)
+    places = [out / part if part else out] if out is not None else store.feature_folders(dataset, name)
     for place in places:
-        before = read_manifest(place, raw_version)
+        before = store.read_manifest(place, raw_version)
         if before is not None and before.known() == set(sources):
-            return open_features(place, dataset, before, regions=True)
-    folder = writable_folder(places)
-    with claim_folder(folder):
+            return store.open_features(place, dataset, before, regions=True)
+    folder = store.writable_folder(places)
+    with store.claim_folder(folder):
         outcomes = write_rows(folder, json.dumps([raw_version]), sources, partial(_read_chunks, read), progress)
         if all(reason for _, reason in outcomes):
             first = outcomes[0][1] if outcomes else "no file"
             raise BadInput(f"{folder}: none of {len(outcomes)} pictures has vectors; {first}")
-        return open_features(folder, dataset, finish_rows(folder, raw_version, made_by, outcomes), regions=True)
+        return store.open_features(folder, dataset, finish_rows(folder, raw_version, made_by, outcomes), regions=True)
 
 
-def _read_chunks(read: ReadVectors, sources: Sequence[PictureFile]) -> Iterator[list[Read]]:
+def _read_chunks(read: ReadVectors, sources: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
     for start in range(0, len(sources), CHUNK):
         chunk: list[Read] = []
         for source in sources[start : start + CHUNK]:

@@ -56,23 +56,19 @@ class Features:
     """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. An `index.RawVectors`.
 
     Attributes:
-        keys: sorted POSIX paths relative to the folder `dataset`, or other names.
         raw_nd: what the encoder gives of a whole picture; `Encoder.project` takes it to the space of words.
-        raw_version: the encoder's; vectors of another version cannot be compared with these.
         regions_nre: its regions (a grid of 6 x 6, row by row), None unless they were asked for.
         boxes_nr4: where a detector's regions lie, (left, top, right, bottom) in pixels; None: a grid (see `Encoder`).
-        dropped: files that did not become a picture.
-        folder: where the vectors lie.
     """
 
-    keys: tuple[str, ...]
+    keys: tuple[str, ...]  # sorted POSIX paths relative to the folder `dataset`, or other names
     raw_nd: Float32[np.ndarray, "n d"]
-    raw_version: str
+    raw_version: str  # the encoder's; vectors of another version cannot be compared with these
     regions_nre: Float16[np.ndarray, "n r e"] | None = None
     boxes_nr4: Float32[np.ndarray, "n r 4"] | None = None
     dataset: Path = Path()
-    dropped: tuple[DroppedPicture, ...] = ()
-    folder: Path = Path()
+    dropped: tuple[DroppedPicture, ...] = ()  # files that did not become a picture
+    folder: Path = Path()  # where the vectors lie
 
     def __len__(self) -> int:
         return len(self.keys)

@@ -44,6 +44,8 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
 
 HEAD_VERSION = 2
+CURVES = 4
+"""What a calibration has beside `expected`."""
 
 MOST_WORDS = 40
 """Words of a text that the lexicon is asked about; what comes after is left to the sentence vector."""
@@ -157,7 +159,7 @@ class Head:
             "names_mix": repr(self.names_mix),
             "labels": json.dumps(self.labels),
             "lexicon": json.dumps(self.lexicon),
-            "calibration": json.dumps(None if known is None else [known.here, known.match, known.nothing_below]),
+            "calibration": json.dumps(known and [known.here, known.match, known.nothing_below, dict(known.familiar)]),
         }
         file.parent.mkdir(parents=True, exist_ok=True)
         save_file(self._arrays(), str(file), metadata=metadata)
@@ -202,10 +204,10 @@ def load_head(file: Path) -> Head:
     if metadata["version"] == "1":
         return _load_first_version(arrays, float(metadata["names_mix"]), tuple(json.loads(metadata["labels"])))
     curves, calibration = json.loads(metadata["calibration"]), None
-    if curves is not None:
-        here, match, nothing_below = curves
+    if curves is not None and len(curves) == CURVES:  # an earlier viewfinder measured less
+        here, match, nothing_below, familiar = curves
         expected = arrays["calibration.expected"].astype(np.float32)
-        calibration = Calibration(tuple(here), tuple(match), tuple(nothing_below), expected)
+        calibration = Calibration(tuple(here), tuple(match), tuple(nothing_below), expected, familiar)
     labels, lexicon = (tuple(json.loads(metadata[name])) for name in ("labels", "lexicon"))
     return _from_arrays(arrays, float(metadata["names_mix"]), labels=labels, lexicon=lexicon, calibration=calibration)
 
@@ -326,6 +328,7 @@ class StarterEncoder:
     def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
         self._head_file = head_file or SHIPPED_HEAD
         self._threads = threads or os.cpu_count() or 1
+        self._one = lru_cache(maxsize=4096)(self._many)
 
     @cached_property
     def head(self) -> Head:
@@ -378,7 +381,10 @@ class StarterEncoder:
         return self.head.pictures(raw_nd)
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """Unit vectors of texts in the shared space."""
+        """Unit vectors of texts in the shared space; a single text's is kept, as its verdict asks for it again."""
+        return self._one(texts[0]).copy() if len(texts) == 1 else self._many(*texts)
+
+    def _many(self, *texts: str) -> Float[np.ndarray, "n d"]:
         return self.head.sentences(self.sentences(texts), texts)
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
