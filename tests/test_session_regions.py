@@ -258,7 +258,7 @@ def test_going_back_takes_evidence_away_and_a_kept_talk_ranks_alike(retriever: R
 @of_each
 @pytest.mark.parametrize("words", ["green over blue", "a submarine"])
 def test_whether_it_is_here_is_judged_alike_whichever_retriever_looks(retriever: Retriever[Any], words: str) -> None:
-    by_score = (0.0,) * 7 + (20.0, -8.0)
+    by_score = (0.0,) * 8 + (20.0, -8.0)
     known = Calibration(by_score, by_score, (0.5, 0.5), np.zeros(49, np.float32))
     gallery = Gallery(GALLERY.snapshot, ColourEncoder(calibration=known), TinyRaw(LOOKS))
     live = session(retriever, gallery)

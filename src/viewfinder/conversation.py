@@ -210,24 +210,11 @@ class Conversation:
 
     def node(self, number: int) -> Node:
         """Node `number`. Raises ValueError: there is no such node (yet)."""
-        if not 0 <= number < len(self.nodes):
-            raise ValueError(f"turn {number} does not exist: this conversation has turns 0 to {len(self)}")
-        return self.nodes[number]
+        return _find_node(self.nodes, number)
 
     def then(self, turn: Turn) -> Conversation:
         """The conversation with one more turn. Raises ValueError: the turn refers to a node that does not exist."""
-        at = turn.turn if isinstance(turn, BackTo | Keep | Like) else None
-        referred = () if at is None else (self.node(at),)
-        number = len(self.nodes)
-        if isinstance(turn, BackTo):
-            origin = self.nodes[turn.turn]
-            return Conversation((*self.nodes, Node(number, turn.turn, turn, origin.key, shown=origin.shown)))
-        # Conversations that were equal so far share keys, so that memoised steps serve both. Numbers count too: a state
-        # knows its turns by them, and what a turn refers to may lie on another branch.
-        seen = [[node.key, node.shown] for node in (self.here, *referred)]
-        said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
-        key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
-        return Conversation((*self.nodes, Node(number, self.here.number, turn, key)))
+        return Conversation((*self.nodes, next_node(self.nodes, turn)))
 
     def recorded(self, *, shown: tuple[PictureId, ...], asked: Question | None) -> Conversation:
         """The same conversation, with what the system displayed and asked after its newest turn."""
@@ -279,22 +266,47 @@ class Conversation:
         turns = data.get("turns")
         if not isinstance(turns, list):
             raise ValueError("this conversation has no list of turns")
-        conversation = Conversation()
+        nodes = [ROOT]
         for number, item in enumerate(turns, start=1):
             try:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
-                conversation = conversation.then(turn_from_json(record)).recorded(
-                    shown=_texts(shown, "shown", "picture ids"), asked=None if asked is None else _question(asked)
-                )
+                node = next_node(nodes, turn_from_json(record))
+                question = None if asked is None else _question(asked)
+                nodes.append(replace(node, shown=_texts(shown, "shown", "picture ids"), asked=question))
             except KeyError as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
             except (TypeError, ValueError) as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: {error}") from error
-            if conversation.here.parent != parent:
-                follows = conversation.here.parent
-                raise ValueError(f"turn {number} says it follows turn {parent}, but it follows {follows}")
-        return conversation
+            if node.parent != parent:
+                raise ValueError(f"turn {number} says it follows turn {parent}, but it follows {node.parent}")
+        return Conversation(tuple(nodes))
+
+
+def _find_node(nodes: Sequence[Node], number: int) -> Node:
+    if not 0 <= number < len(nodes):
+        raise ValueError(f"turn {number} does not exist: this conversation has turns 0 to {len(nodes) - 1}")
+    return nodes[number]
+
+
+def next_node(nodes: Sequence[Node], turn: Turn) -> Node:
+    """The node that a turn makes after these; whoever reads a whole conversation appends it to a list.
+
+    Raises:
+        ValueError: the turn refers to a node that does not exist.
+    """
+    number = len(nodes)
+    if isinstance(turn, BackTo):
+        origin = _find_node(nodes, turn.turn)
+        return Node(number, turn.turn, turn, origin.key, shown=origin.shown)
+    at = turn.turn if isinstance(turn, Keep | Like) else None
+    referred = () if at is None else (_find_node(nodes, at),)
+    # Conversations that were equal so far share keys, so that memoised steps serve both. Numbers count too: a state
+    # knows its turns by them, and what a turn refers to may lie on another branch.
+    seen = [[node.key, node.shown] for node in (nodes[-1], *referred)]
+    said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
+    key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
+    return Node(number, nodes[-1].number, turn, key)
 
 
 def turn_to_json(turn: Turn) -> dict[str, Any]:

@@ -34,8 +34,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
-from viewfinder.index.scores import texts_said
-from viewfinder.index.turns import MEMO, ByteCache, resolve_turn
+from viewfinder.index.turns import MEMO, ByteCache, resolve_turn, stop_if_asked
 from viewfinder.questioners import Questioner, find_questioner
 from viewfinder.questioners.answers import is_choice
 from viewfinder.retrievers import AnsweringRetriever, Retriever
@@ -64,6 +63,7 @@ class Session:
         conversation: an earlier one to go on with.
         memo: keeps the retriever's states.
         image_file: finds the file of an image that a `Show` names.
+        whose: who may see what `image_file` finds; states are shared with sessions of the same alone.
         picture_bias: how much a retriever that speaks leans to pictures; None: as much as it does by itself.
 
     Attributes:
@@ -83,10 +83,12 @@ class Session:
         conversation: Conversation | None = None,
         memo: ByteCache = MEMO,
         image_file: Callable[[str], Path] = Path,
+        whose: str = "",
         picture_bias: float | None = None,
     ) -> None:
         self._pictures = pictures
         self.gallery: Gallery | None = None
+        self._whose = whose
         self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
         self._reads = retriever.reads
         self._asks = questioner not in (None, "none")
@@ -165,6 +167,10 @@ class Session:
         hits, ranking = self._searched(turn)
         return Hits(hits, ranking.verdict, (time.perf_counter() - started) * 1000)
 
+    def repeat(self, turn: Turn) -> None:
+        """One turn of many that are said again: what it finds is noted, and not judged or told. Raises as `take`."""
+        self._take(turn)
+
     def follow_up(self) -> Question | None:
         """Chooses what to ask after the newest turn, once; gives the question that is open now."""
         choose = self.question_choice()
@@ -208,6 +214,7 @@ class Session:
         gallery, lost = self._look(), dict[int, str]()
         found: dict[int, tuple[Operation, ...]] = {}
         for node in self.conversation.path(number):
+            stop_if_asked()
             state = self._state(self.conversation, node, gallery, lost, new=False)
             done = self._retriever.query(state).operations
             # Where the retriever was not told of a turn, the state is that of a turn before it, and so is what it did.
@@ -295,7 +302,7 @@ class Session:
         weights = getattr(retriever, "fingerprint", None)
         if not isinstance(weights, str):
             weights = "global" if retriever.reads.space is None else retriever.reads.space.name
-        self._retriever_key = (retriever.name, weights, str(self.picture_bias))
+        self._retriever_key = (retriever.name, weights, str(self.picture_bias), self._whose)
 
     def _look(self) -> Gallery:
         """The pictures as they are now."""
@@ -308,6 +315,10 @@ class Session:
         return self.question
 
     def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
+        ranking = self._take(turn)
+        return ranking.hits(self._n), ranking
+
+    def _take(self, turn: Turn) -> Ranking:
         if isinstance(turn, Say) and not turn.text.strip():
             raise EmptyQuery("nothing was said: describe the picture in a few words")
         try:
@@ -315,22 +326,24 @@ class Session:
         except ValueError as error:
             raise BadInput(str(error)) from error
         ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
-        hits = ranking.hits(self._n)
+        ids = ranking.gallery.snapshot.ids
+        shown = tuple([ids[row] for row in ranking.best(self._n).tolist()])
         # Going back brings back what was asked there, not the next best question.
         goes_back = isinstance(turn, BackTo)
         asked = conversation.pending if goes_back else None
-        self.conversation = conversation.recorded(shown=tuple([hit.id for hit in hits]), asked=asked)
+        self.conversation = conversation.recorded(shown=shown, asked=asked)
         self.last_query, self.adapters = ranking.query, ranking.adapters
         self.last_operations = ranking.query.operations if self._is_told(turn, ranking.gallery) else ()
         # Nor is anything asked after words: one does not speak twice before the other has.
-        due = hits and not goes_back and self._asks
+        due = shown and not goes_back and self._asks
         self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
-        return hits, ranking
+        return ranking
 
     def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must be there."""
         gallery, lost = self._look(), dict[int, str]()
         query = self._retriever.query(self._state(conversation, node, gallery, lost, new=new))
+        stop_if_asked()
         unread = [
             f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
             for said in (conversation.path(node.number) if self._reads.predictor is None else ())
@@ -340,7 +353,7 @@ class Session:
         adapters = (*query.adapters, *lost.values(), *unread)
         path = conversation.path(node.number)
         query = replace(query, evidence=_find_evidence(path, gallery))
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
+        return Ranking(gallery, query, allowed_n, adapters, path)
 
     def _state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
@@ -361,6 +374,7 @@ class Session:
                 ahead.append(node)
                 node = conversation.nodes[node.parent]
         for later in reversed(ahead):
+            stop_if_asked()
             if not _is_evidence_alone(later.turn, gallery):
                 try:
                     resolved = resolve_turn(conversation, later, gallery, self._image_file, self._reads)

@@ -5,67 +5,29 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
-import shutil
-import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import psycopg
 import pytest
 
+from tests.hostile.postgres import Postgres
 from viewfinder.server.database.engine import Database
 
 _NUMBERS = itertools.count(1)
 
 
-def _programs() -> Path | None:
-    """Where PostgreSQL's programs are: on the path, or where Debian puts them."""
-    found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    return folders[-1] if folders else None
-
-
-def _run(*command: str | Path) -> None:
-    """As the user postgres where we are root, whom PostgreSQL refuses to serve under."""
-    user = "postgres" if os.geteuid() == 0 else None
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd="/",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        user=user,
-        group=user,
-        extra_groups=[] if user else None,
-        check=False,
-    )
-    if done.returncode:
-        raise RuntimeError(done.stdout.decode())
-
-
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """A PostgreSQL server of our own on a socket in a temporary folder; gives the connection string."""
-    programs = _programs()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="viewfinder-postgres-"))
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server of our own."""
     try:
-        if os.geteuid() == 0:
-            shutil.chown(folder, "postgres", "postgres")
-        _run(programs / "initdb", "-D", folder / "data", "-U", "postgres", "-E", "UTF8", "--auth=trust", "--no-sync")
-        options = f"-c listen_addresses= -k {folder} -c fsync=off -c max_connections=200"
-        _run(programs / "pg_ctl", "-D", folder / "data", "-l", folder / "log", "-o", options, "-w", "start")
-    except (RuntimeError, LookupError, OSError) as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        pytest.skip(f"PostgreSQL does not start here: {error}")
-    yield f"host={folder} user=postgres"
-    _run(programs / "pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
-    shutil.rmtree(folder, ignore_errors=True)
+        server = Postgres()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    yield server
+    server.close()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -73,11 +35,8 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The URL of a database that nobody has opened yet."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/server/viewfinder.db"
-    server = str(request.getfixturevalue("postgres"))
-    name = f"test_{next(_NUMBERS)}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    return f"postgresql://postgres@/{name}?host={server.split(maxsplit=1)[0].removeprefix('host=')}"
+    server: Postgres = request.getfixturevalue("postgres")
+    return server.make_database(f"test_{next(_NUMBERS)}")
 
 
 @pytest.fixture

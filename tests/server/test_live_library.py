@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -56,6 +58,47 @@ def test_a_snapshot_that_is_missing_is_made_in_a_process_of_its_own(
     library.add(tmp_path / "pictures")
     mark = live._make_snapshot()
     assert mark == library.gallery().snapshot.generation
+
+
+SERVER = """
+import sys, threading
+from pathlib import Path
+from viewfinder.library import Library
+from viewfinder.server import live_library
+from viewfinder.server.live_library import LiveLibrary
+live_library.COMMAND = (sys.executable, "-c", sys.argv[2])
+library = Library.open(Path(sys.argv[1]))
+live = LiveLibrary(library.folder, library.settings)
+threading.Thread(target=live._make_snapshot).start()
+while live._maker is None:
+    pass
+print(live._maker.pid, flush=True)
+"""
+
+
+SLOW_MAKER = """
+import time
+from viewfinder.server import live_library
+live_library.Library.open = lambda *given, **more: time.sleep(120)
+live_library.main()
+"""
+
+
+def test_a_snapshot_process_dies_with_its_server(library: Library) -> None:
+    command = [sys.executable, "-c", SERVER, str(library.folder), SLOW_MAKER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        maker = int(server.stdout.readline())
+        assert _runs(maker)
+        server.kill()
+    eventually(lambda: not _runs(maker))
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_a_library_without_pictures_says_so_until_some_come(

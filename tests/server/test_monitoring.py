@@ -35,7 +35,9 @@ def _colours(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def client(coloured: Path, tmp_path: Path) -> Iterator[TestClient]:
     settings = ServerSettings(database_url=f"sqlite:///{tmp_path / 'server.sqlite3'}", _env_file=None)
-    with TestClient(create_app(Library.open(coloured), settings), base_url="http://localhost") as opened:
+    with TestClient(
+        create_app(Library.open(coloured), settings), base_url="http://localhost", client=("127.0.0.1", 50000)
+    ) as opened:
         yield opened
 
 

@@ -1,6 +1,6 @@
 """What a turn refers to, looked up: pictures, the user's own image, attributes, answers, values to change.
 
-And the cache that keeps what retrievers made of them.
+And the cache that keeps what retrievers made of them; and how the work on many turns is ended.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ import re
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import chain
 from pathlib import Path
@@ -204,6 +206,30 @@ def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     return (*known, *tagged)
 
 
+class Stopped(BaseException):
+    """Nobody waits for this work any more. Not an `Exception`: what forgives those does not go on with the work."""
+
+
+_CHECK: ContextVar[Callable[[], None] | None] = ContextVar("_CHECK", default=None)
+
+
+def stop_if_asked() -> None:
+    """Called between the steps of long work, where nothing is changed yet that stays. Raises Stopped."""
+    check = _CHECK.get()
+    if check is not None:
+        check()
+
+
+@contextmanager
+def stoppable(check: Callable[[], None] | None) -> Iterator[None]:
+    """Work inside (in this thread) is ended by `check`, which raises Stopped or a kind of it; by None not at all."""
+    token = _CHECK.set(check)
+    try:
+        yield
+    finally:
+        _CHECK.reset(token)
+
+
 class ByteCache:
     """What is dear to compute, within a number of bytes: the least recently used goes first, the newest stays.
 
@@ -250,27 +276,33 @@ MEMO = ByteCache()
 """States of retrievers after turns, for the whole process: a turn costs one step, going back nothing."""
 
 
-_LEAVES = (str, int, float, bytes, type(None))
+_LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
 
 
-def size_of(value: Any, seen: set[int] | None = None) -> int:
+def size_of(value: Any) -> int:
     """Bytes of a value, each object once; what several values share counts in each, so this is an upper bound.
 
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
-    seen = set() if seen is None else seen
-    is_leaf = isinstance(value, _LEAVES)  # most of what there is, and cheap to tell
-    if id(value) in seen or (not is_leaf and callable(value)):
-        return 0
-    seen.add(id(value))
-    size = value.nbytes + 128 if isinstance(value, np.ndarray) else sys.getsizeof(value, 64)
-    inside: Iterable[Any] = ()
-    if is_leaf:
-        return size
-    if isinstance(value, tuple | list | set | frozenset):
-        inside = value
-    elif isinstance(value, Mapping):
-        inside = chain.from_iterable(value.items())
-    elif is_dataclass(value):
-        inside = (getattr(value, one.name) for one in fields(value))
-    return size + sum(size_of(item, seen) for item in inside)
+    size, seen, waiting = 0, set[int](), [value]
+    names: dict[type[Any], tuple[str, ...]] = {}
+    while waiting:  # no recursion: the state of a long conversation has thousands of parts
+        one = waiting.pop()
+        kind = type(one)
+        if id(one) in seen:
+            continue
+        if kind in _LEAVES:  # most of what there is
+            seen.add(id(one))
+            size += sys.getsizeof(one)
+        elif not callable(one):
+            seen.add(id(one))
+            size += one.nbytes + 128 if isinstance(one, np.ndarray) else sys.getsizeof(one, 64)
+            if isinstance(one, tuple | list | set | frozenset):
+                waiting += one
+            elif isinstance(one, Mapping):
+                waiting += chain.from_iterable(one.items())
+            elif is_dataclass(one):
+                if kind not in names:
+                    names[kind] = tuple(field.name for field in fields(one))
+                waiting += [getattr(one, name) for name in names[kind]]
+    return size

@@ -16,6 +16,7 @@ from viewfinder.index.turns import MEMO
 from viewfinder.server import monitoring, openapi, problems
 from viewfinder.server.access import routes as access_routes
 from viewfinder.server.access.gate import Access
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.conversations import routes as conversation_routes
 from viewfinder.server.conversations.conversations import Conversations
@@ -30,7 +31,6 @@ from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings, database_url
 from viewfinder.server.studies import routes as study_routes
 from viewfinder.server.studies.studies import Studies
-from viewfinder.server.threads import ThreadPool
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -76,6 +76,7 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         try:
             yield
         finally:
+            services.pool.stop()  # nobody waits for it any more
             await services.jobs.stop()
             services.library.stop()
             services.pool.close()

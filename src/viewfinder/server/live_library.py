@@ -24,6 +24,8 @@ LOOK_S = 1.0
 REST_S = 5.0
 """Between two snapshots: making them should not take a core for itself while pictures come in."""
 
+COMMAND = (sys.executable, "-m", "viewfinder.server.live_library")
+
 _LOG = logging.getLogger("viewfinder.server")
 
 
@@ -89,7 +91,7 @@ class LiveLibrary(Library):
                 self.gallery()  # the first search should not be the one that waits
             return False
         self._refresh_settings()
-        space = self.settings.space
+        space = self.space
         if space is None or self._served.snapshot.generation == read_generation(self.folder, space):
             return False
         snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
@@ -102,11 +104,15 @@ class LiveLibrary(Library):
 
     def _make_snapshot(self) -> str | None:
         """Makes one in a process of its own, at low priority; gives its generation, None if it could not be made."""
-        command = [sys.executable, "-m", "viewfinder.server.live_library", str(self.folder)]
-        self._maker = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True
-        )
-        said, complaint = self._maker.communicate()
+        ending, lifeline = os.pipe()  # the lifeline closes when this process ends, however that happens
+        try:
+            self._maker = subprocess.Popen(
+                [*COMMAND, str(self.folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=ending, text=True
+            )
+            said, complaint = self._maker.communicate()
+        finally:
+            os.close(ending)
+            os.close(lifeline)
         if self._maker.returncode and not self._ending.is_set():
             _LOG.warning("a snapshot could not be made: %s", complaint.strip().rpartition("\n")[2])
         return said.strip() or None
@@ -123,12 +129,18 @@ def _warmed(gallery: Gallery) -> Gallery:
 
 
 def main() -> None:
-    """Makes the present snapshot of a library and says which generation that is."""
+    """Makes the present snapshot of a library and says which generation that is; ends when its stdin does."""
     os.nice(10)
+    threading.Thread(target=_end_with_server, daemon=True).start()
     try:
         sys.stdout.write(_warmed(Library.open(Path(sys.argv[1]), create=False).gallery()).snapshot.generation)
     except ViewfinderError as error:
         sys.exit(str(error))
+
+
+def _end_with_server() -> None:
+    os.read(0, 1)  # not through `sys.stdin`: its lock would be held when the interpreter ends
+    os._exit(1)
 
 
 if __name__ == "__main__":

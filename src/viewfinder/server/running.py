@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import logging
+import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -153,32 +156,38 @@ def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Cal
             server_header=False,
             date_header=True,
             backlog=BACKLOG,
-            timeout_graceful_shutdown=max(1, round(settings.shutdown_s)),
+            # The other half is for jobs, snapshots, and threads that end at their next step.
+            timeout_graceful_shutdown=max(1, round(settings.shutdown_s / 2)),
         )
-        server = _Server(config, lambda: ready(address_shown(settings.host, listener)))
+        server = _Server(config, lambda: ready(address_shown(settings.host, listener)), settings.shutdown_s)
         try:
             server.run(sockets=[listener])
         except SystemExit as ending:  # how uvicorn says that the app did not start
             raise app.failure or ViewfinderError("the server did not start; its log says why") from ending
+        finally:
+            server.patience.cancel()
     return 0
 
 
 def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
-    """A server that other machines can reach needs a token before it starts.
+    """A server that wants tokens needs one before it starts.
 
     Raises:
         BadInput: there is none that is still good.
     """
-    if settings.is_loopback:
+    if settings.is_loopback and not settings.tokens_always:
         return
     from viewfinder.server.database import Database, TokenRows
 
     database = Database.open(database_url(library_folder, settings))
     try:
         if not TokenRows(database).any_live(time.time()):
+            make = "make one with `viewfinder token add NAME --scope read --scope write`"
+            if settings.is_loopback:
+                raise BadInput(f"VIEWFINDER_TOKENS_ALWAYS is set, and there is no token yet: {make}")
             raise BadInput(
                 f"--host {settings.host} can be reached from other machines, and there is no token yet: "
-                "make one with `viewfinder token add NAME --scope read --scope write`, or serve on 127.0.0.1"
+                f"{make}, or serve on 127.0.0.1"
             )
     finally:
         database.close()
@@ -220,9 +229,11 @@ def address_shown(host: str, listener: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """Tells when it is ready, and ends of its own accord when asked, rather than by the signal."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], shutdown_s: float) -> None:
         super().__init__(config)
         self._ready = ready
+        self.patience = threading.Timer(shutdown_s * LAST, _end_now)
+        self.patience.daemon = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -234,7 +245,20 @@ class _Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self.force_exit = self.should_exit and sig == signal.SIGINT
+        if not self.should_exit:
+            self.patience.start()
         self.should_exit = True
+
+
+LAST = 0.95
+"""The share of the time for an orderly end after which a server ends as it is."""
+
+
+def _end_now() -> None:
+    """Ends the process, whatever a thread hangs in. What was acknowledged is in the database and in the library."""
+    logging.getLogger("viewfinder.server").warning("the server ends, though something in it does not")
+    logging.shutdown()
+    os._exit(0)
 
 
 class _Started:

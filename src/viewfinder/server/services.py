@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from viewfinder.server.problems import ALWAYS, responses
 
 if TYPE_CHECKING:
+    from viewfinder.server.access.limits import ThreadPool
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.conversations.conversations import Conversations
     from viewfinder.server.database import Database
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
     from viewfinder.server.studies.studies import Studies
-    from viewfinder.server.threads import ThreadPool
 
 
 @dataclass(frozen=True)

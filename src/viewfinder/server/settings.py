@@ -28,6 +28,7 @@ class ServerSettings(BaseSettings):
     roots: tuple[Path, ...] = ()
     originals: bool = False
     origins: tuple[str, ...] = ()
+    tokens_always: bool = Field(False, description="whether this machine needs a token, too: behind a proxy, say")
 
     language_model: str | None = Field(None, description="who asks as llm, plugir and unanswered: an endpoint, a file")
     questions: str | None = Field(None, description="trained questions: for pool, and to make information_gain better")

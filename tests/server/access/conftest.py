@@ -17,10 +17,10 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.threads import ThreadPool
 
 
 @dataclass
@@ -59,7 +59,7 @@ FAR = ServerSettings.model_validate({"host": "0.0.0.0"})
 @pytest.fixture
 def tokens(token_rows: TokenRows, clock: Clock) -> Tokens:
     """Those of a server that other machines can reach."""
-    return Tokens(token_rows, FAR, clock)
+    return Tokens(token_rows, FAR, clock, clock)
 
 
 @dataclass(frozen=True)

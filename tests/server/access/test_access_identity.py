@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.errors import DatabaseError
 from viewfinder.server.access.gate import Authentication
-from viewfinder.server.access.limits import TokenBuckets
+from viewfinder.server.access.limits import ThreadPool, TokenBuckets
 from viewfinder.server.access.tokens import Caller, Tokens
 from viewfinder.server.database import TokenRows
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.threads import ThreadPool
 
 Clients = Callable[..., Any]
 
@@ -36,7 +36,7 @@ def far(tokens: Tokens, pool: ThreadPool, clock: Any) -> ASGIApp:
 def near(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> ASGIApp:
     """On a server that only this machine can reach."""
     return Authentication(
-        who, Tokens(token_rows, ServerSettings.model_validate({}), clock), pool, TokenBuckets(1.0, 5, clock)
+        who, Tokens(token_rows, ServerSettings.model_validate({}), clock, clock), pool, TokenBuckets(1.0, 5, clock)
     )
 
 
@@ -97,13 +97,82 @@ def test_on_this_machine_a_token_still_limits(client_of: Clients, near: ASGIApp,
 def test_guessing_is_bounded_and_does_not_lock_others_out(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
     good = {"authorization": f"Bearer {tokens.create('laptop', ['read']).secret}"}
     client = client_of(far)
-    assert client.ask("GET", "/", headers=good).status_code == 200  # looked up: 4 of 5 look-ups are left
+    assert client.ask("GET", "/", headers=good).status_code == 200  # looked up, which is no guess
     guesses = [client.ask("GET", "/", headers={"authorization": f"Bearer vf_{number}"}) for number in range(6)]
-    assert [guess.status_code for guess in guesses] == [401] * 4 + [429] * 2
+    assert [guess.status_code for guess in guesses] == [401] * 5 + [429]
     assert guesses[-1].headers["retry-after"] == "1"
     assert client.ask("GET", "/", headers=good).status_code == 200  # remembered
     other = client_of(far, address="10.0.0.2")
     assert other.ask("GET", "/", headers={"authorization": "Bearer vf_1"}).status_code == 401
+
+
+def test_a_good_token_that_is_not_remembered_is_not_refused_for_the_guesses_of_its_address(
+    client_of: Clients, far: ASGIApp, tokens: Tokens
+) -> None:
+    good = {"authorization": f"Bearer {tokens.create('laptop', ['read']).secret}"}
+    client = client_of(far)
+    for number in range(8):
+        client.ask("GET", "/", headers={"authorization": f"Bearer vf_{number}"})
+    assert client.ask("GET", "/", headers={"authorization": "Bearer vf_8"}).status_code == 429
+    assert client.ask("GET", "/", headers=good).status_code == 200
+
+
+FORWARDED = {
+    "Forwarded": "for=203.0.113.9",
+    "X-Forwarded-For": "203.0.113.9",
+    "x-forwarded-for": "unknown",
+    "X-Forwarded-Proto": "https",
+    "X-Forwarded-Host": "pictures.example",
+    "X-Forwarded": "127.0.0.1",
+    "Forwarded-For": "127.0.0.1",
+    "X-Real-IP": "127.0.0.1",
+    "Via": "1.1 proxy",
+    "X-Client-IP": "127.0.0.1",
+    "True-Client-IP": "127.0.0.1",
+    "CF-Connecting-IP": "203.0.113.9",
+    "CDN-Loop": "cloud",
+    "X-Original-Forwarded-For": "",
+}
+
+
+@pytest.mark.parametrize("name", FORWARDED)
+def test_what_a_proxy_forwards_is_not_this_machine_whatever_it_says(
+    client_of: Clients, near: ASGIApp, tokens: Tokens, name: str
+) -> None:
+    client = client_of(near, headers={name: FORWARDED[name]})
+    assert client.ask("GET", "/").json() is None
+    good = {"authorization": f"Bearer {tokens.create('laptop', ['read']).secret}"}
+    assert client.ask("GET", "/", headers=good).json()["scopes"] == ["read"]
+
+
+@pytest.mark.parametrize(
+    "address", ["", "unknown", "_hidden", "testclient", "127.0.0.1:80", "localhost", "::ffff:1.2.3.4"]
+)
+def test_an_address_that_cannot_be_read_is_not_this_machine(client_of: Clients, near: ASGIApp, address: str) -> None:
+    assert client_of(near, address=address).ask("GET", "/").json() is None
+
+
+def test_a_proxy_that_says_nothing_but_speaks_http_1_0_is_not_this_machine(serving: Any, near: ASGIApp) -> None:
+    with serving(near) as port:
+        for version, scopes in (("1.0", b"null"), ("1.1", b'"scopes"')):
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+                asked = f"GET / HTTP/{version}\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+                connection.sendall(asked.encode())
+                answer = b"".join(iter(lambda: connection.recv(4096), b""))
+            assert scopes in answer, answer
+
+
+def test_this_machine_by_its_other_addresses_is(client_of: Clients, near: ASGIApp) -> None:
+    for address in ("127.0.0.2", "::1", "::ffff:127.0.0.1"):
+        assert client_of(near, address=address).ask("GET", "/").json() is not None
+
+
+def test_a_server_may_want_tokens_of_this_machine_too(
+    client_of: Clients, token_rows: TokenRows, pool: ThreadPool
+) -> None:
+    careful = Tokens(token_rows, ServerSettings.model_validate({"tokens_always": True}))
+    app = Authentication(who, careful, pool, TokenBuckets(1.0, 5))
+    assert client_of(app).ask("GET", "/").json() is None
 
 
 def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Clients, pool: ThreadPool) -> None:

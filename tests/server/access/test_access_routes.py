@@ -10,12 +10,12 @@ from fastapi import FastAPI
 
 from viewfinder.server import problems
 from viewfinder.server.access.gate import Access
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.routes import router
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import TokenRows
 from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.threads import ThreadPool
 
 Clients = Callable[..., Any]
 Serve = Callable[..., FastAPI]

@@ -75,6 +75,22 @@ def test_what_was_looked_up_is_remembered_for_some_seconds(tokens: Tokens, token
     assert tokens.caller(secret) is None
 
 
+def test_a_clock_that_is_set_back_keeps_no_token_alive(token_rows: TokenRows, clock: Any) -> None:
+    since_start = type(clock)(now=50.0)
+    tokens = Tokens(token_rows, ServerSettings.model_validate({}), clock, since_start)
+    kept, guest = tokens.create("kept", ["read"]), tokens.create("guest", ["read"], days=1)
+    caller = tokens.caller(kept.secret)
+    assert caller is not None and tokens.caller(guest.secret) is not None
+    token_rows.revoke("kept")  # as another process would
+    clock.now -= 3600
+    since_start.now += REMEMBERED_S
+    assert tokens.remembered(kept.secret) is None
+    assert tokens.caller(kept.secret) is None
+    assert not tokens.is_good(caller)
+    since_start.now += DAY_S
+    assert tokens.caller(guest.secret) is None, "a day has passed, whatever the clock says"
+
+
 def test_a_token_that_this_process_revokes_ends_at_once(tokens: Tokens) -> None:
     secret = tokens.create("laptop", ["read"]).secret
     tokens.caller(secret)

@@ -17,11 +17,12 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.server import problems
+from viewfinder.server.access import gate
 from viewfinder.server.access.gate import Access, guard_app
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Admin, Reader, Tokens, Writer
 from viewfinder.server.database import TokenRows
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.threads import ThreadPool
 
 Clients = Callable[..., Any]
 Serving = Callable[[ASGIApp], Any]
@@ -185,6 +186,25 @@ def test_a_client_that_leaves_in_mid_stream_is_noticed(serving: Serving, guard: 
         with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
             connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
+        assert stream.left.wait(20)
+
+
+def test_events_end_with_the_token_that_they_were_asked_for_with(
+    serving: Serving, guard: Guard, tokens: Tokens, token_rows: TokenRows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate, "REMEMBERED_S", 0.1)
+    stream = Stream()
+    bearer = {"authorization": f"Bearer {tokens.create('mine', ['read']).secret}"}
+    with (
+        serving(guard(stream.app)) as port,
+        httpx.stream("GET", f"http://127.0.0.1:{port}/events", headers=bearer, timeout=20) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == "event: question"
+        time.sleep(0.4)
+        assert not stream.left.is_set()
+        token_rows.revoke("mine")  # as another process would
+        assert "event: done" not in list(lines), "it has ended, whole"
         assert stream.left.wait(20)
 
 

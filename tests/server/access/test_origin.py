@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
-from viewfinder.server.access.gate import LoopbackHosts, SameOrigin, allow_origins, is_loopback_name
+from viewfinder.server.access.gate import LoopbackHosts, OneHost, SameOrigin, allow_origins, is_loopback_name
 
 Clients = Callable[..., Any]
 APP = PlainTextResponse("done")
@@ -35,6 +35,18 @@ def test_a_name_that_was_pointed_at_this_machine_is_not(client_of: Clients, host
     refused = client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": host})
     assert (refused.status_code, refused.json()["type"]) == (403, "urn:viewfinder:problem:wrong-host")
     assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": ""}).status_code == 403
+
+
+def test_the_name_that_a_proxy_was_asked_for_is_answered_as_a_token_is_needed_there(client_of: Clients) -> None:
+    asked = {"host": "pictures.example", "x-forwarded-for": "203.0.113.9"}
+    assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers=asked).text == "done"
+
+
+def test_two_hosts_are_refused(client_of: Clients) -> None:
+    for hosts in (["localhost", "evil.example"], ["localhost", "localhost"]):
+        refused = client_of(OneHost(APP)).ask("GET", "/", headers=[("host", host) for host in hosts])
+        assert (refused.status_code, refused.json()["type"]) == (400, "urn:viewfinder:problem:bad-request")
+    assert client_of(OneHost(APP)).ask("GET", "/").text == "done"
 
 
 @given(st.text(st.characters(max_codepoint=255), min_size=1, max_size=6), st.sampled_from(["localhost", "[::1]:80"]))

@@ -109,7 +109,11 @@ def test_a_look_at_another_retriever_is_a_look_at_its_pictures(conversations: Co
     seen = conversations.results(LOCAL, id, 2, retriever="talker")
     assert seen.answer is not None and seen.answer.kind == "pictures"
     assert seen.results == conversations.results(LOCAL, id, 2).results
-    assert conversations.search(SearchIn(text="blue?", retriever="talker")).results[0].name.startswith("blue over blue")
+    assert (
+        conversations.search(LOCAL, SearchIn(text="blue?", retriever="talker"))
+        .results[0]
+        .name.startswith("blue over blue")
+    )
 
 
 def test_nobody_waits_for_a_question_after_words(conversations: Conversations) -> None:

@@ -58,7 +58,7 @@ def client(pairs: Library, reader: FashionIq) -> Iterator[TestClient]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(viewfinder.retrievers.RETRIEVERS, "fashioniq", lambda checkpoint: reader)
         app = create_app(pairs, ServerSettings(_env_file=None))
-        with TestClient(app, base_url="http://127.0.0.1:8008") as made:
+        with TestClient(app, base_url="http://127.0.0.1:8008", client=("127.0.0.1", 50000)) as made:
             yield made
 
 

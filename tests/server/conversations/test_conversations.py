@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from viewfinder.conversation import Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.index.ranking import Hits
 from viewfinder.library import Library
+from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.tokens import LOCAL, Caller
 from viewfinder.server.conversations.answers import question_to_api
@@ -35,9 +37,12 @@ from viewfinder.server.conversations.schemas import (
     SessionIn,
     ShowTurn,
 )
-from viewfinder.server.database import Database
+from viewfinder.server.database import Database, UploadRows
+from viewfinder.server.pictures.uploads import ReceivedFile, Uploads
 from viewfinder.server.problems import Problem
+from viewfinder.server.settings import ServerSettings
 from viewfinder.session import Session
+from viewfinder.testing import draw_halves
 
 OpenConversations = Callable[..., Conversations]
 
@@ -382,13 +387,14 @@ def test_another_process_goes_on_with_a_conversation(
 
 
 def test_one_search_is_a_conversation_that_nobody_keeps(conversations: Conversations) -> None:
-    found = conversations.search(SearchIn(text="red over blue", without="green", n=3))
+    found = conversations.search(LOCAL, SearchIn(text="red over blue", without="green", n=3))
     id = begun(conversations, questioner="none", said=("red over blue",))
     kept = conversations.take(LOCAL, id, RejectTurn(reject=[], text="green"))
     assert [hit.id for hit in found.results] == [hit.id for hit in kept.results][:3]
     assert (found.total, found.next, found.verdict) == (64, "3", kept.verdict)
     assert [entry["parts"] for entry in (found.results[0].why or {})["turns"]] == [["red over blue"], ["not green"]]
     following = conversations.search(
+        LOCAL,
         SearchIn(text="red over blue", without="green", n=2, cursor="3", why=False),
     )
     assert [(hit.rank, hit.id, hit.why) for hit in following.results] == [
@@ -403,7 +409,7 @@ def test_a_search_for_nothing_or_for_what_is_not_there_is_refused(
     conversations: Conversations, given: dict[str, str]
 ) -> None:
     with pytest.raises(BadInput):
-        conversations.search(SearchIn.model_validate(given))
+        conversations.search(LOCAL, SearchIn.model_validate(given))
 
 
 def main(folder: str, url: str, id: str, text: str) -> None:
@@ -424,3 +430,29 @@ def main(folder: str, url: str, id: str, text: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+
+
+def test_an_upload_is_shown_by_whoever_sent_it_and_by_nobody_else(
+    open_conversations: OpenConversations, sqlite: Database, tmp_path: Path
+) -> None:
+    conversations = open_conversations(sqlite)
+    image = tmp_path / "arriving"
+    Image.fromarray(draw_halves("red", "blue")).save(image, "PNG")
+    uploads = Uploads(tmp_path / "uploads", UploadRows(sqlite), ServerSettings(_env_file=None))
+    file = uploads.folder / ".arriving.part"
+    file.write_bytes(image.read_bytes())
+    sent = uploads.accept(ReceivedFile(file, picture_id(file.read_bytes()), file.stat().st_size), ANN)
+    for other in (BOB, LOCAL):
+        with pytest.raises(UnknownName, match="there is no upload"):
+            conversations.take(other, begun(conversations, other), ShowTurn(show=sent.id))
+    with pytest.raises(UnknownName, match="there is no upload"):
+        conversations.search(BOB, SearchIn(show=sent.id))
+    best = conversations.take(ANN, begun(conversations, ANN), ShowTurn(show=sent.id)).results[0]
+    assert best.name == "red over blue.png"
+    assert conversations.search(ANN, SearchIn(show=sent.id)).results[0].name == best.name
+    # Nor does a document that names it bring it to somebody else.
+    mine = begun(conversations, ANN)
+    conversations.take(ANN, mine, ShowTurn(show=sent.id))
+    document = Exported.model_validate_json(conversations.export(ANN, mine).model_dump_json(by_alias=True))
+    theirs = conversations.import_(BOB, document).id
+    assert conversations.results(BOB, theirs, 1).total == 0

@@ -34,7 +34,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, talker: Callable[..., Any])
         library.store.add(rows, {encoder.raw_version: raw_nd, encoder.version: encoder.project(raw_nd)})
         library.switch(encoder.version, None)
         app = create_app(library, ServerSettings(_env_file=None))
-        with TestClient(app, base_url="http://127.0.0.1:8008") as client:
+        with TestClient(app, base_url="http://127.0.0.1:8008", client=("127.0.0.1", 50000)) as client:
             yield client
 
 

@@ -38,7 +38,11 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Re
     library = Library.open(tmp_path / "library.vf")
     tiny_pictures(tmp_path / "pictures", 6)
     library.add(tmp_path / "pictures", workers=1)
-    with TestClient(create_app(library, ServerSettings(_env_file=None)), base_url="http://127.0.0.1:8008") as made:
+    with TestClient(
+        create_app(library, ServerSettings(_env_file=None)),
+        base_url="http://127.0.0.1:8008",
+        client=("127.0.0.1", 50000),
+    ) as made:
         yield made
 
 
@@ -102,7 +106,7 @@ def test_who_cannot_ask_here_is_refused(client: TestClient, name: str, status: i
 def served(library: Path, **settings: Any) -> Iterator[TestClient]:
     """A server over the library of `client` with other settings."""
     app = create_app(Library.open(library), ServerSettings(_env_file=None, **settings))
-    with TestClient(app, base_url="http://127.0.0.1:8008") as made:
+    with TestClient(app, base_url="http://127.0.0.1:8008", client=("127.0.0.1", 50000)) as made:
         yield made
 
 

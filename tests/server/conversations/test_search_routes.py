@@ -24,7 +24,11 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         library = Library.open(home / "library.vf")
         tiny_pictures(home / "pictures", 8)
         library.add(home / "pictures", workers=1)
-        with TestClient(create_app(library, ServerSettings(_env_file=None)), base_url="http://127.0.0.1:8008") as made:
+        with TestClient(
+            create_app(library, ServerSettings(_env_file=None)),
+            base_url="http://127.0.0.1:8008",
+            client=("127.0.0.1", 50000),
+        ) as made:
             yield made
 
 

@@ -42,7 +42,11 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 @pytest.fixture(scope="module")
 def client(colours: Library) -> Iterator[TestClient]:
-    with TestClient(create_app(colours, ServerSettings(_env_file=None)), base_url="http://127.0.0.1:8008") as client:
+    with TestClient(
+        create_app(colours, ServerSettings(_env_file=None)),
+        base_url="http://127.0.0.1:8008",
+        client=("127.0.0.1", 50000),
+    ) as client:
         yield client
 
 

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from sqlalchemy import insert, select, text
 
+from tests.hostile.postgres import Postgres
 from viewfinder.errors import BadInput, DatabaseError
 from viewfinder.server.database import Database, TokenRow, TokenRows
 from viewfinder.server.database.tables import JOBS, STUDIES
@@ -142,11 +143,9 @@ def test_a_file_that_is_gone_does_not_answer(tmp_path: Path) -> None:
         database.check()
 
 
-def test_a_server_without_this_database_any_more_does_not_answer(postgres: str) -> None:
-    url = f"postgresql://postgres@/passing?host={postgres.split(maxsplit=1)[0].removeprefix('host=')}"
-    with psycopg.connect(postgres, autocommit=True) as connection:
-        connection.execute("CREATE DATABASE passing")
-        database = Database.open(url)
+def test_a_server_without_this_database_any_more_does_not_answer(postgres: Postgres) -> None:
+    database = Database.open(postgres.make_database("passing"))
+    with psycopg.connect(postgres.connection, autocommit=True) as connection:
         connection.execute("DROP DATABASE passing WITH (FORCE)")
     with pytest.raises(DatabaseError, match="does not answer"):
         database.check()

@@ -52,7 +52,9 @@ def client(
     (tmp_path / "root" / "inside").mkdir(parents=True)
     database = f"sqlite:///{tmp_path / 'server.sqlite3'}"
     settings = ServerSettings(database_url=database, roots=(tmp_path / "root",), _env_file=None)
-    with TestClient(create_app(Library.open(catalogued[0]), settings), base_url="http://localhost") as opened:
+    with TestClient(
+        create_app(Library.open(catalogued[0]), settings), base_url="http://localhost", client=("127.0.0.1", 50000)
+    ) as opened:
         yield opened
 
 
@@ -62,7 +64,11 @@ def empty_client(tmp_path: Path) -> Iterator[TestClient]:
     tiny_pictures(tmp_path / "photos" / "some", 12)
     (tmp_path / "photos" / "some" / "bad.jpg").write_bytes(b"no picture")
     settings = ServerSettings(roots=(tmp_path / "photos",), _env_file=None)
-    with TestClient(create_app(Library.open(tmp_path / "new.vf"), settings), base_url="http://localhost") as opened:
+    with TestClient(
+        create_app(Library.open(tmp_path / "new.vf"), settings),
+        base_url="http://localhost",
+        client=("127.0.0.1", 50000),
+    ) as opened:
         yield opened
 
 

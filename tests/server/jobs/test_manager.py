@@ -110,6 +110,12 @@ def test_a_killed_worker_is_started_again_and_nothing_is_lost(jobs: Jobs, empty:
         assert again.state == "running"
         last = await _ended(jobs, row.id)
         assert last.state == "done"
+        assert last.report is not None
+        assert {name: last.report[name] for name in ("found", "added", "unchanged")} == {
+            "found": 100,
+            "added": 100,
+            "unchanged": 0,
+        }
 
     _running(jobs, story)
     assert len(empty.store.ids()) == 100
@@ -169,7 +175,10 @@ def test_after_kill_9_of_the_server_the_next_one_goes_on(
     acknowledged = row.done
 
     async def story() -> None:
-        assert (await _ended(jobs, row.id)).state == "done"
+        last = await _ended(jobs, row.id)
+        assert last.state == "done"
+        assert last.report is not None
+        assert (last.report["added"], last.report["unchanged"]) == (100, 0)
 
     _running(jobs, story)
     assert 0 < acknowledged <= 100

@@ -66,3 +66,10 @@ def test_two_runs_of_one_job_add_up_as_one_would_have_reported() -> None:
         "quarantined": 1,
         "unchanged": 2,
     }
+
+
+def test_what_a_run_added_that_died_before_it_could_say_so_counts_as_added() -> None:
+    so_far = report_adding(AddReport(found=10, added=4, unchanged=2))  # then it added two more, and died
+    last = report_adding(AddReport(found=10, added=2, unchanged=8))
+    whole = merge_reports(so_far, last)
+    assert {name: whole[name] for name in ("found", "added", "unchanged")} == {"found": 10, "added": 8, "unchanged": 2}

@@ -58,6 +58,26 @@ def test_after_preparing_nothing_is_left_to_compute_for_the_first_search(colours
     assert any("turned-3" in name for name in derived)  # the retriever's space
 
 
+def test_links_below_a_root_are_not_followed_and_told(colours: Library, tmp_path: Path) -> None:
+    tiny_pictures(tmp_path / "private", 12)
+    root = tmp_path / "root"
+    tiny_pictures(root / "own", 2)
+    (root / "folder").symlink_to(tmp_path / "private")
+    for number, file in enumerate(sorted((tmp_path / "private").iterdir())[:3]):
+        (root / f"link {number}.png").symlink_to(file)
+    before = len(colours.store.ids())
+    told = run_job(_job(colours, kind="add", paths=[str(root)]), lambda told: None, lambda: False)["report"]
+    assert (told["found"], told["quarantined"]) == (2, 4)
+    assert all("a link" in failure["reason"] for failure in told["failures"])
+    private = str(tmp_path / "private")
+    assert not any(file.path.startswith(private) for row in colours.store.rows() for file in row.files)
+    assert not any("/link " in file.path for row in colours.store.rows() for file in row.files)
+    assert len(colours.store.ids()) <= before + 2
+    # Who has the machine may follow them: then they are no failures any more.
+    colours.add(root, workers=1)
+    assert [failure.path for failure in colours.failures()] == []
+
+
 def test_a_worker_asked_to_stop_before_it_began_does_nothing(colours: Library) -> None:
     assert run_job(_job(colours, kind="add", paths=["/nowhere"]), lambda told: None, lambda: True) == {"stopped": True}
 
@@ -83,7 +103,7 @@ def test_a_worker_whose_server_is_gone_ends_after_a_batch_and_keeps_it(
     assert worker.stdout is not None
     worker.stdin.write(json.dumps(_job(empty, kind="add", paths=[str(many / "drawn")])) + "\n")
     worker.stdin.flush()
-    first = json.loads(worker.stdout.readline())
+    first = next(said for said in map(json.loads, worker.stdout) if "done" in said)
     worker.stdin.close()
     worker.stdout.close()
     assert worker.wait(timeout=60) == 0

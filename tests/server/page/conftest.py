@@ -28,6 +28,7 @@ from viewfinder.encoders.starter.network import RAW_VERSION, RAW_WIDTH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
+
     from tests.server.conftest import Model
 
 REPOSITORY = Path(__file__).resolve().parents[3]

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Route
+
     from tests.server.page.conftest import AlbumOf, Open, Person, Photos, Server
 
 LOOKS: dict[str, dict[str, Any]] = {

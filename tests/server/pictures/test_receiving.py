@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from viewfinder.pictures import picture_id
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.uploads import ENVELOPE, FileReceiver, ReceivedFile, receive_file
 from viewfinder.server.problems import Problem
-from viewfinder.server.threads import ThreadPool
 
 FORM = "multipart/form-data; boundary=here"
 CONTENT = b"\x89PNG\r\n--her\r\n--here" + bytes(range(256)) * 4

@@ -44,8 +44,8 @@ def test_an_upload_is_filed_under_the_hash_of_its_content(uploads: Uploads, png:
     content = png("red", (640, 480))
     row = sent(uploads, content)
     assert (row.picture, row.bytes, row.width, row.height) == (picture_id(content), len(content), 640, 480)
-    assert uploads.find(row.id) == uploads.folder / row.picture
-    assert uploads.find(row.id).read_bytes() == content
+    assert uploads.find(row.id, LOCAL.may_see) == uploads.folder / row.picture
+    assert uploads.find(row.id, LOCAL.may_see).read_bytes() == content
     assert files_of(uploads) == {row.picture}
 
 
@@ -59,12 +59,12 @@ def test_two_uploads_of_one_file_share_it_until_both_are_deleted(uploads: Upload
     one, two = sent(uploads, png()), sent(uploads, png())
     assert one.id != two.id and one.picture == two.picture
     uploads.delete(one.id, LOCAL)
-    assert uploads.find(two.id).exists()
+    assert uploads.find(two.id, LOCAL.may_see).exists()
     uploads.delete(two.id, LOCAL)
     assert files_of(uploads) == set()
     assert [item for item in uploads.source(two).cache.rglob("*") if item.is_file()] == []
     with pytest.raises(UnknownName, match="send the image again"):
-        uploads.find(two.id)
+        uploads.find(two.id, LOCAL.may_see)
 
 
 def test_an_upload_is_its_owners_alone(uploads: Uploads, png: PNG) -> None:
@@ -74,7 +74,9 @@ def test_an_upload_is_its_owners_alone(uploads: Uploads, png: PNG) -> None:
         with pytest.raises(Problem, match="there is no upload") as caught:
             refused()
         assert caught.value.status == 404
-    assert uploads.find(row.id).exists()
+    with pytest.raises(UnknownName, match="there is no upload"):
+        uploads.find(row.id, BEN.may_see)
+    assert uploads.find(row.id, ANNA.may_see) == uploads.find(row.id, LOCAL.may_see)
 
 
 def test_the_oldest_make_room_and_nobody_elses(uploads: Uploads, png: PNG) -> None:
@@ -91,7 +93,7 @@ def test_names_that_lead_elsewhere_are_no_uploads(uploads: Uploads, png: PNG) ->
     row = sent(uploads, png())
     for name in ("", ".lock", "../server.sqlite3", "/etc/passwd", row.picture, f"thumbnails/{row.picture}", "\0"):
         with pytest.raises(UnknownName):
-            uploads.find(name)
+            uploads.find(name, LOCAL.may_see)
         with pytest.raises(Problem):
             uploads.get(name, LOCAL)
 
@@ -175,7 +177,7 @@ def test_many_may_send_and_delete_the_same_file_at_once(uploads: Uploads, upload
     def come_and_go(number: int) -> UploadRow:
         caller = Caller(f"caller-{number}", frozenset({"read", "write"}))
         row = uploads.accept(arrived(uploads, content, f".{number}.part"), caller)
-        assert uploads.find(row.id).exists()
+        assert uploads.find(row.id, caller.may_see).exists()
         if number % 2:
             uploads.delete(row.id, caller)
         return row
@@ -183,7 +185,7 @@ def test_many_may_send_and_delete_the_same_file_at_once(uploads: Uploads, upload
     with ThreadPoolExecutor(4) as threads:
         rows = list(threads.map(come_and_go, range(12)))
     assert files_of(uploads) == upload_rows.pictures() == {rows[0].picture}
-    assert all(uploads.find(row.id).read_bytes() == content for row in rows[::2])
+    assert all(uploads.find(row.id, LOCAL.may_see).read_bytes() == content for row in rows[::2])
 
 
 def test_what_a_killed_server_left_is_removed_and_what_arrives_now_is_not(

@@ -35,7 +35,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def client(file: Path, tmp_path: Path) -> Iterator[TestClient]:
     app = create_app(file, None, ServerSettings(_env_file=None), tmp_path / "library")
-    with TestClient(app, base_url="http://localhost") as opened:
+    with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 50000)) as opened:
         yield opened
 
 

@@ -44,7 +44,9 @@ def drawings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def client(drawings: Path, tmp_path: Path) -> Iterator[TestClient]:
     settings = ServerSettings(database_url=f"sqlite:///{tmp_path / 'server.db'}", _env_file=None)
-    with TestClient(create_app(Library.open(drawings), settings), base_url="http://localhost") as opened:
+    with TestClient(
+        create_app(Library.open(drawings), settings), base_url="http://localhost", client=("127.0.0.1", 50000)
+    ) as opened:
         yield opened
 
 

@@ -1,17 +1,21 @@
 """The way of a request to the app: one layer after another, each an ASGI app around the next.
 
 No foreign page may act in the user's name; three ways are closed. A page whose name was pointed at this machine (DNS
-rebinding): the Host must be a loopback name while the server is on loopback. A page of another site that sends a form
-or a `fetch`: what changes something and has no bearer token (which no foreign page can add) must come from our own
-page. A page that would read an answer: no CORS unless configured.
+rebinding): what needs no token must name the Host by a loopback name. A page of another site that sends a form or a
+`fetch`: what changes something and has no bearer token (which no foreign page can add) must come from our own page. A
+page that would read an answer: no CORS unless configured.
+
+A proxy that says nowhere that it is one looks like this machine itself; `tokens_always` is for those.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -31,14 +35,14 @@ from viewfinder.server.access.limits import (
     largest_body,
     too_many_requests,
 )
-from viewfinder.server.access.tokens import LOCAL, Caller
+from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
 from viewfinder.server.problems import Problem, problem_of, refuse
 
 if TYPE_CHECKING:
+    from viewfinder.server.access.limits import ThreadPool
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.services import BaseServices
     from viewfinder.server.settings import ServerSettings
-    from viewfinder.server.threads import ThreadPool
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -115,18 +119,62 @@ def is_loopback_name(host: str) -> bool:
     return _LOOPBACK.fullmatch(host) is not None
 
 
+_FORWARDING = re.compile(
+    rb"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
+    rb"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
+)
+
+
+def is_forwarded(scope: Scope) -> bool:
+    """Whether a request comes through a proxy, by any header in which one may say so, whatever that holds.
+
+    And by HTTP/1.0, which nginx speaks if it is told nothing, and says nothing else; no browser does.
+    """
+    return scope.get("http_version") == "1.0" or any(
+        _FORWARDING.fullmatch(name) is not None for name, _ in scope["headers"]
+    )
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether a request is this machine's own: from an address of it that can be read, and nobody forwarded it."""
+    return _is_loopback_address(client_address(scope)) and not is_forwarded(scope)
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback_address(client: str) -> bool:
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+class OneHost:
+    """400 for several Host headers: what stands before us may go by another one than we do (RFC 9112, 3.2)."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts them."""
+        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
+            await refuse(Problem(400, "bad-request", "a request has one Host header"), scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+
 class LoopbackHosts:
-    """Answers to loopback names only."""
+    """Answers to loopback names, and through a proxy to the name that was asked for: a token is needed there."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """403 for any other Host, or none."""
-        if is_loopback_name(Headers(scope=scope).get("host") or ""):
+        if is_loopback_name(Headers(scope=scope).get("host") or "") or is_forwarded(scope):
             await self.app(scope, receive, send)
             return
-        detail = "this server answers on this machine only: call it localhost or 127.0.0.1"
+        detail = "this server answers on this machine only: call it localhost or 127.0.0.1; a proxy must say it is one"
         await refuse(Problem(403, "wrong-host", detail), scope, receive, send)
 
 
@@ -175,7 +223,8 @@ class Authentication:
 
     A bearer token that is not good is answered with 401 whatever was asked for: its sender should know. A cookie that
     is not good any more counts as none: the page must be there to log in again. `guesses` bounds, by address, how
-    often a token that is not remembered is looked up.
+    often a token may be sent that is none; one that is good is never refused for the guesses of others. Events end
+    when the token does with which they were asked for.
     """
 
     def __init__(self, app: ASGIApp, tokens: Tokens, pool: ThreadPool, guesses: TokenBuckets) -> None:
@@ -185,13 +234,48 @@ class Authentication:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers in the app's place only for a token that is not good, or cannot be looked up."""
         try:
-            scope.setdefault("state", {})["caller"] = await self._caller(scope)
+            scope.setdefault("state", {})["caller"] = caller = await self._caller(scope)
         except Problem as problem:
             await refuse(problem, scope, receive, send)
         except ViewfinderError as error:  # the database does not answer
             await refuse(problem_of(error), scope, receive, send)
         else:
-            await self.app(scope, receive, send)
+            if caller is None or caller.token is None:
+                await self.app(scope, receive, send)
+            else:
+                await self._while_good(caller, scope, receive, send)
+
+    async def _while_good(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        """The app; events that it sends end with the token."""
+        watch: asyncio.Task[None] | None = None
+        whole = False
+
+        async def told(message: Message) -> None:
+            nonlocal watch, whole
+            if message["type"] == "http.response.start" and _are_events(message):
+                watch = asyncio.create_task(self._end_with(caller, ending))
+            whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            await send(message)
+
+        try:
+            async with asyncio.timeout(None) as ending:
+                await self.app(scope, receive, told)
+        except TimeoutError:
+            if not ending.expired():
+                raise
+            if not whole:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            if watch is not None:
+                watch.cancel()
+
+    async def _end_with(self, caller: Caller, ending: asyncio.Timeout) -> None:
+        good = True
+        while good:
+            await asyncio.sleep(REMEMBERED_S)
+            with suppress(ViewfinderError):  # the database does not answer: it is asked again
+                good = await self._pool.run(self._tokens.is_good, caller)
+        ending.reschedule(0)
 
     async def _caller(self, scope: Scope) -> Caller | None:
         sent = bearer_token(scope)
@@ -200,24 +284,19 @@ class Authentication:
             secret = cookie_parser(cookies).get(COOKIE)
         caller = None if secret is None else self._tokens.remembered(secret)
         if secret is not None and caller is None:
-            if waiting := self._guesses.take(client_address(scope)):
-                raise too_many_requests(waiting)
             caller = await self._pool.run(self._tokens.caller, secret)
         if caller is None and sent is not None:
+            if waiting := self._guesses.take(client_address(scope)):
+                raise too_many_requests(waiting)
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
-        if caller is None and not self._tokens.needed and _is_near(client_address(scope)):
+        if caller is None and not self._tokens.needed and is_local(scope):
             return LOCAL
         return caller
 
 
-@lru_cache(maxsize=1024)
-def _is_near(client: str) -> bool:
-    """Whether a request may be this machine's own. A proxy in front says for whom it asks: that is another machine."""
-    try:
-        return ipaddress.ip_address(client).is_loopback
-    except ValueError:
-        return True  # a socket of the file system
+def _are_events(start: Message) -> bool:
+    return (Headers(raw=start.get("headers", [])).get("content-type") or "").startswith("text/event-stream")
 
 
 _NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stream")
@@ -267,6 +346,6 @@ def guard_app(
         app = GZipMiddleware(app, compresslevel=4, exclude_content_types=_NOT_TEXT)
     if settings.origins:
         app = allow_origins(app, settings.origins)
-    if settings.is_loopback:
+    if settings.is_loopback and not tokens.needed:
         app = LoopbackHosts(app)
-    return SecurityHeaders(app, shared=bool(settings.origins))
+    return SecurityHeaders(OneHost(app), shared=bool(settings.origins))

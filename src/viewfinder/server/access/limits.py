@@ -1,18 +1,22 @@
 """How much a request may bring, how long it may take, and how many there may be: no client can fill the memory, hold a
-request open, or ask without end."""
+request open, ask without end, or keep the threads that others need."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from viewfinder.index.turns import Stopped, stoppable
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.problems import Problem, refuse
 
@@ -118,7 +122,7 @@ def _too_large(largest: int) -> Problem:
 
 
 class Deadline:
-    """503 when the answer has not begun in time; then what worked on it is cancelled.
+    """503 when the answer has not begun in time, or the server ends before; then what worked on it is cancelled.
 
     Time spent waiting for the client's body does not count (`Bodies` sees to that). An answer that has begun goes on
     as long as it will: a stream of events is open for hours.
@@ -161,6 +165,108 @@ class Deadline:
                 raise
             detail = f"this took longer than {self._deadline_s:g} s: try again, or ask for less"
             await refuse(Problem(503, "deadline", detail, headers={"Retry-After": "1"}), scope, receive, send)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            detail = "the server ends before this was done: try again when it is back"
+            await refuse(Problem(503, "ending", detail, headers={"Retry-After": "5"}), scope, receive, send)
+
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+BRIEF_S = 0.25
+"""How long work may compute in a thread of those that everybody shares before it must go aside.
+
+On a busy machine that is more by the clock; and by the clock it may take `BUSY` times as long.
+"""
+
+BUSY = 8
+
+GIVE_WAY = 3.0
+"""While others are waited for, work that went aside rests so many times as long as its last step took."""
+
+
+class Overlong(Stopped):
+    """This work is longer than `BRIEF_S`."""
+
+
+class ThreadPool:
+    """So many threads, by which the event loop has work done and awaits it; beside them a few for long work.
+
+    The event loop itself never searches, decodes or reads the database.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="engine")
+        self._aside = ThreadPoolExecutor(max(threads // 2, 2), thread_name_prefix="long")
+        self._awaited = 0  # works of the shared threads, running or in line
+        self._unwanted: set[threading.Event] = set()  # of all works that can be stopped; set when nobody waits for one
+
+    async def run(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        """What `work` gives, when a thread has done it."""
+        return await self._in(self._threads, partial(work, *args, **kwargs))
+
+    async def run_stoppable(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        """The same for work that calls `stop_if_asked`: it ends when nobody waits for it any more.
+
+        Work that turns out to be long is begun again aside (`run_aside`), so that a few long ones keep nobody waiting.
+        """
+        try:
+            return await self._stoppable(self._threads, BRIEF_S, partial(work, *args, **kwargs))
+        except Overlong:
+            return await self.run_aside(work, *args, **kwargs)
+
+    async def run_aside(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        """The same for work that is known to be long: few at a time, and it gives way to all that is brief."""
+        return await self._stoppable(self._aside, math.inf, partial(work, *args, **kwargs))
+
+    def stop(self) -> None:
+        """Ends all work that can be stopped."""
+        for unwanted in tuple(self._unwanted):
+            unwanted.set()
+
+    def close(self) -> None:
+        """Ends what can be stopped, and waits for the rest of what runs."""
+        self.stop()
+        for threads in (self._threads, self._aside):
+            threads.shutdown(wait=True, cancel_futures=True)
+
+    async def _stoppable(self, threads: ThreadPoolExecutor, brief_s: float, work: Callable[[], Result]) -> Result:
+        unwanted = threading.Event()
+
+        def done() -> Result:
+            rested, computed = time.monotonic(), time.thread_time()
+            until = rested + BUSY * brief_s
+
+            def check() -> None:
+                nonlocal rested
+                now = time.monotonic()
+                if now > until or time.thread_time() - computed > brief_s:
+                    raise Overlong
+                if threads is self._aside and self._awaited:
+                    unwanted.wait(GIVE_WAY * (now - rested))
+                rested = time.monotonic()
+                if unwanted.is_set():
+                    raise Stopped
+
+            with stoppable(check):
+                return work()
+
+        self._unwanted.add(unwanted)
+        try:
+            return await self._in(threads, done)
+        finally:
+            unwanted.set()
+            self._unwanted.discard(unwanted)
+
+    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+        shared = threads is self._threads
+        self._awaited += shared
+        try:
+            return await asyncio.get_running_loop().run_in_executor(threads, work)
+        finally:
+            self._awaited -= shared
 
 
 MOST = 10_000

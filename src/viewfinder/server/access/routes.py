@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from viewfinder.server.access.gate import COOKIE
+from viewfinder.server.access.gate import COOKIE, is_local
 from viewfinder.server.access.tokens import MOST_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
@@ -28,7 +28,7 @@ class Me(BaseModel):
 
     name: str | None
     scopes: list[Scope] = Field(description="empty: log in, or send a token")
-    token_needed: bool = Field(description="whether this server wants a token at all")
+    token_needed: bool = Field(description="whether this server wants a token of who asks from where you are")
 
 
 class TokenIn(Strict):
@@ -94,7 +94,7 @@ async def who_am_i(request: Request, services: WithBaseServices) -> Me:
     name = None
     if caller is not None and caller.token is not None:
         name = await services.pool.run(services.tokens.name_of, caller)
-    return Me(name=name, scopes=scopes, token_needed=services.tokens.needed)
+    return Me(name=name, scopes=scopes, token_needed=services.tokens.needed or not is_local(request.scope))
 
 
 @router.get("/tokens", summary="All tokens, without their secrets")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import time
@@ -88,13 +89,20 @@ class NewToken:
 
 
 class Tokens:
-    """The tokens of a server. `clock` gives seconds since 1970."""
+    """The tokens of a server. `clock` gives seconds since 1970, `monotonic` those since whenever: it is never set."""
 
-    def __init__(self, rows: TokenRows, settings: ServerSettings, clock: Callable[[], float] = time.time) -> None:
-        self._rows, self._clock = rows, clock
-        self._remembered: dict[str, tuple[Caller, float]] = {}  # hash -> caller, until when
-        self.needed = not settings.is_loopback
-        """Whether a request needs a token: as soon as other machines can reach the server."""
+    def __init__(
+        self,
+        rows: TokenRows,
+        settings: ServerSettings,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rows, self._clock, self._monotonic = rows, clock, monotonic
+        self._latest = clock(), monotonic()
+        self._remembered: dict[str, tuple[Caller, float]] = {}  # hash -> caller, until when (monotonic)
+        self.needed = settings.tokens_always or not settings.is_loopback
+        """Whether every request needs a token: as soon as other machines can reach the server."""
 
     def create(self, name: str, scopes: Iterable[str], days: float | None = None) -> NewToken:
         """A new token, good for `days` (None: until it is revoked).
@@ -128,19 +136,35 @@ class Tokens:
         if len(secret) != LENGTH or not secret.startswith(PREFIX):
             return None
         digest = hash_secret(secret)
-        row, now = self._rows.by_hash(digest), self._clock()
+        row = self._rows.by_hash(digest)
         if row is None or not hmac.compare_digest(row.hash, digest):
             return None
-        if row.revoked or (row.expires is not None and row.expires <= now):
+        left_s = self._left_s(row)
+        if left_s <= 0:
             return None
         caller = Caller(row.id, frozenset(scope for scope in SCOPES if scope in row.scopes))
-        self._remembered[digest] = caller, min(now + REMEMBERED_S, row.expires or now + REMEMBERED_S)
+        self._remembered[digest] = caller, self._monotonic() + min(REMEMBERED_S, left_s)
         return caller
+
+    def is_good(self, caller: Caller) -> bool:
+        """Whether the token of a caller is still neither revoked nor expired. Reads the database."""
+        row = None if caller.token is None else self._rows.get(caller.token)
+        return row is not None and self._left_s(row) > 0
+
+    def _left_s(self, row: TokenRow) -> float:
+        """Seconds for which a token is still good; a clock that is set back makes them no more."""
+        if row.revoked:
+            return 0.0
+        wall, since = self._latest
+        passed = self._monotonic()
+        now = max(self._clock(), wall + passed - since)
+        self._latest = now, passed
+        return math.inf if row.expires is None else row.expires - now
 
     def remembered(self, secret: str) -> Caller | None:
         """The same without the database, for a token that was looked up some seconds ago; None: look it up."""
-        caller, until = self._remembered.get(hash_secret(secret), (None, 0.0))
-        return caller if self._clock() < until else None
+        caller, until = self._remembered.get(hash_secret(secret), (None, -math.inf))
+        return caller if self._monotonic() < until else None
 
     def name_of(self, caller: Caller) -> str | None:
         """What a caller's token is called; None for this machine."""

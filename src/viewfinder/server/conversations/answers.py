@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import (
@@ -32,6 +33,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery, Verdict
 from viewfinder.index.ranking import Hits, Ranking
+from viewfinder.index.turns import ImageFile
 from viewfinder.retrievers import Part, Query
 from viewfinder.retrievers.composer import Clauses, split_clauses
 from viewfinder.server.conversations import schemas
@@ -42,6 +44,7 @@ from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cur
 from viewfinder.session import Session
 
 if TYPE_CHECKING:
+    from viewfinder.server.access.tokens import Caller
     from viewfinder.server.conversations.open_sessions import OpenSession
     from viewfinder.server.pictures.uploads import Uploads
 
@@ -49,6 +52,9 @@ OWN_IMAGE = "your image"
 
 MOST_TURNS = 2000
 """Turns of a conversation that is imported."""
+
+MOST_NODES = 10_000
+"""Turns of any conversation, with all its branches: each is read again whenever the conversation is."""
 
 
 def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:
@@ -104,6 +110,16 @@ def parse_conversation(document: Mapping[str, Any]) -> Conversation:
         ) from error
     except ValueError as error:
         raise BadInput(str(error)) from error
+
+
+def check_length(turns: int) -> None:
+    """Whether a conversation of so many turns may be.
+
+    Raises:
+        BadInput: it would have too many.
+    """
+    if turns > MOST_NODES:
+        raise BadInput(f"a conversation has at most {MOST_NODES:,} turns, with all its branches: begin another one")
 
 
 def session_to_api(row: SessionRow) -> schemas.Session:
@@ -175,8 +191,7 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
     conversation = held.session.conversation
     answer = None
     if not held.row.hidden and (kind := seen.answered_at(number)) is not None:
-        known = kind == "words" and seen is held.session
-        answer = schemas.Answered(kind=kind, text=held.replies.get(number) if known else None)
+        answer = schemas.Answered(kind=kind, text=held.replies.get(number) if kind == "words" else None)
     done = {} if held.row.hidden else seen.operations(number)
     operations = [schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some]
     return schemas.Results(
@@ -201,7 +216,7 @@ def milliseconds_since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 2)
 
 
-def search_once(retrievers: RetrieverPool, uploads: Uploads, given: SearchIn) -> SearchResults:
+def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, given: SearchIn) -> SearchResults:
     """One search without a session: as a conversation of one or two turns that nobody keeps.
 
     Raises:
@@ -211,7 +226,8 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, given: SearchIn) ->
     started = time.perf_counter()
     retriever, gallery = retrievers.retriever(given.retriever), retrievers.gallery(given.retriever)
     conversation = Conversation()
-    for turn in _parse_search(given, gallery, uploads):
+    image_file = partial(uploads.find, may_see=caller.may_see)
+    for turn in _parse_search(given, gallery, image_file):
         conversation = conversation.then(turn)
     session = Session(
         gallery,
@@ -219,7 +235,8 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, given: SearchIn) ->
         None,
         where=given.where,
         conversation=conversation,
-        image_file=uploads.find,
+        image_file=image_file,
+        whose=caller.token or "",
         picture_bias=session_picture_bias(retriever, None, pictures_alone=True),
     )
     page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
@@ -233,7 +250,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, given: SearchIn) ->
     )
 
 
-def _parse_search(given: SearchIn, gallery: Gallery, uploads: Uploads) -> list[Turn]:
+def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> list[Turn]:
     """The search as turns; what they name is there."""
     if given.like is not None and given.show is not None:
         raise BadInput("a search goes on from one picture: give `like` or `show`, not both")
@@ -243,7 +260,7 @@ def _parse_search(given: SearchIn, gallery: Gallery, uploads: Uploads) -> list[T
         gallery.row(given.like)
         first = Like(given.like, given.text, attributes=attributes)
     elif given.show is not None:
-        uploads.find(given.show)
+        image_file(given.show)
         first = Show(given.show, given.text, attributes)
     elif given.text.strip():
         first = Say(given.text)

@@ -12,14 +12,17 @@ import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Node, PictureId, Question
 from viewfinder.index.ranking import Ranking
+from viewfinder.index.turns import stoppable
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.answers import (
     answers_open_question,
+    check_length,
     first_page,
     milliseconds_since,
     parse_conversation,
@@ -30,10 +33,10 @@ from viewfinder.server.conversations.answers import (
     session_to_api,
     tree_to_api,
 )
-from viewfinder.server.conversations.editing import repeat_turns
-from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions
+from viewfinder.server.conversations.editing import following_turns, repeat_turns
+from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions, taken_elsewhere
 from viewfinder.server.conversations.pools import DEFAULT, QuestionerPool, RetrieverPool, predict_picture_attributes
-from viewfinder.server.database import FeedbackRow, SessionRow
+from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session import Session
@@ -46,6 +49,15 @@ if TYPE_CHECKING:
     from viewfinder.server.settings import ServerSettings
 
 _ID = re.compile(r"[0-9a-f-]{36}")
+
+
+@dataclass(frozen=True)
+class SeenSession:
+    """A conversation as it was when somebody looked: `known` of all, `session` for the one who looks."""
+
+    known: OpenSession
+    row: SessionRow
+    session: Session
 
 
 class Conversations:
@@ -69,6 +81,10 @@ class Conversations:
     def __len__(self) -> int:
         """How many sessions are open."""
         return len(self._open)
+
+    def is_long(self, id: str) -> bool:
+        """Whether it is known of a conversation that work on it takes long."""
+        return self._open.is_long(id)
 
     # -- conversations as a whole
 
@@ -140,8 +156,7 @@ class Conversations:
         self._check(None, given.questioner, given.where)
         row = self._new_row(caller, given)
         try:
-            for node in conversation.nodes[1:]:
-                self._sessions.append(row.id, node, elapsed_ms=0.0, at=row.created)
+            self._sessions.append(row.id, *conversation.nodes[1:], elapsed_ms=0.0, at=row.created)
         except BaseException:
             self._sessions.delete(row.id)
             raise
@@ -161,13 +176,17 @@ class Conversations:
         if answers_open_question(turn):
             self.open_question(caller, id, public=public).result()
         started = time.perf_counter()
+        if self.is_long(id):  # what it comes to so far is read first, while the conversation is nobody's
+            self._seen_by(caller, id, 0, public=public).session.ranking()
         with self._loaded(caller, id, public=public) as (held, row, session):
             self._open.name(held)
             known = len(session.conversation.nodes)
+            check_length(known)
             hits = session.search(parse_turn(turn, session.question))
-            self._open.record(held, known, milliseconds_since(started))
-            number = session.conversation.here.number
-            return results_to_api(held, number, first_page(session, hits, row.where), session, started)
+            elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
+            results = results_to_api(held, number, first_page(session, hits, row.where), session, started)
+            self._open.record(held, known, elapsed_ms)  # last: till then the work may be ended, and nothing was said
+            return results
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
@@ -185,7 +204,8 @@ class Conversations:
                 found = Future()
                 found.set_result(known.nodes[number].asked if number < len(known.nodes) else None)
         if begun is not None:
-            begun()
+            with stoppable(None):  # others wait for it
+                begun()
         return found
 
     def open_question(self, caller: Caller, id: str, *, public: bool = False) -> Future[Question | None]:
@@ -217,10 +237,9 @@ class Conversations:
         `retriever`: as another one would have it, from the same conversation.
         """
         started, start = time.perf_counter(), parse_cursor(cursor)
-        with self._loaded(caller, id) as (held, row, session):
-            seen = self._seen_by(row, session, number, retriever)
-            page = read_page(seen.ranking(number), n or row.n, start)
-            return results_to_api(held, number, page, seen, started)
+        seen = self._seen_by(caller, id, number, retriever)
+        page = read_page(seen.session.ranking(number), n or seen.row.n, start)
+        return results_to_api(seen.known, number, page, seen.session, started)
 
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
         """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
@@ -231,9 +250,8 @@ class Conversations:
         Raises:
             Problem: 404, there is no such conversation or turn.
         """
-        with self._loaded(caller, id) as (_, row, session):
-            _find_node(session.conversation, number)
-            pieces = iter(()) if row.hidden else session.reply(number)
+        seen = self._seen_by(caller, id, number)
+        pieces = iter(()) if seen.row.hidden else seen.session.reply(number)
 
         def written() -> Iterator[str]:
             text = ""
@@ -241,15 +259,14 @@ class Conversations:
                 text += piece
                 yield piece
             with self._open.held(id) as held:
-                if held.session is session:
+                if held.session is seen.known.session:
                     held.replies[number] = text
 
         return written()
 
     def ranking(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> Ranking:
         """The collection as a turn leaves it: for the moment, it is large."""
-        with self._loaded(caller, id) as (_, row, session):
-            return self._seen_by(row, session, number, retriever).ranking(number)
+        return self._seen_by(caller, id, number, retriever).session.ranking(number)
 
     def shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
         """The first page of a turn's results, as it was then.
@@ -269,22 +286,30 @@ class Conversations:
             BadInput, UnknownName: there is nothing to change, or the new turn cannot be taken; all stays as it was.
         """
         started = time.perf_counter()
-        with self._loaded(caller, id, public=public) as (held, row, session):
+        seen = self._seen_by(caller, id, number, public=public)
+        row, edited = seen.row, seen.session
+        before = edited.conversation
+        known = len(before.nodes)
+        check_length(known + len(following_turns(before, number)) + 1)
+        snapshot = self.retrievers.gallery(row.retriever).snapshot
+        repeated = repeat_turns(
+            edited,
+            number,
+            None if turn is None else partial(parse_turn, turn),
+            lambda picture: snapshot.row_of(picture) is not None,
+        )
+        page = read_page(edited.ranking(), row.n, 0)
+        elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
+        results = results_to_api(replace(seen.known, session=edited), here, page, edited, started)
+        with self._loaded(caller, id, public=public) as (held, _, session):
             self._open.name(held)
-            _find_node(session.conversation, number)
-            edited = self._open.new_session(row, session.conversation)
-            snapshot = self.retrievers.gallery(row.retriever).snapshot
-            repeated = repeat_turns(
-                edited,
-                number,
-                None if turn is None else partial(parse_turn, turn),
-                lambda picture: snapshot.row_of(picture) is not None,
-            )
-            held.session = edited
-            self._open.record(held, len(session.conversation.nodes), milliseconds_since(started))
-            here = edited.conversation.here.number
-            results = results_to_api(held, here, read_page(edited.ranking(), row.n, 0), edited, started)
-            return schemas.Replay(numbers=repeated.numbers, left_out=repeated.left_out, results=results)
+            if len(session.conversation.nodes) != known:
+                raise taken_elsewhere(TurnTaken(known))
+            # A question may have been noted meanwhile.
+            nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
+            edited.conversation, held.session = Conversation(nodes), edited
+            self._open.record(held, known, elapsed_ms)
+        return schemas.Replay(numbers=repeated.numbers, left_out=repeated.left_out, results=results)
 
     # -- found
 
@@ -294,15 +319,15 @@ class Conversations:
         Raises:
             UnknownName: it is not in this library.
         """
-        with self._loaded(caller, id, public=public) as (_, row, session):
-            conversation = session.conversation
-            node = conversation.here if given.turn is None else _find_node(conversation, given.turn)
-            bounds = session.ranking(node.number).rank_bounds(given.picture)
-            rank = node.shown.index(given.picture) if given.picture in node.shown else bounds[1]
-            noted = FeedbackRow(
-                str(uuid.uuid4()), caller.token, id, node.number, given.picture, rank + 1, row.retriever,
-                conversation.to_json(), time.time(),
-            )  # fmt: skip
+        seen = self._seen_by(caller, id, given.turn or 0, public=public)
+        conversation = seen.session.conversation
+        node = conversation.here if given.turn is None else conversation.nodes[given.turn]
+        bounds = seen.session.ranking(node.number).rank_bounds(given.picture)
+        rank = node.shown.index(given.picture) if given.picture in node.shown else bounds[1]
+        noted = FeedbackRow(
+            str(uuid.uuid4()), caller.token, id, node.number, given.picture, rank + 1, seen.row.retriever,
+            conversation.to_json(), time.time(),
+        )  # fmt: skip
         self._feedback.create(noted)
         return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
 
@@ -335,11 +360,11 @@ class Conversations:
         row = self._row(caller, id)
         if row.hidden:
             return schemas.PictureAttributes(attributes=[], known=[])
-        return predict_picture_attributes(self.retrievers, self._uploads, row.retriever, like=picture)
+        return predict_picture_attributes(self.retrievers, self._uploads, caller, row.retriever, like=picture)
 
-    def search(self, given: schemas.SearchIn) -> schemas.SearchResults:
+    def search(self, caller: Caller, given: schemas.SearchIn) -> schemas.SearchResults:
         """One search that nobody keeps; raises as `search_once`."""
-        return search_once(self.retrievers, self._uploads, given)
+        return search_once(self.retrievers, self._uploads, caller, given)
 
     # -- inside
 
@@ -369,19 +394,35 @@ class Conversations:
     def _loaded(
         self, caller: Caller, id: str, *, public: bool = False
     ) -> Iterator[tuple[OpenSession, SessionRow, Session]]:
-        """A session for this thread alone, as the database has it now."""
+        """A session for this thread alone, as the database has it now.
+
+        If its turns change, and then something fails, whoever needs it next reads it again.
+        """
         with self._open.held(id) as held:
             row = self._row(caller, id, public=public)
-            yield held, row, self._open.load(held, row)
+            session = self._open.load(held, row)
+            before = session.conversation
+            try:
+                yield held, row, session
+            except BaseException:
+                if held.session is not session or session.conversation is not before:
+                    held.forget()
+                raise
 
-    def _seen_by(self, row: SessionRow, session: Session, number: int, retriever: str | None) -> Session:
-        """The conversation as another retriever has it; there is such a turn."""
-        _find_node(session.conversation, number)
-        if retriever is None or retriever == row.retriever:
-            return session
-        if row.hidden:
-            raise Problem(403, "in-a-study", "this conversation belongs to a study: its retriever stays")
-        return self._open.new_session(row, session.conversation, retriever)
+    def _seen_by(
+        self, caller: Caller, id: str, number: int, retriever: str | None = None, *, public: bool = False
+    ) -> SeenSession:
+        """The conversation as its retriever, or another one, has it; there is a turn of this number.
+
+        Reading it may take long, and the conversation may go on meanwhile.
+        """
+        with self._loaded(caller, id, public=public) as (held, row, session):
+            _find_node(session.conversation, number)
+            other = None if retriever == row.retriever else retriever
+            if other is not None and row.hidden:
+                raise Problem(403, "in-a-study", "this conversation belongs to a study: its retriever stays")
+            known = replace(held, replies=dict(held.replies) if other is None else {})
+            return SeenSession(known, row, self._open.new_session(row, session.conversation, other))
 
 
 def _find_node(conversation: Conversation, number: int) -> Node:

@@ -9,7 +9,6 @@ abandoned: what nobody has seen was not asked.
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
 from collections import OrderedDict
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Question
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
+from viewfinder.index.turns import stop_if_asked
 from viewfinder.server.conversations.pools import ReadablePictures, session_picture_bias
 from viewfinder.server.database import SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from viewfinder.server.conversations.pools import QuestionerPool, RetrieverPool
     from viewfinder.server.database import SessionRows
     from viewfinder.server.pictures.uploads import Uploads
+
+LONG = 200
+"""Turns from which on a conversation is long: what is asked of it has threads of its own."""
+
+PAUSE_S = 0.1
+"""How often who waits for a session looks whether anybody still waits for him."""
 
 NAME_LENGTH = 60
 """Letters of what was said first that name a conversation without a name."""
@@ -91,6 +97,12 @@ class OpenSessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    def is_long(self, id: str) -> bool:
+        """Whether it is known of a conversation that it is long."""
+        held = self._sessions.get(id)
+        session = None if held is None else held.session
+        return session is not None and len(session.conversation) >= LONG
+
     @contextmanager
     def held(self, id: str) -> Iterator[OpenSession]:
         """The session, for this thread alone."""
@@ -99,8 +111,12 @@ class OpenSessions:
             self._sessions.move_to_end(id)
             held.users += 1
         try:
-            with held.lock:
+            while not held.lock.acquire(timeout=PAUSE_S):
+                stop_if_asked()
+            try:
                 yield held
+            finally:
+                held.lock.release()
         finally:
             with self._lock:
                 held.users -= 1
@@ -121,10 +137,7 @@ class OpenSessions:
             due = session.conversation.here.number if session is not None and session.question_due else None
             held.abandon_question()
             held.forget()
-            recorded = self._rows.conversation(row.id)
-            # Conversations from the database hold each id once between them, not each its own.
-            nodes = (replace(node, shown=tuple(map(sys.intern, node.shown))) for node in recorded.nodes)
-            session = held.session = self.new_session(row, Conversation(tuple(nodes)))
+            session = held.session = self.new_session(row, self._rows.conversation(row.id))
             if due == session.conversation.here.number:
                 session.reopen_question()
         held.row = row
@@ -142,7 +155,9 @@ class OpenSessions:
             n=row.n,
             where=row.where,
             conversation=conversation,
-            image_file=self._uploads.find,
+            # What is shown in a conversation is its owner's, whoever says so.
+            image_file=partial(self._uploads.find, may_see=lambda owner: owner == row.owner),
+            whose=row.owner or "",
             # Pictures are what a study and a look at another retriever are about.
             picture_bias=session_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
         )
@@ -153,12 +168,11 @@ class OpenSessions:
         id = held.row.id
         held.abandon_question()
         try:
-            for node in held.session.conversation.nodes[known:]:
-                self._rows.append(id, node, elapsed_ms=elapsed_ms, at=time.time())
+            self._rows.append(id, *held.session.conversation.nodes[known:], elapsed_ms=elapsed_ms, at=time.time())
         except BaseException as error:
             held.forget()
             if isinstance(error, TurnTaken):
-                raise Problem(409, "conflict", str(error), turn=error.number) from error
+                raise taken_elsewhere(error) from error
             if isinstance(error, UnknownName):
                 raise not_found("session", id) from error
             raise
@@ -237,6 +251,11 @@ class OpenSessions:
                         held.session.record_question(question)
                 if not pending.done.done():
                     pending.done.set_result(question)
+
+
+def taken_elsewhere(error: TurnTaken) -> Problem:
+    """409, with the number of the turn that somebody else has said."""
+    return Problem(409, "conflict", str(error), turn=error.number)
 
 
 def _is_current(known: SessionRow, row: SessionRow, conversation: Conversation) -> bool:

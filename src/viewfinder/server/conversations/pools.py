@@ -16,6 +16,8 @@ import math
 import re
 import threading
 import time
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,6 +39,7 @@ from viewfinder.server.redaction import hide_paths, to_unicode
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
+    from viewfinder.server.access.tokens import Caller
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
 
@@ -46,8 +49,11 @@ AT_ONCE = 32
 """Pictures without regions that a turn makes itself, rather than refuse: about a second."""
 
 
-WAIT_S = 5.0
-"""How long a turn waits for another that makes a retriever's vectors of all pictures; there are few threads."""
+WAIT_S = 1.0
+"""How long a turn waits for another that has a retriever's vectors of all pictures made; there are few threads."""
+
+MAKE_S = 5.0
+"""How long it waits for those that it has made itself; then it is refused, and they are made all the same."""
 
 
 @dataclass(frozen=True)
@@ -110,18 +116,31 @@ class RetrieverPool:
         return self._with_block(name, gallery, space, before)
 
     def _with_block(self, name: str, gallery: Gallery, space: RegionSpace, before: Gallery | None) -> Gallery:
-        """The pictures, once they are in the retriever's space; one thread sees to that, others do not wait long."""
-        if not self._making.acquire(timeout=0 if before is not None else WAIT_S):
-            if before is not None:
-                return before
-            detail = f"{name} is looking at the pictures for the first time: try again in a while"
-            raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
-        try:
-            gallery.block(space)
-            self._prepared[name] = gallery
+        """The pictures, once they are in the retriever's space; a thread of its own sees to that, nobody waits long."""
+        if self._making.acquire(timeout=0 if before is not None else WAIT_S):
+            made: Future[None] = Future()
+
+            def make() -> None:
+                try:
+                    gallery.block(space)
+                    self._prepared[name] = gallery
+                except Exception as error:
+                    made.set_exception(error)
+                else:
+                    made.set_result(None)
+                finally:
+                    self._making.release()
+
+            # Not one of the threads that others wait for; it ends with the process.
+            threading.Thread(target=make, name="blocks", daemon=True).start()
+            with suppress(TimeoutError):
+                made.result(MAKE_S)
+        if self._prepared.get(name) is gallery:
             return gallery
-        finally:
-            self._making.release()
+        if before is not None:
+            return before
+        detail = f"{name} is looking at the pictures for the first time: try again in a while"
+        raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
 
     def missing(self, gallery: Gallery) -> int:
         """How many of these pictures have no regions, but a file that they can be made from."""
@@ -183,7 +202,13 @@ def own_picture_bias(retriever: Retriever[Any]) -> float | None:
 
 
 def predict_picture_attributes(
-    retrievers: RetrieverPool, uploads: Uploads, name: str, *, like: str | None = None, show: str | None = None
+    retrievers: RetrieverPool,
+    uploads: Uploads,
+    caller: Caller,
+    name: str,
+    *,
+    like: str | None = None,
+    show: str | None = None,
 ) -> PictureAttributes:
     """What the retriever of this name sees in a picture of the library (`like`), or in an upload (`show`).
 
@@ -195,7 +220,7 @@ def predict_picture_attributes(
         raise BadInput("give one picture: `like`, the id of a picture, or `show`, the id of an upload")
     reads, gallery = retrievers.retriever(name).reads, retrievers.gallery(name)
     row = None if like is None else gallery.snapshot.row_of(like)
-    file = None if show is None else uploads.find(show)
+    file = None if show is None else uploads.find(show, caller.may_see)
     if like is not None and row is None:
         raise not_found("picture", like)
     if reads.predictor is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from typing import Annotated, Any
 
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 
 from viewfinder.conversation import Question
+from viewfinder.server.access.limits import Given, Result
 from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
 from viewfinder.server.conversations.answers import answers_open_question, question_to_api
 from viewfinder.server.conversations.pools import predict_picture_attributes
@@ -84,7 +85,7 @@ async def import_session(document: Exported, caller: Writer, services: WithServi
 @router.get("/sessions/{id}", summary="A conversation and its turns", responses=responses(404))
 async def get_session(id: Id, caller: Reader, services: WithServices) -> SessionTree:
     """All branches."""
-    return await services.pool.run(services.conversations.tree, caller, id)
+    return await _run(services, id, services.conversations.tree, caller, id)
 
 
 @router.patch("/sessions/{id}", summary="Change a conversation", responses=responses(404, 409))
@@ -102,7 +103,7 @@ async def delete_session(id: Id, caller: Writer, services: WithServices) -> None
 @router.get("/sessions/{id}/export", summary="A conversation as a document", responses=responses(404))
 async def export_session(id: Id, caller: Reader, services: WithServices) -> Exported:
     """What `POST /sessions/import` takes."""
-    return await services.pool.run(services.conversations.export, caller, id)
+    return await _run(services, id, services.conversations.export, caller, id)
 
 
 @router.post(
@@ -118,9 +119,9 @@ async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices
     Whoever goes on before that is not held up: nothing is asked then.
     """
     if answers_open_question(turn):
-        await _known(await services.pool.run(services.conversations.open_question, caller, id, public=True))
-    results = await services.pool.run(services.conversations.take, caller, id, turn, public=True)
-    later.add_task(services.pool.run, services.conversations.choice, id, results.turn)
+        await _known(await _run(services, id, services.conversations.open_question, caller, id, public=True))
+    results = await _run(services, id, services.conversations.take, caller, id, turn, public=True)
+    later.add_task(_run, services, id, services.conversations.choice, id, results.turn)
     return _json(results, 201, later)
 
 
@@ -142,8 +143,8 @@ async def get_turn(
     retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
 ) -> Response:
     """In the collection as it is now, a page at a time."""
-    results = await services.pool.run(
-        services.conversations.results, caller, id, number, n=n, cursor=cursor, retriever=retriever
+    results = await _run(
+        services, id, services.conversations.results, caller, id, number, n=n, cursor=cursor, retriever=retriever
     )
     return _json(results)
 
@@ -177,7 +178,7 @@ async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServic
 )
 async def turn_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
     """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
-    shown = await services.pool.run(services.conversations.shown, caller, id, number)
+    shown = await _run(services, id, services.conversations.shown, caller, id, number)
     events = _events(services, caller, id, number, shown)
     # They end by themselves: a server that ends lets them.
     return EventSourceResponse(
@@ -196,7 +197,7 @@ async def reply_events(id: Id, number: Turn, caller: Reader, services: WithServi
 
     There are no words where a turn is answered with pictures, as it always is by retrievers that do not speak.
     """
-    pieces = await services.pool.run(services.conversations.reply, caller, id, number)
+    pieces = await _run(services, id, services.conversations.reply, caller, id, number)
     return EventSourceResponse(
         _reply(services, pieces), shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
     )
@@ -215,13 +216,21 @@ async def picture_attributes(id: Id, picture: Picture, caller: Reader, services:
 @router.post("/sessions/{id}/found", status_code=201, summary="This is the one", responses=responses(404, 409))
 async def found_it(id: Id, given: Found, caller: Writer, services: WithServices) -> FoundAnswer:
     """Noted with the conversation as it was, as data to learn from."""
-    return await services.pool.run(services.conversations.found, caller, id, given, public=True)
+    return await _run(services, id, services.conversations.found, caller, id, given, public=True)
 
 
 @router.get("/feedback", summary="All that was found", response_class=StreamingResponse, responses=_LINES)
 async def feedback(caller: Admin, services: WithServices) -> StreamingResponse:
     """A line each: the picture, its rank, and the conversation that led there."""
     return StreamingResponse(services.conversations.feedback_lines(), media_type="application/jsonl")
+
+
+async def _run(
+    services: Services, id: str, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
+) -> Result:
+    """Work on one conversation, which ends when nobody waits for it; where that is long, aside."""
+    long = services.conversations.is_long(id)
+    return await (services.pool.run_aside if long else services.pool.run_stoppable)(work, *args, **kwargs)
 
 
 def _json(answer: BaseModel, status: int = 200, later: BackgroundTasks | None = None) -> Response:
@@ -232,18 +241,18 @@ def _json(answer: BaseModel, status: int = 200, later: BackgroundTasks | None = 
 async def _edited(
     id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, later: BackgroundTasks
 ) -> Response:
-    replay = await services.pool.run(services.conversations.edit, caller, id, number, turn, public=True)
-    later.add_task(services.pool.run, services.conversations.choice, id, replay.results.turn)
+    replay = await _run(services, id, services.conversations.edit, caller, id, number, turn, public=True)
+    later.add_task(_run, services, id, services.conversations.choice, id, replay.results.turn)
     return _json(replay, later=later)
 
 
 async def _events(
     services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...]
 ) -> AsyncIterator[dict[str, str]]:
-    question = question_to_api(await _known(await services.pool.run(services.conversations.choice, id, number)))
+    question = question_to_api(await _known(await _run(services, id, services.conversations.choice, id, number)))
     yield _event("question", {"question": None if question is None else question.model_dump()})
     if shown:
-        ranking = await services.pool.run(services.conversations.ranking, caller, id, number)
+        ranking = await _run(services, id, services.conversations.ranking, caller, id, number)
         here = [picture for picture in shown if ranking.gallery.snapshot.row_of(picture) is not None]
         for start in range(0, len(here), REASONS_AT_ONCE):
             yield _event("why", {"why": await services.pool.run(ranking.why, here[start : start + REASONS_AT_ONCE])})
@@ -274,7 +283,7 @@ search_router = make_router("search")
 @search_router.post("/search", summary="Search once", response_model=SearchResults, responses=responses(409))
 async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
     """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
-    return _json(await services.pool.run(services.conversations.search, given))
+    return _json(await services.pool.run_stoppable(services.conversations.search, caller, given))
 
 
 retrievers_router = make_router("retrievers")
@@ -300,7 +309,13 @@ async def retriever_attributes(
 ) -> PictureAttributes:
     """What it would read with it in a conversation; one of the two is given."""
     return await services.pool.run(
-        predict_picture_attributes, services.conversations.retrievers, services.uploads, name, like=like, show=show
+        predict_picture_attributes,
+        services.conversations.retrievers,
+        services.uploads,
+        caller,
+        name,
+        like=like,
+        show=show,
     )
 
 

@@ -10,6 +10,7 @@ it the next number, and change `tables.py` alike; a test holds both equal.
 
 from __future__ import annotations
 
+import errno
 import logging
 import sqlite3
 import threading
@@ -22,7 +23,7 @@ from filelock import FileLock
 from sqlalchemy import URL, Connection, Engine, Executable, Table, create_engine, event, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
-from viewfinder.errors import BadInput, DatabaseError
+from viewfinder.errors import BadInput, DatabaseError, DiskFull, ViewfinderError
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -96,6 +97,7 @@ class Database:
         Raises:
             DatabaseError: it cannot be reached, is no database, or was written by a later viewfinder. The one line
                 never holds a password.
+            DiskFull: there is no room for it.
         """
         parsed = _parsed(url)
         try:
@@ -161,6 +163,12 @@ def _told(engine: Engine) -> Iterator[Connection]:
         raise  # what it means, the store knows
     except SQLAlchemyError as error:
         _LOG.error("database: %s", _in_one_line(error))
+        if _is_full(error):
+            raise DiskFull(
+                "the disk of the server's database is full: make room; what was acknowledged is kept"
+            ) from error
+        if _is_damaged(error):
+            raise DatabaseError("the server's database is damaged: restore a copy of it, or begin a new one") from error
         raise DatabaseError("the server's database does not answer; try again, the server's log says why") from error
 
 
@@ -214,12 +222,35 @@ def _alone(url: URL) -> Iterator[None]:
         yield
 
 
-def _unopened(url: URL, error: Exception) -> DatabaseError:
+def _is_full(error: Exception) -> bool:
+    """Whether the disk on which the database lies has no room."""
+    cause = getattr(error, "orig", None) or error
+    return (
+        getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL
+        or getattr(cause, "sqlstate", None) == "53100"  # PostgreSQL's disk_full
+        or getattr(cause, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    )
+
+
+def _is_damaged(error: Exception) -> bool:
+    """Whether the file is no database, or one that was written into."""
+    cause = getattr(error, "orig", None) or error
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _unopened(url: URL, error: Exception) -> ViewfinderError:
     place = url.database if url.drivername == "sqlite" else f"postgresql://{url.host or ''}/{url.database or ''}"
     if isinstance(error, UnknownRevision):
         return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
     if isinstance(error, ImportError):
         return DatabaseError("PostgreSQL is reached through psycopg, which is missing: pip install psycopg[binary]")
+    if _is_full(error):
+        return DiskFull(f"the database {place} cannot be opened, its disk is full: make room")
+    if _is_damaged(error):
+        return DatabaseError(
+            f"the database {place} cannot be opened: {_in_one_line(error)}. It is damaged: restore a copy of it, "
+            "or move it away and a new one is begun; the library's pictures are not in it"
+        )
     secrets = {url.password, *(value for key, value in url.query.items() if "password" in key)}
     said = _in_one_line(error)
     for secret in secrets:

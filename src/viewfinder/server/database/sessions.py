@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy import Select, bindparam, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 
-from viewfinder.conversation import Conversation, Node, Question, turn_from_json, turn_to_json
+from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
+from viewfinder.index.turns import stop_if_asked
 from viewfinder.server.database.engine import Store, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 
@@ -104,10 +106,11 @@ class SessionRows(Store[SessionRow]):
         with self._database.reading() as connection:
             in_order = select(NODES).where(NODES.c.session == id).order_by(NODES.c.number)
             found = connection.execute(in_order).mappings().all()
-        conversation = Conversation()
+        nodes = [ROOT]
         for node in found:
-            conversation = _with(conversation, dict(node), id)
-        return conversation
+            stop_if_asked()
+            nodes.append(_read_node(nodes, dict(node), id))
+        return Conversation(tuple(nodes))
 
     def times(self, id: str) -> dict[int, float]:
         """When each turn was said, by number."""
@@ -115,31 +118,36 @@ class SessionRows(Store[SessionRow]):
         with self._database.reading() as connection:
             return {row.number: row.at for row in connection.execute(query)}
 
-    def append(self, id: str, node: Node, *, elapsed_ms: float, at: float) -> None:
-        """Records one more turn, and that the conversation was used.
+    def append(self, id: str, *nodes: Node, elapsed_ms: float, at: float) -> None:
+        """Records more turns, all or none, and that the conversation was used.
 
         Raises:
-            TurnTaken: it has a turn of this number already.
+            TurnTaken: it has a turn of the first's number already.
             UnknownName: there is no such conversation (any more).
         """
-        assert node.turn is not None, "the root is not stored"
-        recorded = {
-            "session": id,
-            "number": node.number,
-            "parent": node.parent,
-            "turn": turn_to_json(node.turn),
-            "shown": list(node.shown),
-            "asked": None if node.asked is None else asdict(node.asked),
-            "elapsed_ms": elapsed_ms,
-            "at": at,
-        }
+        recorded = [
+            {
+                "session": id,
+                "number": node.number,
+                "parent": node.parent,
+                "turn": turn_to_json(node.turn),
+                "shown": list(node.shown),
+                "asked": None if node.asked is None else asdict(node.asked),
+                "elapsed_ms": elapsed_ms,
+                "at": at,
+            }
+            for node in nodes
+            if node.turn is not None  # the root is not stored
+        ]
+        if not recorded:
+            return
         try:
             with self._database.writing() as connection:
                 if not connection.execute(_USED, {"used": id, "now": at}).rowcount:
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 connection.execute(_NODE, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so who missed one comes upon its number
-            raise TurnTaken(node.number) from error
+            raise TurnTaken(nodes[0].number) from error
 
     def note_question(self, id: str, number: int, question: Question | None) -> None:
         """Records what was asked after a turn; where the conversation was deleted in the meantime, nothing happens."""
@@ -156,20 +164,22 @@ _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
 _SESSION = _SELECT.where(SESSIONS.c.id == bindparam("session"))
 
 
-def _with(conversation: Conversation, node: Mapping[str, Any], id: str) -> Conversation:
-    """The conversation with one more recorded turn."""
+def _read_node(nodes: Sequence[Node], node: Mapping[str, Any], id: str) -> Node:
+    """The recorded turn that follows these."""
     try:
         asked = node["asked"]
         texts = {name: tuple((asked or {}).get(name, ())) for name in ("choices", "examples")}
         question = None if asked is None else Question(**asked | texts)
-        longer = conversation.then(turn_from_json(node["turn"])).recorded(shown=tuple(node["shown"]), asked=question)
-        if (longer.here.number, longer.here.parent) != (node["number"], node["parent"]):
-            raise ValueError(f"it follows turn {longer.here.parent}, not {node['parent']}")
+        # Each id is held once for all conversations, not once for each.
+        shown = tuple(map(sys.intern, node["shown"]))
+        read = replace(next_node(nodes, turn_from_json(node["turn"])), shown=shown, asked=question)
+        if (read.number, read.parent) != (node["number"], node["parent"]):
+            raise ValueError(f"it follows turn {read.parent}, not {node['parent']}")
     except (ValueError, TypeError, KeyError) as error:
         raise DatabaseError(
             f"turn {node['number']} of the conversation {id} is damaged in the database: {error}"
         ) from error
-    return longer
+    return read
 
 
 def _parse_cursor(cursor: str) -> tuple[float, str]:

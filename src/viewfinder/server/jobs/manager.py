@@ -13,6 +13,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -308,13 +309,16 @@ class Jobs:
             worker.kill()
             self._eta = None
         deaths[row.id] = 0 if got_on or last is not None else deaths.get(row.id, 0) + 1
-        await self._settle(row.id, last, hopeless=deaths[row.id] >= DEATHS)
+        await self._settle(row, last, hopeless=deaths[row.id] >= DEATHS)
 
     async def _listen(self, row: JobRow, worker: Worker) -> tuple[dict[str, Any] | None, bool]:
         """Notes progress; gives the worker's last word (None: it died without one), and whether it got on."""
         eta, got_on = Eta(), False
         self._eta = (row.id, eta)
         async for said in worker.said():
+            if "so_far" in said:  # kept with the batch: who dies has no last word
+                await self._change(row.id, report=merge_reports(row.report, said["so_far"]))
+                continue
             if "done" not in said:
                 return said, got_on
             eta.note(said["done"], said["total"], time.monotonic())
@@ -332,15 +336,15 @@ class Jobs:
             except DatabaseError:  # nobody's wish can be read: work goes on
                 wanted = True
             if self._stopping or not wanted:
-                await worker.stop(min(PATIENCE_S, self._settings.shutdown_s) if self._stopping else PATIENCE_S)
+                await worker.stop(min(PATIENCE_S, self._settings.shutdown_s / 4) if self._stopping else PATIENCE_S)
                 return
             await _at_most(news, LOOK_S)
 
-    async def _settle(self, id: str, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
-        """Writes down what came of a run; a wish that comes in between is looked at too."""
-        while (now := await asyncio.to_thread(self.rows.get, id)) is not None:
-            fields = settle_job(now, last, hopeless=hopeless, at=time.time())
-            row = await asyncio.to_thread(self.rows.change, id, only_if=(now.state,), **fields)
+    async def _settle(self, begun: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
+        """Writes down what came of a run; a wish that comes in between is looked at too. `begun`: as it was before."""
+        while (now := await asyncio.to_thread(self.rows.get, begun.id)) is not None:
+            fields = settle_job(replace(now, report=begun.report), last, hopeless=hopeless, at=time.time())
+            row = await asyncio.to_thread(self.rows.change, begun.id, only_if=(now.state,), **fields)
             if row is None or row.state == fields.get("state", now.state):
                 break
         if isinstance(self._library, LiveLibrary):
@@ -353,7 +357,10 @@ class Jobs:
 
 
 def settle_job(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, at: float) -> dict[str, Any]:
-    """What to write down of a job after a run: `last` is the worker's last word, None if it died without one."""
+    """What to write down of a job after a run: `last` is the worker's last word, None if it died without one.
+
+    The report of `now` is that of the runs before.
+    """
     fields: dict[str, Any] = {}
     if last is not None and "report" in last:
         fields["report"] = merge_reports(now.report, last["report"])

@@ -3,8 +3,9 @@
 stdin: one line, the job: {"library": folder, "kind": "add", "paths": [...], "names": {path: name to tell}} or
 {"library": folder, "kind": "prepare", "retriever": name}. Then "stop" (or the end of the server, which closes stdin)
 ends the work after the batch that is under way.
-stdout: {"done": 64, "total": 900} after each batch, when it is acknowledged; at the end {"report": {...}, "stopped":
-false} or {"error": "one line"}. Reports and errors name no folder of this machine.
+stdout: {"done": 64, "total": 900} after each batch, when it is acknowledged (where pictures are added, the report up to
+there before it: {"so_far": {...}}); at the end {"report": {...}, "stopped": false} or {"error": "one line"}. Reports
+and errors name no folder of this machine.
 """
 
 from __future__ import annotations
@@ -62,13 +63,19 @@ def report_filling(filled: FillReport) -> dict[str, Any]:
 
 
 def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of a job that ran several times. What an earlier run took in, the last one found unchanged."""
+    """The report of a job that ran several times. What an earlier run took in, the last one found unchanged.
+
+    So what the last one found beyond that was added by a run that died before it could say so.
+    """
     if before is None:
         return dict(last)
     sums = {name: before.get(name, 0) + last[name] for name in SUMMED if name in last}
+    if "unchanged" not in last:
+        return {**last, **sums}
     taken = sum(before.get(name, 0) for name in ("added", "changed", "moved", "duplicates"))
-    known = {"unchanged": max(last["unchanged"] - taken, 0)} if "unchanged" in last else {}
-    return {**last, **sums, **known}
+    unchanged = max(min(last["unchanged"] - taken, before.get("unchanged", 0)), 0)
+    sums["added"] += max(last["unchanged"] - taken - unchanged, 0)
+    return {**last, **sums, "unchanged": unchanged}
 
 
 COMMAND = (sys.executable, "-m", "viewfinder.server.jobs.worker")
@@ -189,7 +196,9 @@ def _add(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Call
     report = library.add(
         *map(Path, job["paths"]),
         workers=1,
+        follow_links=False,  # they would lead out of the roots below which pictures may be added
         progress=lambda done, total: tell({"done": done, "total": total}),
+        note=lambda report: tell({"so_far": report_adding(report)}),
         should_stop=should_stop,
     )
     if not report.stopped:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, thumbnail_path
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
-from viewfinder.server.threads import ThreadPool
 
 if TYPE_CHECKING:
     from viewfinder.library import Library

@@ -16,6 +16,7 @@ import hashlib
 import tempfile
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,9 +37,9 @@ from viewfinder.server.problems import Problem, not_found
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
+    from viewfinder.server.access.limits import ThreadPool
     from viewfinder.server.access.tokens import Caller
     from viewfinder.server.settings import ServerSettings
-    from viewfinder.server.threads import ThreadPool
 
 FIELD = "file"
 
@@ -251,14 +252,15 @@ class Uploads:
             raise not_found("upload", upload)
         return row
 
-    def find(self, upload: str) -> Path:
-        """The file of an upload.
+    def find(self, upload: str, may_see: Callable[[str | None], bool]) -> Path:
+        """The file of an upload, for somebody who `may_see` what its owner sends.
 
         Raises:
-            UnknownName: there is no such upload, or its time is over, or its file is gone; no path is told.
+            UnknownName: there is no such upload, or its time is over, or its file is gone; no path is told. One that
+                is somebody else's is none.
         """
         row = self._rows.get(upload)
-        if row is None:
+        if row is None or not may_see(row.owner):
             raise UnknownName(f"there is no upload {upload!r}: send the image again")
         file = self.folder / row.picture
         if not file.is_file():
@@ -295,7 +297,12 @@ def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
     Raises:
         PictureError: it is no picture, or over a limit.
     """
-    limits = Limits(max_bytes=settings.upload_bytes, max_pixels=settings.upload_pixels, seconds=_SECONDS)
+    limits = Limits(
+        max_bytes=settings.upload_bytes,
+        max_pixels=settings.upload_pixels,
+        seconds=_SECONDS,
+        pixels_set_by="VIEWFINDER_UPLOAD_PIXELS",
+    )
     picture = decode_one(given.path, AtMost(_SHOWN), limits)
     # The worker has read a stranger's file; what it is called is for us to say.
     if picture.id != given.picture:

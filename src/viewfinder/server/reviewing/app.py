@@ -33,6 +33,7 @@ from viewfinder.data.chatsearch import (
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as login
 from viewfinder.server.access.gate import Access
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Caller, Reader, Tokens, Writer
 from viewfinder.server.app import install_pages
 from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
@@ -41,7 +42,6 @@ from viewfinder.server.problems import responses
 from viewfinder.server.reviewing.reviews import Reviews, make_small_copy, open_reviews
 from viewfinder.server.services import BaseServices, make_router
 from viewfinder.server.settings import ServerSettings, database_url
-from viewfinder.server.threads import ThreadPool
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, model_validator
 
 from viewfinder.errors import BadInput
-from viewfinder.metrics.name import SEPARATOR
+from viewfinder.metrics.intervals import SEPARATOR
 from viewfinder.server.conversations.schemas import Id, Name, Strict
 
 Kind = Literal["describe", "answer", "feedback"]

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from fastapi import Path, Query
 from fastapi.responses import Response, StreamingResponse
 
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.conversations.schemas import TurnIn
 from viewfinder.server.problems import responses
@@ -22,7 +23,6 @@ from viewfinder.server.studies.plan import (
     StudyPlan,
     TrialEnd,
 )
-from viewfinder.server.threads import ThreadPool
 
 router = make_router("studies", prefix="/api/v1/studies")
 
