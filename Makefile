@@ -1,11 +1,12 @@
 # `make demo` and `make test` each set everything up on a machine that has Python 3.11 and nothing else.
 # `make test` has a test of every behaviour; `make test-long` has the rest of them: more rounds, longer walks.
+# `make attack` kills, fills, floods and damages what it can for up to an hour, and prints what came of it.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: setup demo test test-long check system clean
+.PHONY: setup demo test test-long attack check system clean
 
 setup: .venv/ready
 
@@ -40,6 +41,9 @@ test: check system
 
 test-long: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
+
+attack: setup system
+	PYTHONPATH=. $(BIN)/python benchmarks/attack.py $(ARGS)
 
 clean:
 	rm -rf .venv demo demo.vf runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

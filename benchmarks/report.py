@@ -73,6 +73,7 @@ def main() -> None:
         "heads": heads_table(quality["heads"]),
         "speed": speed_table(speed),
         "twins": twins_table(json.loads((RESULTS / "twins.json").read_text())),
+        "attack": attack_table(known("attack")),
         "serving": serving_table(json.loads((RESULTS / "serving.json").read_text())),
         "machine": machine(quality["machine"], speed["machine"]),
         "figures": [*short_table(quality, speed), *short_rows(conversations)],
@@ -82,6 +83,7 @@ def main() -> None:
         "architecture.md",
         "benchmarks.md",
         "claims.md",
+        "reliability.md",
         "server.md",
         "systems/chatir.md",
         "systems/chatsearcher.md",
@@ -107,6 +109,29 @@ def main() -> None:
             drawing.write_text(curves(conversations), encoding="utf-8")
     if check and stale:
         sys.exit("docs or README.md differ from the results: run benchmarks/report.py")
+
+
+def attack_rows(attacks: list[dict[str, Any]]) -> list[str]:
+    """One row an attack of tests/hostile: its rounds, how often something broke, what was measured."""
+    rows = []
+    for row in attacks:
+        figures = {name: value for name, value in row["figures"].items() if name not in ("broken", "minutes", "seed")}
+        told = ", ".join(f"{name.replace('_', ' ')}: {_number(value)}" for name, value in figures.items())
+        broken = row["figures"].get("broken", len(row["broken"]))
+        rows.append([row["attack"], _number(row["rounds"]), _number(broken) if broken else "nothing", told])
+    return table(["attack", "rounds", "broken", "figures"], rows)
+
+
+def _number(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else str(value)
+
+
+def attack_table(attacked: dict[str, Any]) -> list[str]:
+    """The last `make attack`."""
+    if not attacked:
+        return ["Not run yet."]
+    last = f"{attacked['minutes']} minutes, seed {attacked['seed']}. {machine_line(attacked['machine'])}"
+    return [*attack_rows(attacked["attacks"]), "", last]
 
 
 def known(name: str) -> dict[str, Any]:
