@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import os
 import runpy
+import shutil
+import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +93,32 @@ def talker() -> Callable[..., Retriever[Any]]:
     """Makes a retriever that answers questions in words: see tests/talker.py."""
     made: Callable[..., Retriever[Any]] = runpy.run_path(str(Path(__file__).with_name("talker.py")))["Talker"]
     return made
+
+
+@pytest.fixture
+def without_root() -> Callable[[], AbstractContextManager[None]]:
+    """Permissions do not stop root: as root, become nobody for a while."""
+
+    @contextmanager
+    def nobody() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(65534)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    return nobody
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that any user can reach (pytest's own are for one user only)."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    for place in folder.rglob("*"):
+        place.chmod(0o755)
+    shutil.rmtree(folder)

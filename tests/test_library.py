@@ -6,7 +6,10 @@ This file is also the program of another process: `python test_library.py LIBRAR
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +21,17 @@ from PIL import Image
 
 import viewfinder
 import viewfinder.library
-from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary, UnknownName
+from viewfinder.errors import (
+    BadInput,
+    EmptyQuery,
+    EncoderMismatch,
+    LibraryError,
+    NewerLibrary,
+    NotALibrary,
+    UnknownName,
+)
 from viewfinder.index import Store
+from viewfinder.index.tables import FIRST
 from viewfinder.library import Library
 from viewfinder.testing import ColourEncoder, TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
 
@@ -272,12 +284,58 @@ def test_prune_forgets_what_is_gone_and_only_that(home: Path) -> None:
     assert gone not in [hit.id for hit in library.find(drawn[0].caption)]
 
 
+def test_prune_refuses_where_a_folder_that_was_added_or_most_of_all_is_gone(home: Path) -> None:
+    library, drawn = filled(home, 4)
+    tiny_pictures(home.parent / "drive", 1)
+    Image.fromarray(draw_halves("red", "blue", size=(40, 40))).save(home.parent / "drive/new.png")
+    (home.parent / "drive/0000-red-red.png").unlink(missing_ok=True)
+    library.add(home.parent / "drive", home.parent / "pictures/sub/..", workers=1)
+    assert Library.open(home).settings.roots == (str(home.parent / "drive"), str(home.parent / "pictures"))
+    (home.parent / "drive").rename(home.parent / "unplugged")
+    (home.parent / "drive").mkdir()  # where it was mounted
+    with pytest.raises(
+        BadInput, match=r"nothing is left of .*/drive, where 1 pictures were: is a drive unplugged\?.*--force"
+    ):
+        library.prune()
+    assert library.status()["pictures"] == 5
+    assert len(library.prune(dry_run=True)) == 1
+    (home.parent / "drive").rmdir()
+    (home.parent / "unplugged").rename(home.parent / "drive")
+    assert library.prune() == []
+    for picture in drawn[:3]:
+        picture.path.unlink()
+    with pytest.raises(BadInput, match=r"3 of 5 pictures are gone: is a drive unplugged\?"):
+        library.prune()
+    assert len(library.prune(force=True)) == 3
+    assert library.verify() == []
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_library_is_its_owners_alone_unless_its_folder_is_opened(home: Path, shared: bool) -> None:
+    before = os.umask(0o022)
+    try:
+        library = Library.open(home)
+        assert stat.S_IMODE(home.stat().st_mode) == 0o700
+        if shared:
+            home.chmod(0o755)
+        tiny_pictures(home.parent / "pictures", 3)
+        library.add(home.parent / "pictures", workers=1)
+        library.find("red", where={"format": "PNG"})
+        places = [place for place in home.rglob("*") if shared or place.is_file()]
+        later = [place for place in places if place.name not in ("writing.lock", "0")]
+        open_to_others = [place for place in later if stat.S_IMODE(place.stat().st_mode) & 0o077]
+        assert bool(open_to_others) is shared, open_to_others
+        assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+
+
 @pytest.mark.filterwarnings("error")
 def test_a_library_whose_pictures_are_all_gone_answers_nothing(home: Path) -> None:
     library, drawn = filled(home, 2)
     for picture in drawn:
         picture.path.unlink()
-    library.prune()
+    library.prune(force=True)
     hits = library.find("red")
     assert (list(hits), hits.verdict) == ([], "nothing")
 
@@ -437,10 +495,44 @@ def test_a_talk_goes_on_without_a_picture_that_was_pruned_and_says_so(home: Path
     assert list(chat.adapters) == []
 
 
-def main(home: str, folder: str) -> None:
+def test_what_a_first_add_has_acknowledged_is_found_while_it_runs(home: Path) -> None:
+    tiny_pictures(home.parent / "pictures", FIRST + 3)
+    seen = []
+
+    def look(done: int, total: int) -> None:
+        other = Library.open(home, create=False)
+        facts = other.status()
+        seen.append((done, len(other.find("red", n=total)), facts["pictures"], facts["space"]))
+
+    library = Library.open(home)
+    library.add(home.parent / "pictures", workers=1, progress=look)
+    version = library.encoder.version
+    assert seen == [(FIRST, FIRST, FIRST, version), (FIRST + 3, FIRST + 3, FIRST + 3, version)]
+
+
+def test_what_a_first_add_has_acknowledged_is_found_after_it_was_killed(home: Path) -> None:
+    tiny_pictures(home.parent / "pictures", FIRST + 3)
+    command = [sys.executable, __file__, str(home), str(home.parent / "pictures"), "killed"]
+    assert subprocess.run(command, check=False, capture_output=True).returncode == -signal.SIGKILL
+    library = Library.open(home, create=False)
+    assert len(library.find("red", n=100)) == library.status()["pictures"] == FIRST
+    assert json.loads((home / "library.json").read_text("utf-8"))["space"] == library.encoder.version
+    assert library.add(home.parent / "pictures", workers=1).added == 3
+
+
+def test_pictures_are_found_where_add_was_killed_before_it_could_name_their_space(home: Path) -> None:
+    library, drawn = filled(home, 3)
+    (home / "library.json").write_text(json.dumps({"schema": "viewfinder/library", "encoder": "starter", "format": 1}))
+    again = Library.open(home, create=False)
+    assert again.status()["space"] == library.encoder.version
+    assert len(again.find("red")) == len(drawn)
+
+
+def main(home: str, folder: str, killed: str = "") -> None:
     loader: Any = viewfinder.library
     loader.load_encoder = load_colour_encoder
-    report = Library.open(Path(home)).add(folder, workers=1)
+    progress = (lambda done, total: os.kill(os.getpid(), signal.SIGKILL)) if killed else None
+    report = Library.open(Path(home)).add(folder, workers=1, progress=progress)
     print(json.dumps({"added": report.added, "duplicates": report.duplicates}))
 
 
@@ -463,3 +555,29 @@ def test_verify_names_a_picture_that_lacks_its_vector_in_the_active_space(home: 
     ids, shared_nd = library.store.read_vectors(library.encoder.version)
     library.store.write_space(library.encoder.version, [(ids[1:], shared_nd[1:])])
     assert library.verify() == [f"no vector in {library.encoder.version}: {ids[0]}"]
+
+
+@pytest.mark.parametrize("snapshot", ["none", "without what is derived from it", "whole"])
+def test_a_library_on_a_disk_that_may_only_be_read_is_searched_and_described(home: Path, snapshot: str) -> None:
+    library, drawn = filled(home)
+    before = library.find("red").to_json()["results"]
+    if snapshot != "whole":
+        shutil.rmtree(home / "snapshots")
+    if snapshot == "without what is derived from it":
+        Library.open(home).gallery()
+    disk = home.parent / "disk"
+    disk.mkdir()
+    mount = ["mount", "--bind", str(home), str(disk)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("this machine does not allow mounting")
+    try:
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(disk)], check=True)
+        again = Library.open(disk, create=False)
+        assert again.find("red").to_json()["results"] == before
+        assert again.status()["pictures"] == len(drawn)
+        assert again.verify() == []
+        assert len(again.chat().say("blue")) > 0
+        with pytest.raises(LibraryError, match="Read-only"):
+            again.prune()
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=False)

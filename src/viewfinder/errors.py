@@ -7,6 +7,7 @@ ViewfinderError                 what, where, what to do, in one line
 ├── LibraryError                exit 1: the library on disk cannot serve this request
 │   ├── NotALibrary             the folder holds something else, or nothing
 │   ├── NewerLibrary            written by a later version of viewfinder
+│   ├── DamagedLibrary          files of it are missing, or not as they were written: `viewfinder repair`
 │   ├── EncoderMismatch         the library (or checkpoint) was made with another encoder or version
 │   ├── LibraryBusy             another process is writing and did not finish in time
 │   └── DiskFull                nothing of what was acknowledged is lost
@@ -48,6 +49,10 @@ class NotALibrary(LibraryError):
 
 class NewerLibrary(LibraryError):
     """The library was written by a later version of viewfinder."""
+
+
+class DamagedLibrary(LibraryError):
+    """Files of the library are missing, or not as they were written."""
 
 
 class EncoderMismatch(LibraryError):

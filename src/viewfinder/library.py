@@ -1,6 +1,6 @@
 """A library: a folder on disk that holds what is known of a collection, and searches it.
 
-<library>/library.json   format, encoder, the active space and the one before it
+<library>/library.json   format, encoder, the active space and the one before it; a copy lies with the tables
           tables/        the store of record (Lance)
           snapshots/     what searching maps into memory; a cache
           heads/         heads tuned on the user's own captions
@@ -12,20 +12,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+import shutil
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
 from viewfinder.encoders import Encoder, load_encoder
+from viewfinder.encoders.base import to_file_name
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
-from viewfinder.index import Failure, Gallery, Snapshot, Store, check_fits, load_snapshot, read_generation
+from viewfinder.index import Failure, Gallery, PictureRow, Snapshot, Store, check_fits, load_snapshot, read_generation
+from viewfinder.index.checksums import checksum_file
 from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
+from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots
+from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
 from viewfinder.pictures import BadFile
 from viewfinder.retrievers import Composer, Retriever, load_retriever
 from viewfinder.session import Session
@@ -33,17 +40,32 @@ from viewfinder.session import Session
 SCHEMA = "viewfinder/library"
 FORMAT = 1
 _SCRATCH = "library.json.new-"
+CHECKSUM = ".crc32"
+"""What the name of a head's checksum ends with."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What `library.json` holds. `head` is a file below the library, None for the encoder's own."""
+    """What `library.json` holds. `head` is a file below the library, None for the encoder's own.
+
+    `roots` are the folders that were added.
+    """
 
     encoder: str
     space: str | None = None
     head: str | None = None
     previous: tuple[str, str | None] | None = None
+    roots: tuple[str, ...] = ()
     format: int = FORMAT
+
+
+@dataclass
+class RepairReport:
+    """What `repair` found damaged, what it mended, and what is lost for good; a line each."""
+
+    damaged: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
 
 
 class Library:
@@ -63,6 +85,7 @@ class Library:
 
         Raises:
             NotALibrary: the folder holds something else, or nothing and `create` is False.
+            DamagedLibrary: there are tables, and no library.json.
             NewerLibrary: it was written by a later viewfinder.
             EncoderMismatch: it was made with another encoder than the one asked for.
         """
@@ -75,6 +98,8 @@ class Library:
                     f"leave --encoder out, or make another library with --library"
                 )
             return Library(folder, settings)
+        if any((folder / TABLES).glob("vectors.*")):
+            raise damaged_library(folder, "library.json is missing")
         if not create:
             raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
         interrupted = {"tables", "writing.lock"}  # what the making of one leaves
@@ -100,13 +125,17 @@ class Library:
         catalogue: str | Path | None = None,
         dry_run: bool = False,
         workers: int | None = None,
+        follow_links: bool = True,
         progress: Progress | None = None,
+        note: Callable[[AddReport], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> AddReport:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
         `captions` and `catalogue` are CSV files with a column image, file, path or id. What is acknowledged
-        stays, whatever happens afterwards; adding the same again goes on where it stopped.
+        stays, whatever happens afterwards; adding the same again goes on where it stopped. `follow_links`: of links
+        inside the folders; where they are not followed, they are left out and told.
+        `note` is told the report as it is before the first batch, and after each.
         """
         roots = [Path(path) for path in paths]
         if dry_run:
@@ -118,25 +147,35 @@ class Library:
             self._renew_space()
             report = AddReport()
             if roots:
-                report = Ingest(self.store, self.encoder, workers=workers).run(
-                    roots, progress=progress, should_stop=should_stop
-                )
+
+                def acknowledged(done: int, total: int) -> None:
+                    self._settle(roots)  # with the first batch: who is interrupted later can search what is there
+                    if progress is not None:
+                        progress(done, total)
+
+                ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links)
+                report = ingest.run(roots, progress=acknowledged, note=note, should_stop=should_stop)
             if tables is not None and not report.stopped:
                 report.described, notes = tables.apply(self.store)
                 report.notes += notes
-            if self.settings.space != self.encoder.version and self.store.ids():
-                self._save(replace(self.settings, space=self.encoder.version))
+            self._settle(roots)
         if self.settings.space is not None:
             self.gallery()
         return report
 
-    def prune(self, *, dry_run: bool = False) -> list[PictureId]:
-        """Forgets files that are gone, and pictures of which no file is left; gives those pictures' ids."""
+    def prune(self, *, dry_run: bool = False, force: bool = False) -> list[PictureId]:
+        """Forgets files that are gone, and pictures of which no file is left; gives those pictures' ids.
+
+        Raises BadInput, unless `force`: nothing is left of a folder that was added, or half of all pictures are gone.
+        """
         with self.store.writing():
+            self._refresh_settings()
             rows = self.store.rows()
             left = [replace(row, files=tuple(f for f in row.files if os.path.lexists(f.path))) for row in rows]
             gone = [row.id for row in left if not row.files]
             if not dry_run:
+                if gone and not force:
+                    self._check_roots(rows, left)
                 self.store.delete(gone)
                 self.store.replace(
                     [new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files]
@@ -152,7 +191,8 @@ class Library:
 
     def verify(self) -> list[str]:
         """Everything that is not as it should be, a line each; an empty list is good news."""
-        problems = []
+        if problems := [f"damaged: {file}" for file in (*self.store.find_damage(), *self._damaged_heads())]:
+            return problems
         rows = self.store.rows()
         for row in rows:
             problems += [f"gone: {file.path}" for file in row.files if not os.path.lexists(file.path)]
@@ -162,7 +202,37 @@ class Library:
             missing = ids - set(self.store.read_vectors(space)[0])
             problems += [f"no vector in {space}: {picture}" for picture in sorted(missing)]
         self.store.pictures_with_regions()  # can they be read? Missing ones are made when they are needed
+        self.store.failures()
         return problems
+
+    @staticmethod
+    def repair(folder: Path, *, encoder: str | None = None, progress: Progress | None = None) -> RepairReport:
+        """Makes a damaged library whole: tables, vectors from files, spaces from vectors, `library.json`, snapshots.
+
+        `encoder` names the encoder where nothing else does. A library in order stays as it is, but for its snapshots.
+
+        Raises:
+            NotALibrary: there are no tables. BadInput: nothing says which encoder it was made with.
+        """
+        if not (folder / TABLES).is_dir():
+            raise NotALibrary(f"{folder} holds no library, or nothing that is left of one: check the path")
+        with (store := Store(folder)).writing():
+            tables = repair_tables(folder)
+            report = RepairReport(tables.damaged)
+            library = Library(folder, _salvage_settings(folder, encoder, report))
+            library.__dict__["store"] = store  # which holds the lock
+            library._repair_pictures(tables, report)
+            library._repair_heads(report)
+            library._repair_vectors(tables, report, progress)
+            shutil.rmtree(folder / "snapshots", ignore_errors=True)
+            if any(name.startswith(REGIONS) for name in tables.lost):
+                (folder / TABLES / FILLED).unlink(missing_ok=True)
+                report.mended.append("regions of pictures, made again when they are needed")
+            library._save(library.settings)
+        if library.space is not None:
+            library.gallery()
+        report.lost += library.verify()
+        return report
 
     def status(self) -> dict[str, Any]:
         """Counts, spaces and encoder, for people and programs."""
@@ -177,7 +247,7 @@ class Library:
             "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
             "failures": len(self.store.failures()),
             "encoder": self.settings.encoder,
-            "space": self.settings.space,
+            "space": self.space,
             "spaces": self.store.spaces(),
             "tuned": self.settings.head is not None,
         }
@@ -258,7 +328,7 @@ class Library:
         """The pictures as they are now; the same object until the library changes."""
         self._refresh_settings()
         self._renew_space()
-        space = self.settings.space
+        space = self.space
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
         if self._gallery is None or self._gallery.snapshot.generation != read_generation(self.folder, space):
@@ -276,10 +346,20 @@ class Library:
 
     # -- spaces
 
+    @property
+    def space(self) -> str | None:
+        """The active space, None while there are no pictures."""
+        if self.settings.space is None and self._has_pictures():  # `add` died before it could write it down
+            return self.encoder.version
+        return self.settings.space
+
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
         file = Path("heads") / f"{head.fingerprint()}.safetensors"
-        head.save(self.folder / file)
+        with private_files(self.folder):
+            head.save(self.folder / file)
+            checksum = checksum_file(self.folder / file)
+            (self.folder / file).with_suffix(CHECKSUM).write_text(f"{checksum:08x}\n", encoding="utf-8")
         encoder = self._load_encoder(str(file))
         self._build_space(encoder)
         self.switch(encoder.version, str(file))
@@ -306,6 +386,92 @@ class Library:
             self._save(replace(current, space=space, head=head, previous=previous))
 
     # -- inside
+
+    def _repair_pictures(self, tables: TablesRepair, report: RepairReport) -> None:
+        """Rows that were lost come back from snapshots, where vectors say that the pictures were not forgotten."""
+        if tables.lost.get(FAILURES, 0) != 0:
+            report.mended.append("the list of failures: the next `viewfinder add` looks at those files again")
+        if tables.lost.get(PICTURES, 0) == 0:
+            return
+        there, spaces = set(self.store.ids()), self.store.spaces()
+        orphans = {name for space in spaces for name in self.store.reader(space).ids()} - there
+        found = {row.id: row for row in reversed(list(rows_of_snapshots(self.folder))) if row.id in orphans}
+        self.store.add(list(found.values()), {})
+        if found:
+            report.mended.append(f"{len(found):,} pictures' files, captions and catalogue rows, from a snapshot")
+        gone = max(len(orphans) - len(found), (tables.lost[PICTURES] or 0) - len(found))
+        if gone:
+            report.lost.append(
+                f"files, captions and catalogue rows of {gone:,} pictures: `viewfinder add` their folders again, "
+                "with --captions and --catalogue where there were any"
+            )
+
+    def _repair_heads(self, report: RepairReport) -> None:
+        settings, damaged = self.settings, self._damaged_heads()
+        if settings.head in damaged:
+            report.lost.append(
+                f"the tuned head {settings.head}: the shipped one is used, `viewfinder tune` makes another"
+            )
+            (self.folder / str(settings.head)).unlink(missing_ok=True)
+            settings = replace(settings, head=None, space=None)
+        if settings.previous is not None and settings.previous[1] in damaged:
+            report.lost.append("what `viewfinder tune --undo` would go back to")
+            settings = replace(settings, previous=None)
+        self.settings = settings
+
+    def _repair_vectors(self, tables: TablesRepair, report: RepairReport, progress: Progress | None) -> None:
+        """Raw vectors that were lost, from the files; then the active space."""
+        encoder, rows = self.encoder, self.store.rows()
+        lacking = {row.id for row in rows} - self.store.ids_with_vectors(encoder.raw_version)
+        files = [Path(file.path) for row in rows if row.id in lacking for file in row.files]
+        if there := [file for file in files if file.exists()]:
+            Ingest(self.store, encoder).run(there, progress=progress)
+        still = lacking - self.store.ids_with_vectors(encoder.raw_version)
+        if lacking - still:
+            report.mended.append(f"vectors of {len(lacking - still):,} pictures, from their files")
+        if still:
+            report.lost.append(
+                f"vectors of {len(still):,} pictures whose files are gone: `viewfinder prune` forgets them"
+            )
+        if not (with_raw := self.store.ids_with_vectors(encoder.raw_version)):
+            return
+        made = self.store.ids_with_vectors(encoder.version)
+        if made < with_raw or f"vectors.{to_file_name(encoder.version)}" in tables.lost:
+            self._build_space(encoder)
+            report.mended.append(f"the space {encoder.version}, from raw vectors")
+        self.settings = replace(self.settings, space=encoder.version)
+        if self.settings.previous is not None and self.settings.previous[0] not in self.store.spaces():
+            report.lost.append("what `viewfinder tune --undo` would go back to")
+            self.settings = replace(self.settings, previous=None)
+
+    def _damaged_heads(self) -> list[str]:
+        """The heads that are named and missing, or not as they were written."""
+        named = {self.settings.head, None if self.settings.previous is None else self.settings.previous[1]} - {None}
+        return sorted(str(head) for head in named if not _is_sound(self.folder / str(head)))
+
+    def _has_pictures(self) -> bool:
+        return self.encoder.version in self.store.spaces() and bool(self.store.ids())
+
+    def _settle(self, roots: Sequence[Path]) -> None:
+        """Writes down the space of the pictures and where they were added from, once there are any."""
+        folders = {*self.settings.roots, *(str(root.absolute()) for root in roots if root.is_dir())}
+        outer = sorted(one for one in folders if not folders.intersection(map(str, Path(one).parents)))
+        settled = replace(self.settings, space=self.encoder.version, roots=tuple(outer))
+        if settled != self.settings and self._has_pictures():
+            self._save(settled)
+
+    def _check_roots(self, before: Sequence[PictureRow], after: Sequence[PictureRow]) -> None:
+        """Raises BadInput where so much is gone that a drive may be unplugged."""
+        advice = "is a drive unplugged? If they are to be forgotten, `viewfinder prune --force` does it"
+        for root in self.settings.roots:
+            known, there = (
+                sum(file.path.startswith(f"{root.rstrip('/')}/") for row in rows for file in row.files)
+                for rows in (before, after)
+            )
+            if known and not there:
+                raise BadInput(f"nothing is left of {root}, where {known:,} pictures were: {advice}")
+        if 2 * (gone := sum(not row.files for row in after)) > len(after):
+            raise BadInput(f"{gone:,} of {len(after):,} pictures are gone: {advice}")
 
     def _build_space(self, encoder: Encoder) -> None:
         """The space of an encoder from the stored raw vectors, in place of one of that name."""
@@ -336,6 +502,8 @@ class Library:
         return StoredVectors(self.store, self.encoder)
 
     def _load_encoder(self, head: str | None) -> Encoder:
+        if head is not None and not _is_sound(self.folder / head):
+            raise damaged_library(self.folder, f"{head} is missing, or not as it was written")
         return load_encoder(self.settings.encoder, head_file=None if head is None else self.folder / head)
 
     def _refresh_settings(self) -> None:
@@ -350,10 +518,14 @@ class Library:
             self.__dict__.pop("encoder", None)
 
     def _save(self, settings: Settings) -> None:
+        data = {"schema": SCHEMA, **asdict(settings)}
+        text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
         file = self.folder / "library.json"
-        scratch = file.with_name(f"{_SCRATCH}{os.getpid()}")
-        scratch.write_text(json.dumps({"schema": SCHEMA, **asdict(settings)}, indent=2) + "\n", encoding="utf-8")
-        scratch.replace(file)
+        with private_files(self.folder):
+            for place in (self.folder / TABLES / file.name, file):
+                scratch = place.with_name(f"{_SCRATCH}{os.getpid()}")
+                scratch.write_text(text, encoding="utf-8")
+                scratch.replace(place)
         if settings.head != self.settings.head:
             self.__dict__.pop("encoder", None)
         self.settings = settings
@@ -388,6 +560,8 @@ def _mark(file: Path) -> tuple[int, int]:
 def _read_settings(file: Path) -> Settings:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
+        checksum = data.pop("checksum", None)
+        whole = dict(data)
         if data.pop("schema", None) != SCHEMA:
             raise ValueError("another schema")
         if data["format"] > FORMAT:
@@ -395,10 +569,40 @@ def _read_settings(file: Path) -> Settings:
                 f"{file.parent} was written by a later viewfinder (format {data['format']}, "
                 f"this one reads {FORMAT}): upgrade viewfinder to open it"
             )
-        previous = data.pop("previous", None)
-        return Settings(**data, previous=None if previous is None else (previous[0], previous[1]))
+        if checksum not in (None, _checksum(whole)):
+            raise ValueError("it was changed since it was written")
+        previous, roots = data.pop("previous", None), tuple(data.pop("roots", ()))
+        return Settings(**data, previous=None if previous is None else (previous[0], previous[1]), roots=roots)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NotALibrary(f"{file} is not a library's settings: {error}") from error
+        advice = f"`viewfinder repair {file.parent}` makes it again"
+        raise NotALibrary(f"{file} is not a library's settings: {error}; {advice}") from error
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(data, sort_keys=True).encode()):08x}"
+
+
+def _is_sound(head: Path) -> bool:
+    """Whether a head is there, and is what was saved, where that is known."""
+    try:
+        noted = head.with_suffix(CHECKSUM).read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        return head.is_file()
+    return head.is_file() and f"{checksum_file(head):08x}" == noted
+
+
+def _salvage_settings(folder: Path, encoder: str | None, report: RepairReport) -> Settings:
+    """What `library.json` says, else its copy, else what the tables tell. Raises NewerLibrary, BadInput."""
+    for file in (folder / "library.json", folder / TABLES / "library.json"):
+        with suppress(NotALibrary):
+            settings = _read_settings(file)
+            if file.parent != folder:
+                report.mended.append("library.json, from its copy")
+            return settings
+    if encoder is None and not any((folder / TABLES).glob("vectors.starter-raw*")):
+        raise BadInput(f"nothing in {folder} says which encoder it was made with: name it with --encoder")
+    report.mended.append("library.json, from the tables")
+    return Settings(encoder or "starter")
 
 
 __all__ = ["AddReport", "Hit", "Hits", "Library", "Session"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 
 Run = Callable[..., Any]
+PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
 Draw = Callable[[Path, int], Path]
 
 
@@ -129,3 +133,57 @@ def test_a_folder_that_is_not_empty_is_left_alone(viewfinder: Run, tmp_path: Pat
     (tmp_path / "letter.txt").touch()
     assert viewfinder("world", tmp_path, "--count", 1).code == 2
     assert [file.name for file in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_control_characters_in_names_are_printed_escaped_and_tables_hold(
+    viewfinder: Run, drawn: Draw, tmp_path: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 2), tmp_path / "library"
+    (folder / "0001.png").rename(folder / "a\nb\x1b[31m.png")
+    (folder / "bad\n\x9b2Jname.jpg").touch()
+    outcomes = [
+        viewfinder("add", folder, "--library", library),
+        viewfinder("find", "a red shirt", "--library", library),
+        viewfinder("failures", "--library", library),
+    ]
+    (folder / "a\nb\x1b[31m.png").unlink()
+    outcomes += [
+        viewfinder("verify", "--library", library),
+        viewfinder("add", folder / "no\x1bwhere", "--library", library),
+    ]
+    for outcome in outcomes:
+        assert not {"\x1b", "\x9b"} & {*outcome.out, *outcome.err}
+    _, found, failed, verified, _ = (outcome.out.splitlines() for outcome in outcomes)
+    assert len(found) == 3 + ("like" in found[0])
+    assert any(r"a\nb\x1b[31m.png" in line for line in found)
+    assert failed[-1].split() == ["empty", "file", str(folder) + r"/bad\n\x9b2Jname.jpg"]
+    assert verified[0] == f"gone: {folder}" + r"/a\nb\x1b[31m.png"
+
+
+def test_prune_and_repair_say_what_they_did(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder, library = drawn(tmp_path / "pictures", 3), tmp_path / "library"
+    viewfinder("add", folder, "--library", library)
+    assert viewfinder("repair", library).out == "Everything was in order.\n"
+    for file in (library / "tables/vectors.starter-raw-1.lance/data").iterdir():
+        file.write_bytes(file.read_bytes()[:-9])
+    assert "damaged: tables/vectors" in viewfinder("verify", "--library", library).out
+    said = viewfinder("repair", "--library", library).out.splitlines()
+    assert said[0].startswith("  damaged: tables/vectors")
+    assert "mended: vectors of 3 pictures, from their files" in said
+    assert said[-1] == "nothing is lost"
+    for file in folder.iterdir():
+        file.unlink()
+    refused = viewfinder("prune", "--library", library)
+    assert (refused.code, refused.err.count("\n")) == (2, 1)
+    assert f"nothing is left of {folder}, where 3 pictures were" in refused.err
+    assert viewfinder("prune", "--force", "--library", library).out == "3 pictures forgotten\n"
+
+
+def test_a_memory_limit_that_is_too_low_is_said_beforehand(indexed: Path) -> None:
+    command = f"ulimit -v 2000000; exec {shlex.join(map(str, PROGRAM))} status --library {shlex.quote(str(indexed))}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert "memory is limited to 2.0 GB here (ulimit -v), and searching needs 2.5 GB" in done.stderr
+    assert (
+        "memory"
+        not in subprocess.run([*PROGRAM, "doctor", "--help"], capture_output=True, text=True, check=True).stderr
+    )

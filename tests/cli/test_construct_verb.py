@@ -19,8 +19,9 @@ def test_a_world_becomes_dialogues_and_the_next_step_is_named(viewfinder: Run, w
     first = outcome.out.splitlines()[0]
     assert first == "text: 6 dialogues"
     assert f"viewfinder review {tmp_path / 'chatsearch' / 'tChat_test.jsonl'} --images {tmp_path}" in outcome.out
-    samples, report = read_chatsearch(tmp_path / "chatsearch" / "tChat_test.jsonl", images=tmp_path)
+    samples, report = read_chatsearch(tmp_path / "chatsearch" / "tChat_test.jsonl")
     assert len(samples) == 6 and not report.dropped
+    assert all((tmp_path / sample.target).is_file() for sample in samples)
 
 
 def test_what_was_made_and_dropped_is_told_to_programs(viewfinder: Run, world: Path, tmp_path: Path) -> None:

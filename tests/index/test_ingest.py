@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput
-from viewfinder.index import PictureRow, Store, ingest, tables
+from viewfinder.index import Failure, PictureRow, Store, ingest, tables
 from viewfinder.index.ingest import AddReport, Ingest, note_descriptions
+from viewfinder.pictures.formats import EXTRAS
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
@@ -303,3 +304,18 @@ def test_a_file_that_is_damaged_later_no_longer_counts_as_a_place_of_its_picture
     assert counts(bench.add()) == {"found": 3, "unchanged": 2, "quarantined": 1}
     places = {file.path for row in bench.store.rows() for file in row.files}
     assert places == {str(picture.path) for picture in drawn[1:]}
+
+
+def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_there(bench: Bench) -> None:
+    [picture] = tiny_pictures(bench.folder, 1)
+    status = picture.path.stat()
+    for reason, read in (
+        (EXTRAS["pillow_heif"], 1),  # installed here
+        ("HEIC pictures need something else", 0),
+        ("too many pixels: 15000 x 12000 is over the limit of 150 megapixels", 1),
+        ("too many pixels: 90000 x 12000 is over the limit of 250 megapixels (VIEWFINDER_PICTURE_PIXELS)", 0),
+    ):
+        bench.store.delete(bench.store.ids())
+        bench.store.quarantine([Failure(str(picture.path), status.st_size, status.st_mtime_ns, reason)])
+        assert counts(bench.add()) == {"found": 1, **({"added": 1} if read else {"quarantined": 1})}, reason
+        assert len(bench.store.failures()) == 1 - read

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import AtMost, Decoded, Fit, Limits, Stretch, decode
+from viewfinder.errors import BadInput, PictureError
+from viewfinder.pictures.decode import AtMost, Decoded, Fit, Limits, Stretch, decode, read_limits
 
 WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 
@@ -171,7 +171,7 @@ def test_a_webp_bomb_is_refused_before_libwebp_allocates_its_canvas() -> None:
 
 def test_pillows_own_limit_neither_warns_nor_stays_changed() -> None:
     before = Image.MAX_IMAGE_PIXELS
-    big = written(Image.new("1", (12_000, 8_000)))  # 96 megapixels: Pillow would warn, our limit is 150
+    big = written(Image.new("1", (12_000, 8_000)))  # 96 megapixels: Pillow would warn, our limit is 250
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert read(big, Stretch(8)).facts.width == 12_000
@@ -183,6 +183,19 @@ def test_limits_are_the_callers() -> None:
     assert reason(data, Limits(max_pixels=9_999)).startswith("too many pixels: 100 x 100")
     assert read(data, limits=Limits(max_pixels=10_000, max_bytes=len(data))).facts.width == 100
     assert reason(data, Limits(max_bytes=len(data) - 1)).startswith("too large")
+
+
+def test_a_message_names_the_setting_that_raises_the_limit_of_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = written(noise(100, 100))
+    assert reason(data, Limits(max_pixels=9_999)).endswith(
+        "the limit of 0.009999 megapixels (VIEWFINDER_PICTURE_PIXELS)"
+    )
+    assert read_limits().max_pixels >= 200_000_000  # phones
+    monkeypatch.setenv("VIEWFINDER_PICTURE_PIXELS", "300000000")
+    assert read_limits().max_pixels == 300_000_000
+    monkeypatch.setenv("VIEWFINDER_PICTURE_PIXELS", "many")
+    with pytest.raises(BadInput, match="VIEWFINDER_PICTURE_PIXELS='many': write the most pixels"):
+        read_limits()
 
 
 @settings(max_examples=150, deadline=None)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pathspec import GitIgnoreSpec
 
 from viewfinder.errors import BadInput
-from viewfinder.pictures.scan import Scan, printable_path, scan
+from viewfinder.pictures.scan import Scan, _Rule, printable_path, scan
 
-NOBODY = 65534
+WithoutRoot = Callable[[], AbstractContextManager[None]]
 
 
 def put(place: Path, content: bytes = b"x") -> Path:
@@ -29,30 +32,6 @@ def names(found: Scan, root: Path) -> list[str]:
 
 def complaints(found: Scan) -> dict[str, str]:
     return {item.path.name: item.reason for item in found.unreadable}
-
-
-@contextmanager
-def without_root() -> Iterator[None]:
-    """Permissions do not stop root: as root, become nobody for a while."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that any user can reach (pytest's own are for one user only)."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield folder
-    for place in folder.rglob("*"):
-        place.chmod(0o755)
-    shutil.rmtree(folder)
 
 
 def test_pictures_are_found_by_extension_in_any_case_and_in_sorted_order(tmp_path: Path) -> None:
@@ -207,7 +186,7 @@ def test_links_to_files_are_files_and_dangling_ones_are_reported(tmp_path: Path)
     assert complaints(found) == {"c.jpg": "the link leads nowhere"}
 
 
-def test_an_unreadable_folder_is_reported_and_the_rest_is_found(open_folder: Path) -> None:
+def test_an_unreadable_folder_is_reported_and_the_rest_is_found(open_folder: Path, without_root: WithoutRoot) -> None:
     put(open_folder / "a/a.jpg")
     put(open_folder / "locked/b.jpg")
     put(open_folder / "z/c.jpg")
@@ -218,14 +197,16 @@ def test_an_unreadable_folder_is_reported_and_the_rest_is_found(open_folder: Pat
     assert complaints(found) == {"locked": "permission denied"}
 
 
-def test_an_unreadable_file_without_extension_is_reported(open_folder: Path) -> None:
+def test_an_unreadable_file_without_extension_is_reported(open_folder: Path, without_root: WithoutRoot) -> None:
     put(open_folder / "IMG_1").chmod(0o000)
     with without_root():
         found = scan([open_folder])
     assert complaints(found) == {"IMG_1": "permission denied"}
 
 
-def test_a_folder_that_may_be_listed_but_not_entered_reports_its_files(open_folder: Path) -> None:
+def test_a_folder_that_may_be_listed_but_not_entered_reports_its_files(
+    open_folder: Path, without_root: WithoutRoot
+) -> None:
     put(open_folder / "listed/b.jpg")
     (open_folder / "listed").chmod(0o444)
     with without_root():
@@ -278,3 +259,63 @@ def test_names_that_are_not_utf8_are_reported_in_a_printable_form(tmp_path: Path
 
 def test_printable_leaves_good_names_alone() -> None:
     assert printable_path("/a/é 日本.jpg") == Path("/a/é 日本.jpg")
+
+
+@pytest.mark.parametrize("kind", ["pipe", "endless", "large", "long", "deep"])
+def test_an_ignore_file_that_could_be_read_for_ever_is_reported_and_the_pictures_kept(
+    tmp_path: Path, kind: str
+) -> None:
+    put(tmp_path / "a.jpg")
+    file = tmp_path / ".viewfinderignore"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "endless":
+        file.symlink_to("/dev/zero")
+    else:
+        file.write_text({"large": "#" * 100_001, "long": "*.png\n" * 1_001, "deep": "**/a/**/b/**/c"}[kind])
+    found = scan([tmp_path])
+    assert names(found, tmp_path) == ["a.jpg"]
+    said = {"pipe": "not a regular", "endless": "not a regular", "large": "over the limit", "long": "1,000 lines"}
+    assert said.get(kind, "more than 2 times") in complaints(found)[".viewfinderignore"]
+
+
+def test_an_ignore_file_behind_a_link_is_read(tmp_path: Path) -> None:
+    put(tmp_path / "pictures/a.jpg")
+    (tmp_path / "pictures/.viewfinderignore").symlink_to(put(tmp_path / "rules", b"*.jpg\n"))
+    assert names(scan([tmp_path / "pictures"]), tmp_path) == []
+
+
+def test_a_rule_of_many_stars_takes_no_time_on_a_long_name(tmp_path: Path) -> None:
+    put(tmp_path / f"{'a' * 240}.jpg")
+    put(tmp_path / f"{'a' * 230}b.png")
+    (tmp_path / ".viewfinderignore").write_text(f"{'*a' * 20}*b\n{'*[(]' * 20}z\n{'*a' * 20}*b.png\n")
+    started = time.perf_counter()
+    found = scan([tmp_path])
+    assert time.perf_counter() - started < 2
+    assert names(found, tmp_path) == [f"{'a' * 240}.jpg"]
+    assert not found.unreadable
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", "b", "*", "?", "/", "**/", "[ab]", "."]), min_size=1, max_size=7).map("".join),
+    st.text("ab./", min_size=1, max_size=8),
+)
+def test_rules_mean_what_they_mean_to_pathspec(rule: str, name: str) -> None:
+    if rule.count("**") > 2:
+        return
+    try:
+        theirs = GitIgnoreSpec.from_lines([rule], backend="simple")
+    except ValueError:
+        return
+    ours = GitIgnoreSpec.from_lines(_Rule, [rule], backend="simple")
+    assert ours.check_file(name).include == theirs.check_file(name).include
+
+
+def test_rules_that_take_too_long_are_given_up_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["viewfinder.pictures.scan"], "PATIENCE_S", -1.0)
+    put(tmp_path / "a.jpg")
+    (tmp_path / ".viewfinderignore").write_text("*.jpg\n")
+    found = scan([tmp_path])
+    assert names(found, tmp_path) == ["a.jpg"]
+    assert "take too long" in complaints(found)[".viewfinderignore"]

@@ -18,7 +18,7 @@ from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, debugging, end_by, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
-from viewfinder.cli.library import add, failures, find, prune, status, tune, verify
+from viewfinder.cli.library import add, failures, find, prune, repair, status, tune, verify
 from viewfinder.cli.serve import review, serve, token
 from viewfinder.cli.train import features, train
 
@@ -30,8 +30,8 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, chat, serve, status, failures, prune, verify, doctor, demo, token, world, construct, review, features,
-    tune, train, dialogues, evaluate, compare, bench,
+    add, find, chat, serve, status, failures, prune, verify, repair, doctor, demo, token, world, construct, review,
+    features, tune, train, dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:
@@ -46,6 +46,26 @@ def viewfinder(version: Annotated[bool, typer.Option("--version", help="Print th
 
         typer.echo(f"viewfinder {__version__}")
         raise typer.Exit(0)
+    warn_of_little_memory()
+
+
+ENOUGH_MEMORY = 2_500_000_000
+"""Address space that reading pictures and words takes, in bytes; with less, libraries abort or say odd things."""
+
+
+def warn_of_little_memory() -> None:
+    """Says beforehand what would otherwise end in somebody else's words."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < ENOUGH_MEMORY:
+        typer.echo(
+            f"viewfinder: memory is limited to {limit / 1e9:.1f} GB here (ulimit -v), and searching needs "
+            f"{ENOUGH_MEMORY / 1e9:g} GB: raise the limit if this fails",
+            err=True,
+        )
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -36,13 +36,13 @@ def debugging() -> bool:
 
 def report_failure(error: BaseException, *, as_json: bool) -> int:
     """Says what went wrong, on stderr and with `as_json` on stdout too; gives the exit code."""
+    from viewfinder.cli.output import escape_controls, print_json
+
     line, code = explain_error(error)
     if debugging():
         traceback.print_exception(error, file=sys.stderr)
-    typer.echo(f"viewfinder: {line}", err=True)
+    typer.echo(f"viewfinder: {escape_controls(line)}", err=True)
     if as_json:
-        from viewfinder.cli.output import print_json
-
         try:
             print_json({"error": {"kind": type(error).__name__, "message": line, "exit_code": code}})
         except OSError:  # the reader is gone, or the disk is full: stderr has it

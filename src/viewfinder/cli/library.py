@@ -1,4 +1,4 @@
-"""`viewfinder add | find | status | failures | prune | verify | tune`: the verbs over a library."""
+"""`viewfinder add | find | status | failures | prune | verify | repair | tune`: the verbs over a library."""
 
 from __future__ import annotations
 
@@ -157,10 +157,11 @@ def failures(library: LibraryOption = None, as_json: JsonOption = False) -> int:
 def prune(
     library: LibraryOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; change nothing.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Even a whole folder that was added, or most of all.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Forget pictures whose files are gone."""
-    gone = open_library(library).prune(dry_run=dry_run)
+    gone = open_library(library).prune(dry_run=dry_run, force=force)
     done = f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}"
     print_result(as_json, {"pruned": gone, "dry_run": dry_run}, done)
     return 0
@@ -169,10 +170,34 @@ def prune(
 def verify(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Check that everything is as it should be; exit 1 if not."""
     problems = open_library(library).verify()
-    last = f"{count_noun(len(problems), 'problem')}; `viewfinder prune` forgets files that are gone"
+    advice = "`viewfinder prune` forgets files that are gone, `viewfinder repair` mends the rest"
+    last = f"{count_noun(len(problems), 'problem')}; {advice}"
     lines = (*problems, last) if problems else ("Everything is in order.",)
     print_result(as_json, {"ok": not problems, "problems": problems}, *lines)
     return FAILED if problems else 0
+
+
+def repair(
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="The library's folder.")] = None,
+    *,
+    encoder: Annotated[str | None, option("NAME|PATH", "Its encoder, where nothing in it says which.")] = None,
+    library: LibraryOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Mend a damaged library; says what is lost for good.
+
+    Vectors come from the pictures' files, spaces from vectors, `library.json` from the tables.
+    """
+    from viewfinder.library import Library
+
+    with progress_bar("reading pictures", shown=not as_json) as progress:
+        report = Library.repair(library_folder(folder or library), encoder=encoder, progress=progress)
+    damaged = first_lines([f"damaged: {file}" for file in report.damaged])
+    mended = [f"mended: {line}" for line in report.mended]
+    lost = [f"lost for good: {line}" for line in report.lost]
+    last = "nothing is lost" if damaged or mended else "Everything was in order."
+    print_result(as_json, asdict(report), *damaged, *mended, *(lost or [last]))
+    return 0
 
 
 def tune(

@@ -25,9 +25,22 @@ def print_json(data: Any) -> None:
     typer.echo(json.dumps(data, ensure_ascii=False, allow_nan=False))
 
 
+_CONTROLS = {*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+_ESCAPES = {code: chr(code).encode("unicode_escape").decode("ascii") for code in _CONTROLS}
+
+
+def escape_controls(text: str) -> str:
+    """The text with control characters as escapes: a file's name cannot break a table, nor speak to the terminal.
+
+    >>> escape_controls("a\\nb")
+    'a\\\\nb'
+    """
+    return text.translate(_ESCAPES)
+
+
 def print_line(line: str = "") -> None:
     """One line for people."""
-    typer.echo(line)
+    typer.echo(escape_controls(line))
 
 
 def print_pieces(before: str, pieces: Iterable[str]) -> None:
@@ -50,7 +63,7 @@ def print_result(as_json: bool, record: Any, *lines: str) -> None:
 
 def print_note(line: str) -> None:
     """One line beside the results, on stderr."""
-    typer.echo(line, err=True)
+    typer.echo(escape_controls(line), err=True)
 
 
 def notifier(as_json: bool) -> Callable[[str], None]:
@@ -86,7 +99,7 @@ def plain_text(text: str, style: str = "") -> Any:
     """A text that rich prints as it is: brackets in a path are no markup."""
     from rich.text import Text
 
-    return Text(text, style=style)
+    return Text(escape_controls(text), style=style)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -83,7 +83,8 @@ class Terminal:
                 conversation = self._session.conversation
                 print_json(conversation.to_json()) if self._teller.as_json else print_tree(conversation)
             case Command("help"):
-                print_line(HELP)
+                for line in HELP.split("\n"):
+                    print_line(line)
             case Command("why", rank):
                 self._explain(rank)
             case Command("leaning", pictures):
@@ -152,7 +153,8 @@ def _typed_lines() -> Iterator[str]:
                 print_line()
                 return
             except KeyboardInterrupt:
-                print_line('\n("quit" ends the conversation)')
+                print_line()
+                print_line('("quit" ends the conversation)')
 
 
 @contextlib.contextmanager

@@ -21,7 +21,9 @@ from viewfinder.errors import LibraryError, UnknownName
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
+    CROWD,
     Judgement,
+    content_stems,
     contrast_scores,
     dot_scores,
     explain_regions,
@@ -323,7 +325,7 @@ class Gallery:
         calibration = self.encoder.calibration
         if calibration is None or not texts or not len(self):
             return None
-        texts_md = self.encoder.words(texts)
+        texts_md = np.concatenate([self.encoder.words([text]) for text in texts])  # which it has just read, and kept
         # Where the query is their plain mean, and nothing else, its scores are those of what was said. Systems may read
         # the same words as another vector than the encoder's.
         alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
@@ -333,7 +335,9 @@ class Gallery:
             said_n = scores.total_n
         else:
             said_n = dot_scores(self.snapshot.matrix_nd, texts_md.mean(axis=0)) - self.background_n
-        return judge_conversation(calibration, said_n, texts_md, texts)
+        best = top_k(said_n, CROWD).tolist() if self.snapshot.has_captions else []
+        named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
+        return judge_conversation(calibration, said_n, texts_md, texts, named)
 
     # -- regions
 

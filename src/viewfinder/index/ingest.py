@@ -18,7 +18,7 @@ from viewfinder.errors import BadInput
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.store import Store
 from viewfinder.index.tables import pace_batches
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, Scan, scan
+from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, Scan, can_be_read_now, scan
 
 
 @dataclass
@@ -45,18 +45,20 @@ Progress = Callable[[int, int], None]
 class Ingest:
     """One run of `add` over one library. Only `run` writes, and it holds the library while it does."""
 
-    def __init__(self, store: Store, encoder: Encoder, *, workers: int | None = None) -> None:
-        self._store, self._encoder = store, encoder
+    def __init__(
+        self, store: Store, encoder: Encoder, *, workers: int | None = None, follow_links: bool = True
+    ) -> None:
+        self._store, self._encoder, self._follow_links = store, encoder, follow_links
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows = {row.id: row for row in store.rows()}
         self._by_path = {file.path: (row.id, file) for row in self._rows.values() for file in row.files}
-        self._stored = set(self._rows)
+        self._stored = store.ids_with_vectors(encoder.raw_version)  # who lost theirs is read again
         self._failed = {failure.path: failure for failure in store.failures()}
         self._report = AddReport()
 
     def plan(self, roots: Sequence[Path]) -> AddReport:
         """What `run` would read, without reading or writing anything (`--dry-run`)."""
-        found = _scanned(roots)
+        found = self._scanned(roots)
         to_read, still_failed, unchanged = self._sorted(found.files)
         left_out = len(still_failed) + len(found.unreadable)
         return AddReport(found=len(found.files), added=len(to_read), unchanged=unchanged, quarantined=left_out)
@@ -66,10 +68,14 @@ class Ingest:
         roots: Sequence[Path],
         *,
         progress: Progress | None = None,
+        note: Callable[[AddReport], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> AddReport:
-        """Reads what is new or changed below `roots`, batch by batch; `should_stop` is asked between batches."""
-        found = _scanned(roots)
+        """Reads what is new or changed below `roots`, batch by batch; `should_stop` is asked between batches.
+
+        `note` is told the report as it is before the first batch, and after each.
+        """
+        found = self._scanned(roots)
         to_read, still_failed, self._report.unchanged = self._sorted(found.files)
         self._report.found = len(found.files)
         self._quarantine([Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable])
@@ -82,10 +88,12 @@ class Ingest:
         self._report.failures += still_failed
         self._report.quarantined += len(still_failed)
         done = 0
+        note(self._report)
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
             for batch in pace_batches(decoders.decode(file.path for file in to_read)):
                 self._take(batch)
                 done += len(batch)
+                note(self._report)
                 if progress is not None:
                     progress(done, len(to_read))
                 if should_stop() and done < len(to_read):
@@ -93,15 +101,33 @@ class Ingest:
                     break
         return self._report
 
+    def _scanned(self, roots: Sequence[Path]) -> Scan:
+        found = scan(roots, follow_links=self._follow_links)
+        if not found.files and not found.unreadable:
+            where = ", ".join(map(str, roots))
+            raise BadInput(
+                f"no pictures in {where}: looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC and RAW files, "
+                "leaving out hidden and ignored ones"
+            )
+        return found
+
     def _sorted(self, files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[Failure], int]:
         """The files that are to be read, known failures that did not change, and how many pictures did not."""
         to_read, still_failed, unchanged = [], [], 0
         for file in files:
-            _, known = self._by_path.get(str(file.path), ("", None))
+            picture, known = self._by_path.get(str(file.path), ("", None))
             failure = self._failed.get(str(file.path))
-            if known is not None and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
+            if (
+                known is not None
+                and picture in self._stored
+                and (known.size, known.mtime_ns) == (file.size, file.mtime_ns)
+            ):
                 unchanged += 1
-            elif failure is not None and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns):
+            elif (
+                failure is not None
+                and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns)
+                and not can_be_read_now(failure.reason)
+            ):
                 still_failed.append(failure)
             else:
                 to_read.append(file)
@@ -234,14 +260,3 @@ class PictureDescriptions:
             if matches.unmatched:
                 notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
         return note_descriptions(store, captions, rows), notes
-
-
-def _scanned(roots: Sequence[Path]) -> Scan:
-    found = scan(roots)
-    if not found.files and not found.unreadable:
-        where = ", ".join(map(str, roots))
-        raise BadInput(
-            f"no pictures in {where}: looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC and RAW files, "
-            "leaving out hidden and ignored ones"
-        )
-    return found

@@ -41,6 +41,7 @@ from viewfinder.index.tables import (
     check_ids,
     hold_lock,
     pace_batches,
+    private_files,
     vectors_schema,
     vectors_to_arrow,
 )
@@ -128,7 +129,7 @@ class RegionTable:
         with self._tables.guarded():
             if not self._tables.has(self._name):
                 return None
-            schema = self._tables.open(self._name).schema
+            schema = self._tables.connection.open_table(self._name).schema
             regions = int(schema.metadata[SHAPE])
             return regions, schema.field("vector").type.list_size // regions
 
@@ -157,16 +158,17 @@ class RegionTable:
         most = float(np.finfo(np.float16).max)  # what is larger becomes this
         flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -most, most)
         rows = vectors_to_arrow(ids, flat_nv, regions * width)
-        with self._tables.guarded():
+        with self._tables.guarded(), private_files(self.folder):
             self._tables.make(self._name, schema)
-            self._tables.open(self._name).add(rows)
+            self._tables.change(self._name).add(rows)
+            self._tables.record()
 
     def announce(self) -> None:
         """Tells readers that a filling is done: what they derived from fewer regions is made again."""
         if not self._tables.has(self._name):
             return
-        with self._tables.guarded():
-            mark = f"{self._name}-{self._tables.open(self._name).version}"
+        with self._tables.guarded(), private_files(self.folder):
+            mark = f"{self._name}-{self._tables.connection.open_table(self._name).version}"
             if mark != read_filled_mark(self.folder):
                 scratch = self.folder / TABLES / f"{FILLED}.new-{os.getpid()}"
                 scratch.write_text(mark, encoding="utf-8")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from viewfinder.errors import UnknownName
+from viewfinder.index.checksums import map_sealed, seal_file
 from viewfinder.index.tables import FAILURES, PICTURES, table_schema
 
 
@@ -189,22 +191,27 @@ class AttributeColumn:
 
 
 class StoredColumns(Mapping[str, AttributeColumn]):
-    """Columns that `save_columns` wrote, each read when first asked for."""
+    """Columns that `save_columns` wrote, each read when first asked for. Raises OSError, ValueError: damaged."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._names: list[str] = json.loads((folder / "columns.json").read_text("utf-8"))
+        self._names: list[str] = json.loads(bytes(map_sealed(folder / "columns.json")))
         self._read: dict[str, AttributeColumn] = {}
+        for name in self._names:
+            self._parts(name)
 
     def __getitem__(self, name: str) -> AttributeColumn:
         if name not in self._read:
             if name not in self._names:
                 raise KeyError(name)
-            stem = self._folder / f"column-{self._names.index(name)}"
-            values = tuple(json.loads(stem.with_suffix(".json").read_text("utf-8")))
-            offsets, codes = (np.load(f"{stem}.{part}.npy") for part in ("offsets", "codes"))
-            self._read[name] = AttributeColumn(name, values, offsets, codes)
+            values, offsets, codes = self._parts(name)
+            numbers = (np.load(BytesIO(part)) for part in (offsets, codes))
+            self._read[name] = AttributeColumn(name, tuple(json.loads(bytes(values))), *numbers)
         return self._read[name]
+
+    def _parts(self, name: str) -> list[memoryview]:
+        stem = self._folder / f"column-{self._names.index(name)}"
+        return [map_sealed(Path(f"{stem}{part}")) for part in (".json", ".offsets.npy", ".codes.npy")]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -214,12 +221,14 @@ class StoredColumns(Mapping[str, AttributeColumn]):
 
 
 def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
-    """Writes columns into a folder: their names in one file, three files each."""
+    """Writes columns into a folder, sealed: their names in one file, three files each."""
     for number, column in enumerate(columns.values()):
         np.save(folder / f"column-{number}.offsets.npy", column.offsets)
         np.save(folder / f"column-{number}.codes.npy", column.codes)
         (folder / f"column-{number}.json").write_text(json.dumps(column.values), "utf-8")
     (folder / "columns.json").write_text(json.dumps(list(columns)), "utf-8")
+    for file in folder.glob("column*"):
+        seal_file(file)
 
 
 def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:

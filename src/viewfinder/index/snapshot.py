@@ -5,7 +5,8 @@
                                                        columns.json, column-*.npy, column-*.json
                                                        <derived>.npy   what callers computed from the snapshot
 
-A snapshot is a cache of the store of record, rebuilt when the tables change. While it is fresh, Lance is not even
+A snapshot is a cache of the store of record, rebuilt when the tables change, and where a file is damaged: each is
+sealed (see `checksums`). While it is fresh, Lance is not even
 imported (that alone takes 2 s). Building goes into a folder of its own that is renamed when complete; of two processes
 that build at once, one throws its copy away. Where nothing can be written, a snapshot lives in memory.
 """
@@ -29,7 +30,8 @@ import numpy as np
 from jaxtyping import Bool, Float32
 
 from viewfinder.encoders.base import to_file_name
-from viewfinder.errors import LibraryError, NotALibrary
+from viewfinder.errors import LibraryError
+from viewfinder.index.checksums import map_sealed, seal_file
 from viewfinder.index.rows import (
     AttributeColumn,
     PictureRow,
@@ -42,9 +44,9 @@ from viewfinder.index.rows import (
     unpack_text,
 )
 from viewfinder.index.store import Store
-from viewfinder.index.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS
+from viewfinder.index.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, missing_library, private_files
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
 
 KEEP_S = 600.0
@@ -132,7 +134,7 @@ class Snapshot:
         found = find_column(self._columns, name)
         try:
             return self._columns[found]
-        except OSError:  # a later process removed the folder; what is mapped of it is still whole
+        except (OSError, ValueError):  # damaged, or a later process removed the folder; what is mapped is still whole
             self._columns = build_columns(pictures_from_arrow(self._table))
             return self._columns[found]
 
@@ -168,7 +170,7 @@ class Snapshot:
         if name in self._derived:
             return self._derived[name]
         file = None if self.folder is None else self.folder / f"derived-{to_file_name(name)}.npy"
-        # Absent, cut short by a crash of the machine, or removed in between: computed again.
+        # Absent, damaged, cut short by a crash of the machine, or removed in between: computed again.
         with suppress(OSError, ValueError):
             if file is not None and file.is_file():
                 self._derived[name] = _map_array(file)
@@ -177,10 +179,13 @@ class Snapshot:
             if file is not None:
                 beside = file.with_name(f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}.npy")
                 try:  # written beside and renamed, so that nobody reads half a file; where that fails, nothing is kept
-                    np.save(beside, self._derived[name])
-                    beside.replace(file)
+                    with private_files(file.parents[2]):
+                        np.save(beside, self._derived[name])
+                        seal_file(beside)
+                        beside.replace(file)
                 except OSError:
-                    beside.unlink(missing_ok=True)
+                    with suppress(OSError):  # of a disk that may only be read
+                        beside.unlink(missing_ok=True)
         return self._derived[name]
 
 
@@ -188,11 +193,11 @@ def read_generation(folder: Path, space: str) -> str:
     """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
 
     The vectors' own table is left out: each write to it is followed by one to `pictures` or `spaces`. Regions count
-    once a filling is done: what is derived from them lies with the snapshot. Raises NotALibrary.
+    once a filling is done: what is derived from them lies with the snapshot. Raises NotALibrary, DamagedLibrary.
     """
     marks = [_newest_version(folder / TABLES / VERSIONS.format(table)) for table in (PICTURES, SPACES)]
     if None in marks:
-        raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
+        raise missing_library(folder)
     return f"{FORMAT}:{':'.join(map(str, marks))}:{read_filled_mark(folder)}:{space}"
 
 
@@ -219,7 +224,7 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
     try:
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):
-        pass  # absent, or cut short by a crash of the machine
+        pass  # absent, damaged, or cut short by a crash of the machine
     try:
         table, rows, matrix_nd = _read_store(folder, space)
     except LibraryError:
@@ -272,6 +277,11 @@ def _read_store(folder: Path, space: str) -> tuple[Any, list[PictureRow], Float3
 
 def _write(home: Path, table: Any, rows: Sequence[PictureRow], matrix_nd: Float32[np.ndarray, "n d"]) -> None:
     """Writes a snapshot's files into a folder of their own and renames it to `home`."""
+    with private_files(home.parents[1]):
+        _write_files(home, table, rows, matrix_nd)
+
+
+def _write_files(home: Path, table: Any, rows: Sequence[PictureRow], matrix_nd: Float32[np.ndarray, "n d"]) -> None:
     import pyarrow as pa
 
     building = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -281,6 +291,8 @@ def _write(home: Path, table: Any, rows: Sequence[PictureRow], matrix_nd: Float3
         save_columns(building, build_columns(rows))
         with pa.OSFile(str(building / "pictures.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
             writer.write_table(table)
+        for name in ("matrix.npy", "pictures.arrow"):
+            seal_file(building / name)
         try:
             building.rename(home)
         except OSError:  # another process was first: its snapshot (readable or else removed) wins
@@ -301,7 +313,7 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
     import pyarrow as pa
 
     matrix_nd = _map_array(home / "matrix.npy")
-    table = pa.ipc.open_file(pa.memory_map(str(home / "pictures.arrow"))).read_all()
+    table = pa.ipc.open_file(pa.py_buffer(map_sealed(home / "pictures.arrow"))).read_all()
     if len(matrix_nd) != table.num_rows:
         raise ValueError(f"{home}: {len(matrix_nd)} vectors for {table.num_rows} pictures")
     with suppress(OSError):
@@ -318,7 +330,8 @@ def _remove_old(home: Path) -> None:
 
 
 def _map_array(path: Path) -> np.ndarray:
-    """The array in a file, mapped; an empty one (which cannot be mapped) is read."""
+    """The array in a sealed file, mapped; an empty one (which cannot be mapped) is read. Raises OSError, ValueError."""
+    map_sealed(path)
     try:
         mapped = np.load(path, mmap_mode="r")
     except ValueError:

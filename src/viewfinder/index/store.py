@@ -16,7 +16,7 @@ what has vectors, so they see complete pictures only, while another process writ
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,8 @@ from filelock import FileLock
 from jaxtyping import Float, Float16
 
 from viewfinder.encoders.base import to_file_name
-from viewfinder.errors import NotALibrary, UnknownName
+from viewfinder.errors import UnknownName
+from viewfinder.index.checksums import find_damage, forget_checksums
 from viewfinder.index.rows import (
     Failure,
     PictureRow,
@@ -46,6 +47,8 @@ from viewfinder.index.tables import (
     VectorReader,
     check_ids,
     hold_lock,
+    missing_library,
+    private_files,
     table_schema,
     vectors_from_arrow,
     vectors_schema,
@@ -73,6 +76,8 @@ class Store:
         store = Store(folder)
         with store._tables.guarded():
             folder.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):  # who may write there need not own it
+                folder.chmod(0o700)
         with store._write():
             for name in (SPACES, FAILURES, PICTURES):  # the last is what `open` looks for
                 store._tables.make(name, table_schema(name))
@@ -80,9 +85,9 @@ class Store:
 
     @staticmethod
     def open(folder: Path) -> Store:
-        """The store in `folder`. Raises NotALibrary: there is none."""
+        """The store in `folder`. Raises NotALibrary: there is none; DamagedLibrary."""
         if not Tables(folder).has(PICTURES):
-            raise NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
+            raise missing_library(folder)
         return Store(folder)
 
     def writing(self, timeout: float = PATIENCE_S) -> AbstractContextManager[None]:
@@ -111,7 +116,7 @@ class Store:
         if not rows:
             return
         with self._write():
-            table = self._tables.open(PICTURES)
+            table = self._tables.change(PICTURES)
             table.merge_insert("id").when_matched_update_all().execute(pictures_to_arrow(rows))
 
     def delete(self, ids: Iterable[str]) -> None:
@@ -123,7 +128,8 @@ class Store:
 
     def rows(self) -> list[PictureRow]:
         """All pictures in id order."""
-        return sorted(pictures_from_arrow(self.arrow()), key=lambda row: row.id)
+        with self._tables.guarded():
+            return sorted(pictures_from_arrow(self.arrow()), key=lambda row: row.id)
 
     def arrow(self) -> Any:
         """All pictures as an Arrow table (`tables.table_schema`), in no order."""
@@ -171,6 +177,18 @@ class Store:
             order = sorted((row for row, name in enumerate(ids) if name in known), key=ids.__getitem__)
             return [ids[row] for row in order], matrix_nd[order]
 
+    def ids_with_vectors(self, space: str) -> set[str]:
+        """The pictures that have a vector in this space; none where there is no such space."""
+        with self._tables.guarded():
+            known = set(self._tables.column(PICTURES, "id"))
+            spaces = self._spaces()
+            return known.intersection(self._tables.column(spaces[space][0], "id")) if space in spaces else set()
+
+    def find_damage(self) -> list[str]:
+        """All files of the tables that are not as they were written."""
+        paths = sorted((self.folder / TABLES).glob("*.lance"))
+        return [f"{TABLES}/{path.name}/{file}" for path in paths for file in find_damage(path, everything=True)]
+
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors in the order asked for. Raises UnknownName: no such space, or a picture without a vector in it."""
         reader = self.reader(space)
@@ -186,7 +204,9 @@ class Store:
     def pictures_with_regions(self) -> set[str]:
         """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
         with self._tables.guarded():
-            found = {name for table in self._tables.of_regions() for name in self._tables.column(table, "id")}
+            found = {
+                name for table in self._tables.of_regions() for name in self._tables.column(table, "id", checked=False)
+            }
             return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
@@ -219,12 +239,13 @@ class Store:
             for name in tables:
                 self._tables.delete_where(name, "id", sorted(set(self._tables.column(name, "id")) - known))
             for name in (PICTURES, SPACES, FAILURES, *tables):
-                self._tables.open(name).optimize(cleanup_older_than=keep)
+                self._tables.change(name).optimize(cleanup_older_than=keep)
+                forget_checksums(self._tables.path(name))
 
     # -- inside
 
     def _merge(self, name: str, key: str, rows: Any) -> None:
-        merge = self._tables.open(name).merge_insert(key)
+        merge = self._tables.change(name).merge_insert(key)
         merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def _spaces(self) -> dict[str, tuple[str, int]]:
@@ -258,7 +279,8 @@ class Store:
         if self._spaces().get(space, ("", 0))[0] == name:
             name += "_v2"  # while that is in use; `_v` encodes no character
         self._tables.connection.drop_table(name, ignore_missing=True)
-        table = self._tables.connection.create_table(name, schema=vectors_schema(width))
+        self._tables.connection.create_table(name, schema=vectors_schema(width))
+        table = self._tables.change(name)
         seen: set[str] = set()
         for ids, matrix_bd in batches:
             check_ids(ids)
@@ -271,5 +293,8 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[None]:
-        with self.writing(), self._tables.guarded():
-            yield
+        with self.writing(), self._tables.guarded(), private_files(self.folder):
+            try:
+                yield
+            finally:
+                self._tables.record()

@@ -6,12 +6,16 @@ And how work is cut into the batches that are committed: what a crash can cost.
 from __future__ import annotations
 
 import errno
+import os
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
+from functools import cached_property, reduce
 from itertools import islice
+from operator import or_
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -19,7 +23,8 @@ import numpy as np
 from filelock import FileLock, Timeout
 from jaxtyping import Float, Float16
 
-from viewfinder.errors import DiskFull, LibraryBusy, LibraryError
+from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary
+from viewfinder.index.checksums import find_damage, record_checksums
 
 TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
@@ -42,6 +47,7 @@ class Tables:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._changed: set[str] = set()
 
     @cached_property
     def connection(self) -> Any:
@@ -50,28 +56,50 @@ class Tables:
 
         return lancedb.connect(self.folder / TABLES)
 
+    def path(self, name: str) -> Path:
+        """Where a table lies."""
+        return self.folder / TABLES / f"{name}.lance"
+
     def open(self, name: str) -> Any:
-        """A table's newest version: opened each time (2 ms), so that other processes' writes are seen."""
+        """A table's newest version: opened each time (2 ms), so that other processes' writes are seen.
+
+        Raises DamagedLibrary: files of it are not as they were written.
+        """
+        if damaged := find_damage(self.path(name)):
+            raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
         return self.connection.open_table(name)
+
+    def change(self, name: str) -> Any:
+        """The same table for a write, which `record` makes known to who reads; its files are not looked at."""
+        self._changed.add(name)
+        return self.connection.open_table(name)
+
+    def record(self) -> None:
+        """Lists the checksums of what was written. What a full disk leaves out, the next write lists."""
+        while self._changed:
+            with suppress(OSError):
+                record_checksums(self.path(self._changed.pop()))
 
     def make(self, name: str, schema: Any) -> None:
         """An empty table, unless there is one; one whose making was interrupted is made again."""
         if not self.has(name):
+            self._changed.add(name)
             self.connection.create_table(name, schema=schema)
 
     def has(self, name: str) -> bool:
         """Whether the table has a first version (a writer may have been killed before it)."""
         return any((self.folder / TABLES / VERSIONS.format(name)).glob("*.manifest"))
 
-    def column(self, name: str, column: str) -> list[str]:
+    def column(self, name: str, column: str, *, checked: bool = True) -> list[str]:
         """One column of texts, in no order."""
-        found = self.open(name).search().select([column]).limit(None).to_arrow()
+        table = self.open(name) if checked else self.connection.open_table(name)
+        found = table.search().select([column]).limit(None).to_arrow()
         return list(found[column].to_pylist())
 
     def delete_where(self, name: str, column: str, values: Sequence[str]) -> None:
         """Removes the rows that have one of these values."""
         for clause in sql_clauses(column, values):
-            self.open(name).delete(clause)
+            self.change(name).delete(clause)
 
     def of_regions(self) -> list[str]:
         """Names of all tables of regions that can be opened."""
@@ -80,22 +108,57 @@ class Tables:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Errors of Lance and of the disk, as one line for a user."""
+        """Errors of Lance and of the disk, and what damaged tables make of the libraries, as one line for a user."""
         try:
             yield
-        except (OSError, RuntimeError) as error:
-            raise translate_error(error, self.folder) from error
-        except ValueError as error:
-            if "was not found" in str(error) or "LanceError" in str(error):
+        except LibraryError:
+            raise
+        except BaseException as error:
+            if isinstance(error, OSError | RuntimeError) or _tells_damage(error):
                 raise translate_error(error, self.folder) from error
             raise
+
+
+def _tells_damage(error: BaseException) -> bool:
+    """Whether an error comes of a table's bytes: of Arrow, of Lance (a panic is no `Exception`), of JSON."""
+    if isinstance(error, ValueError) and ("was not found" in str(error) or "LanceError" in str(error)):
+        return True
+    kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(error).__mro__}
+    return bool(kinds & {"pyarrow.lib.ArrowException", "pyo3_runtime.PanicException", "json.decoder.JSONDecodeError"})
+
+
+_closed: list[int] = []
+_masks, _mask_before = Lock(), [0]
+
+
+@contextmanager
+def private_files(folder: Path) -> Iterator[None]:
+    """What is written meanwhile may be read by those who may enter the library's folder: at first its owner alone.
+
+    The mask is the process's: the first of several threads notes what it was, the last sets it so again.
+    """
+
+    def change(how: Callable[[int], None]) -> None:
+        with _masks:
+            if not _closed:
+                _mask_before[0] = os.umask(0o077)
+            how(closed)
+            os.umask(reduce(or_, _closed, _mask_before[0]))
+
+    closed = 0o077 & ~folder.stat().st_mode if folder.is_dir() else 0o077
+    change(_closed.append)
+    try:
+        yield
+    finally:
+        change(_closed.remove)
 
 
 @contextmanager
 def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[None]:
     """Holds a lock of a library, as often as one likes. Raises LibraryBusy after `timeout` s: `busy` says with what."""
     try:
-        lock.acquire(timeout=timeout)
+        with private_files(folder):  # the lock is a file
+            lock.acquire(timeout=timeout)
     except Timeout:
         raise LibraryBusy(
             f"another process is {busy} and did not finish within {timeout:g} s: wait for it, then try again"
@@ -108,13 +171,27 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
         lock.release()
 
 
-def translate_error(error: Exception, folder: Path) -> LibraryError:
+def translate_error(error: BaseException, folder: Path) -> LibraryError:
     """What to tell a user about an error of Lance, of Arrow, or of the operating system."""
     text = " ".join(str(error).split())
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    if full or "no space left" in text.lower() or "os error 28" in text or "disk quota" in text.lower():
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT) or re.search("no space left|os error 28|disk quota", text.lower()):
         return DiskFull(f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost")
-    return LibraryError(f"the library in {folder} cannot be read or written: {text[:300]}")
+    if number not in (None, errno.EIO) or re.search("permission denied|read-only|too many open files", text.lower()):
+        return LibraryError(f"the library in {folder} cannot be read or written: {text[:300]}")
+    return damaged_library(folder, text[:300])
+
+
+def damaged_library(folder: Path, what: str) -> DamagedLibrary:
+    """The error that says what to do about damage."""
+    return DamagedLibrary(f"the library in {folder} is damaged ({what}): mend it with `viewfinder repair {folder}`")
+
+
+def missing_library(folder: Path) -> LibraryError:
+    """The error that says what is missing of a library: all of it, or its table of pictures."""
+    if any((folder / TABLES).glob("vectors.*")):
+        return damaged_library(folder, f"{TABLES}/{PICTURES}.lance is missing")
+    return NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
 
 
 def check_ids(ids: Sequence[str]) -> None:
@@ -197,6 +274,7 @@ class VectorReader:
     def read(self, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors of these pictures in the order asked for; zeros where one has none."""
         with self._tables.guarded():
+            self._tables.open(self._name)  # which looks for damage
             table, places = self._newest()
             found_nd = np.zeros((len(ids), table.schema.field("vector").type.list_size), np.float16)
             known = [row for row, name in enumerate(ids) if name in places]
@@ -208,7 +286,7 @@ class VectorReader:
 
     def _newest(self) -> tuple[Any, dict[str, int]]:
         """The table's newest version, and where in it the pictures' rows lie."""
-        table = self._tables.open(self._name)
+        table = self._tables.connection.open_table(self._name)
         if self._seen is None or self._seen[0].version != table.version:
             found = table.search().select(["id"]).with_row_id(True).limit(None).to_arrow()
             self._seen = table, dict(zip(found["id"].to_pylist(), found["_rowid"].to_pylist(), strict=True))

@@ -1,6 +1,6 @@
 """Files on disk to upright RGB and facts: scan, identity, decoding in worker processes, thumbnails."""
 
-from viewfinder.pictures.decode import AtMost, Decoded, Facts, Fit, Limits, Stretch, decode, picture_id
+from viewfinder.pictures.decode import AtMost, Decoded, Facts, Fit, Limits, Stretch, can_be_read_now, decode, picture_id
 from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_one
 from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, scan
 from viewfinder.pictures.thumbnails import load_thumbnail
@@ -19,6 +19,7 @@ __all__ = [
     "Scan",
     "Stretch",
     "UnreadablePlace",
+    "can_be_read_now",
     "decode",
     "decode_one",
     "load_thumbnail",

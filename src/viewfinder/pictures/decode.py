@@ -6,6 +6,7 @@ Runs in worker processes (see `sandbox.py`): a hostile file may crash or stall t
 from __future__ import annotations
 
 import hashlib
+import os
 import uuid
 import warnings
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms, UnidentifiedImageError
 
-from viewfinder.errors import PictureError
+from viewfinder.errors import BadInput, PictureError
 from viewfinder.pictures import formats
 
 _TURNS = {
@@ -34,14 +35,39 @@ _DRAFT = 2  # JPEG is read at a reduced scale that is at least so many times the
 _GAP = 3.0  # the same for box-shrinking before the bicubic filter: 3 is "close to fair resampling" (Pillow)
 
 
+PIXELS_SETTING = "VIEWFINDER_PICTURE_PIXELS"
+"""The environment's variable for the most pixels of a picture that is added."""
+
+
 @dataclass(frozen=True)
 class Limits:
-    """What one picture may cost; `seconds` and `memory_bytes` (beyond an idle worker's) hold in a sandbox."""
+    """What one picture may cost; `seconds` and `memory_bytes` (beyond an idle worker's) hold in a sandbox.
+
+    `pixels_set_by` is the setting that a message names.
+    """
 
     max_bytes: int = 200_000_000
-    max_pixels: int = 150_000_000
+    max_pixels: int = 250_000_000  # phones make 200
     seconds: float = 20.0
     memory_bytes: int = 2_000_000_000
+    pixels_set_by: str = PIXELS_SETTING
+
+
+def read_limits() -> Limits:
+    """The limits of pictures that are added. Raises BadInput: the environment says nonsense."""
+    if not (said := os.environ.get(PIXELS_SETTING)):
+        return Limits()
+    if not said.isdecimal() or int(said) < 1:
+        raise BadInput(
+            f"{PIXELS_SETTING}={said!r}: write the most pixels of a picture as a whole number, like 250000000"
+        )
+    return Limits(max_pixels=int(said))
+
+
+def can_be_read_now(reason: str) -> bool:
+    """Whether what kept a file from being read is no more: a package that was missing, another limit of pixels."""
+    is_limit_another = reason.startswith(_TOO_MANY) and not reason.endswith(_say_pixels(read_limits()))
+    return is_limit_another or formats.is_installed_since(reason)
 
 
 @dataclass(frozen=True)
@@ -169,8 +195,14 @@ def _developed(data: bytes, limits: Limits, fit: Fit) -> Decoded:
 
 def _check_pixels(size: tuple[int, int], limits: Limits) -> None:
     if size[0] * size[1] > limits.max_pixels:
-        limit = f"{limits.max_pixels / 1e6:g} megapixels"
-        raise PictureError(f"too many pixels: {size[0]} x {size[1]} is over the limit of {limit}")
+        raise PictureError(f"{_TOO_MANY}{size[0]} x {size[1]} is over the limit of {_say_pixels(limits)}")
+
+
+_TOO_MANY = "too many pixels: "
+
+
+def _say_pixels(limits: Limits) -> str:
+    return f"{limits.max_pixels / 1e6:g} megapixels ({limits.pixels_set_by})"
 
 
 def _reason(error: Exception, data: bytes) -> str:

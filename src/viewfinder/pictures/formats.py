@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.util import find_spec
 from io import BytesIO
 from typing import Any
 
@@ -126,12 +127,24 @@ def _text(value: object) -> str:
 _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
 
 
+EXTRAS = {
+    "pillow_heif": "HEIC pictures need an extra: pip install 'viewfinder[heic]'",
+    "rawpy": "RAW pictures need an extra: pip install 'viewfinder[raw]'",
+}
+"""Packages that a reader needs, and why a picture is not read without."""
+
+
+def is_installed_since(reason: str) -> bool:
+    """Whether a picture was not read for want of a package that is there now."""
+    return any(reason == why and find_spec(package) is not None for package, why in EXTRAS.items())
+
+
 def register_heif() -> None:
     """Lets Pillow read HEIC from now on. Raises PictureError: pillow-heif is not installed."""
     try:
         import pillow_heif
     except ImportError:
-        raise PictureError("HEIC pictures need an extra: pip install 'viewfinder[heic]'") from None
+        raise PictureError(EXTRAS["pillow_heif"]) from None
     pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
 
 
@@ -163,7 +176,7 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
     try:
         import rawpy
     except ImportError:
-        raise PictureError("RAW pictures need an extra: pip install 'viewfinder[raw]'") from None
+        raise PictureError(EXTRAS["rawpy"]) from None
     try:
         opened = rawpy.imread(BytesIO(data))
     except rawpy.LibRawError as error:

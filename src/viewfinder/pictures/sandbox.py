@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewfinder.errors import PictureError, ViewfinderError
-from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch
+from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch, read_limits
 from viewfinder.pictures.worker import READY, pack_request
 
 IN_FLIGHT = 4
@@ -76,10 +76,10 @@ Outcome = DecodedFile | BadFile
 class Decoders:
     """A few worker processes, alive from `with` (or the first use) to `close`."""
 
-    def __init__(self, workers: int, *, fit: Fit, limits: Limits = Limits()) -> None:  # noqa: B008 (frozen)
+    def __init__(self, workers: int, *, fit: Fit, limits: Limits | None = None) -> None:
         if workers < 1:
             raise ValueError(f"{workers=}, but at least one is needed")
-        self._count, self._fit, self._limits = workers, fit, limits
+        self._count, self._fit, self._limits = workers, fit, limits or read_limits()
         self._workers: list[_Worker] = []
         self._failed_starts = 0
         self._owner = os.getpid()
@@ -201,7 +201,7 @@ class Decoders:
             self._workers.remove(worker)
 
 
-def decode_one(path: Path, fit: Fit, limits: Limits = Limits()) -> DecodedFile:  # noqa: B008 (frozen)
+def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFile:
     """One picture, through a worker that is kept; for several threads. Raises PictureError: it cannot be read."""
     idle = _kept(os.getpid())
     decoders = idle.get()

@@ -10,8 +10,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 
 from pathspec import GitIgnoreSpec
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import formats
@@ -48,18 +50,19 @@ class Scan:
     unreadable: tuple[UnreadablePlace, ...]
 
 
-def scan(roots: Sequence[Path]) -> Scan:
+def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
     """All picture files under folders, or named themselves.
 
     A file named as a root is taken whatever it is called; in folders the ignore rules and extensions hold,
     and a file without an extension is judged by its first bytes. A folder reached by several links is
-    entered once (under its own name, where that lies under the roots); links to files are files.
+    entered once (under its own name, where that lies under the roots); links to files are files. Without
+    `follow_links` every link below the roots is reported instead, so that nothing outside them is read.
 
     Raises:
         BadInput: a root does not exist.
     """
     places = tuple(_absolute(root) for root in roots)
-    walk = _Walk()
+    walk = _Walk(follow_links)
     walk.roots([str(place) for place in places])
     return Scan(
         roots=places,
@@ -85,10 +88,12 @@ def _absolute(root: Path) -> Path:
 class _Walk:
     """One scan under way."""
 
+    follow_links: bool
     files: dict[str, FoundFile] = field(default_factory=dict)
     unreadable: dict[str, UnreadablePlace] = field(default_factory=dict)
     entered: set[tuple[int, int]] = field(default_factory=set)
     links: list[tuple[str, IgnoreRules]] = field(default_factory=list)
+    ignoring: list[_IgnoreFile] = field(default_factory=list)
 
     def roots(self, paths: Sequence[str]) -> None:
         """Folders behind links come after all others: a folder's own name wins over names that lead to it."""
@@ -104,6 +109,9 @@ class _Walk:
             wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
             for path, rules in wave:
                 self._tree(path, rules)
+        for file in self.ignoring:
+            if file.is_given_up:
+                self._report(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
 
     def _tree(self, top: str, rules: IgnoreRules) -> None:
         pending = [(top, rules)]
@@ -123,8 +131,12 @@ class _Walk:
         rules = outer
         try:
             rules = outer.entering(folder)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            self._report(f"{folder}/{IGNORE_FILE}", f"ignored: {_reason(error)}")
+        except ValueError as error:
             self._report(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
+        if rules is not outer:
+            self.ignoring.append(rules.files[-1])
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
         return list(self._below(entries, rules))
@@ -138,7 +150,9 @@ class _Walk:
                 continue
             if rules.ignore(entry.path, folder=is_folder):
                 continue
-            if not is_folder:
+            if entry.is_symlink() and not self.follow_links:
+                self._report(entry.path, "a link: only folders and files themselves are added here")
+            elif not is_folder:
                 self._entry(entry)
             elif not _is_utf8(entry.name):
                 self._report(entry.path, "the folder's name is not valid UTF-8: rename it")
@@ -193,29 +207,92 @@ IGNORE_FILE = ".viewfinderignore"
 _LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 
 
+MOST_BYTES, MOST_RULES, MOST_DEEP = 100_000, 1_000, 2
+"""What an ignore file may hold: its size, its lines, and the `**` of a line."""
+
+PATIENCE_S, PATIENCE_A_NAME_S = 5.0, 0.001
+"""How long an ignore file may think, in all and for every name that it is asked about."""
+
+
+class _Rule(GitIgnoreSpecPattern):
+    """A line of an ignore file, as git has it, but one that fails in a time linear in the name.
+
+    Between two stars of one name the first place that fits is as good as any, so nothing is tried twice: `*a` twenty
+    times would otherwise take years of a long name.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def pattern_to_regex(cls, pattern: str) -> tuple[str | None, bool | None]:  # type: ignore[override]
+        """The expression, and whether it takes or gives back; None for a line that says nothing. Raises ValueError."""
+        if pattern.count("**") > MOST_DEEP:
+            raise ValueError(f"{pattern[:40]!r} has more than {MOST_DEEP} times **")
+        regex, include = super().pattern_to_regex(pattern)
+        if regex is None:
+            return regex, include
+        start, *pieces = regex.split(_STAR)
+        parts = [f"(?>{_STAR}?{piece})" if "/" not in piece.replace("[^/]", "") else _STAR + piece for piece in pieces]
+        return "".join((start, *parts)), include
+
+
+_STAR = "[^/]*"
+
+
+@dataclass(eq=False)
+class _IgnoreFile:
+    """The rules of one folder, and how long they have taken."""
+
+    folder: str
+    spec: GitIgnoreSpec
+    spent: float = 0.0
+    asked: int = 0
+
+    @property
+    def is_given_up(self) -> bool:
+        return self.spent > PATIENCE_S + PATIENCE_A_NAME_S * self.asked
+
+    def verdict(self, path: str, *, folder: bool) -> bool | None:
+        """Whether the path is passed over; None where the rules say nothing, or took too long before."""
+        if self.is_given_up:
+            return None
+        started = perf_counter()
+        relative = path[len(self.folder.rstrip("/")) + 1 :] + ("/" if folder else "")
+        verdict = self.spec.check_file(relative).include
+        self.spent, self.asked = self.spent + perf_counter() - started, self.asked + 1
+        return verdict
+
+
 @dataclass(frozen=True)
 class IgnoreRules:
-    """The ignore files that hold in a folder: each with the folder it lies in, the outermost first."""
+    """The ignore files that hold in a folder, the outermost first."""
 
-    files: tuple[tuple[str, GitIgnoreSpec], ...] = ()
+    files: tuple[_IgnoreFile, ...] = ()
 
     def entering(self, folder: str) -> IgnoreRules:
         """The rules inside `folder`: these, and those of its ignore file. Raises OSError, ValueError."""
+        file = f"{folder}/{IGNORE_FILE}"
         try:
-            text = Path(folder, IGNORE_FILE).read_text(encoding="utf-8-sig", errors="surrogateescape")
+            status = os.stat(file)  # noqa: PTH116
         except (FileNotFoundError, NotADirectoryError):
             return self
-        return IgnoreRules((*self.files, (folder, GitIgnoreSpec.from_lines(text.splitlines()))))
+        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may have no end
+            raise ValueError("not a regular file")
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
+            content = opened.read(MOST_BYTES + 1)
+        lines = content.decode("utf-8-sig", "surrogateescape").splitlines()
+        if len(content) > MOST_BYTES or len(lines) > MOST_RULES:
+            raise ValueError(f"over the limit of {MOST_RULES:,} lines and {MOST_BYTES // 1000} kB")
+        spec = GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
+        return IgnoreRules((*self.files, _IgnoreFile(folder, spec)))
 
     def ignore(self, path: str, *, folder: bool) -> bool:
         """Whether a file or folder is passed over; as in git, the innermost file with an opinion decides."""
         name = os.path.basename(path)  # noqa: PTH119 (a path object for each of a million names costs seconds)
         if name.startswith(".") or name in _LITTER:
             return True
-        for base, spec in reversed(self.files):
-            relative = path[len(base.rstrip("/")) + 1 :] + ("/" if folder else "")
-            verdict = spec.check_file(relative).include
-            if verdict is not None:
+        for file in reversed(self.files):
+            if (verdict := file.verdict(path, folder=folder)) is not None:
                 return verdict
         return False
 

@@ -84,6 +84,7 @@ def _write_whole(place: Path, content: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     unfinished = place.with_name(f".{uuid.uuid4().hex}.part")
     try:
+        unfinished.touch(mode=0o600)
         unfinished.write_bytes(content)
         unfinished.replace(place)
     finally:
