@@ -289,6 +289,7 @@ def test_prune_refuses_where_a_folder_that_was_added_or_most_of_all_is_gone(home
     tiny_pictures(home.parent / "drive", 1)
     Image.fromarray(draw_halves("red", "blue", size=(40, 40))).save(home.parent / "drive/new.png")
     (home.parent / "drive/0000-red-red.png").unlink(missing_ok=True)
+    (home.parent / "pictures/sub").mkdir()
     library.add(home.parent / "drive", home.parent / "pictures/sub/..", workers=1)
     assert Library.open(home).settings.roots == (str(home.parent / "drive"), str(home.parent / "pictures"))
     (home.parent / "drive").rename(home.parent / "unplugged")

@@ -33,7 +33,7 @@ from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
-from viewfinder.pictures import BadFile
+from viewfinder.pictures import BadFile, absolute_root
 from viewfinder.retrievers import Composer, Retriever, load_retriever
 from viewfinder.session import Session
 
@@ -391,7 +391,12 @@ class Library:
         """Rows that were lost come back from snapshots, where vectors say that the pictures were not forgotten."""
         if tables.lost.get(FAILURES, 0) != 0:
             report.mended.append("the list of failures: the next `viewfinder add` looks at those files again")
-        if tables.lost.get(PICTURES, 0) == 0:
+        if PICTURES in tables.reverted:
+            report.lost.append(
+                "what was last changed of the pictures: `viewfinder add` their folders again, with --captions and "
+                "--catalogue where these are missing"
+            )
+        elif tables.lost.get(PICTURES, 0) == 0:
             return
         there, spaces = set(self.store.ids()), self.store.spaces()
         orphans = {name for space in spaces for name in self.store.reader(space).ids()} - there
@@ -399,7 +404,7 @@ class Library:
         self.store.add(list(found.values()), {})
         if found:
             report.mended.append(f"{len(found):,} pictures' files, captions and catalogue rows, from a snapshot")
-        gone = max(len(orphans) - len(found), (tables.lost[PICTURES] or 0) - len(found))
+        gone = max(len(orphans) - len(found), (tables.lost.get(PICTURES) or 0) - len(found))
         if gone:
             report.lost.append(
                 f"files, captions and catalogue rows of {gone:,} pictures: `viewfinder add` their folders again, "
@@ -454,7 +459,7 @@ class Library:
 
     def _settle(self, roots: Sequence[Path]) -> None:
         """Writes down the space of the pictures and where they were added from, once there are any."""
-        folders = {*self.settings.roots, *(str(root.absolute()) for root in roots if root.is_dir())}
+        folders = {*self.settings.roots, *(str(absolute_root(root)) for root in roots if root.is_dir())}
         outer = sorted(one for one in folders if not folders.intersection(map(str, Path(one).parents)))
         settled = replace(self.settings, space=self.encoder.version, roots=tuple(outer))
         if settled != self.settings and self._has_pictures():

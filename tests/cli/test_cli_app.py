@@ -24,6 +24,7 @@ VERBS = [
     "failures",
     "prune",
     "verify",
+    "repair",
     "doctor",
     "demo",
     "token",

@@ -29,10 +29,14 @@ _FRUITLESS = 64
 
 @dataclass
 class TablesRepair:
-    """What was damaged, and what is lost: rows by table, None where nothing says how many there were."""
+    """What was damaged, and what is lost: rows by table, None where nothing says how many there were.
+
+    Tables that are `reverted` are as they were before the last write.
+    """
 
     damaged: list[str] = field(default_factory=list)
     lost: dict[str, int | None] = field(default_factory=dict)
+    reverted: set[str] = field(default_factory=set)
 
 
 def repair_tables(folder: Path) -> TablesRepair:
@@ -70,6 +74,9 @@ def _repair_table(tables: Tables, name: str, report: TablesRepair) -> None:
     damaged = find_damage(path, everything=True)
     report.damaged += [f"{TABLES}/{path.name}/{file}" for file in damaged]
     is_whole = not any(file.startswith(("data/", "_deletions/", "_versions/")) for file in damaged)
+    manifests = {file for file in damaged if file.startswith("_versions/")}
+    if manifests and min(manifests) <= min((f"_versions/{file.name}" for file in _manifests(path)), default="~"):
+        report.reverted.add(name)
     if damaged:
         (path / "_versions" / "latest_version_hint.json").unlink(missing_ok=True)
     for file in damaged:
@@ -80,7 +87,7 @@ def _repair_table(tables: Tables, name: str, report: TablesRepair) -> None:
             place.unlink(missing_ok=True)
     if damaged:
         forget_checksums(path)
-    table = _open_latest(tables, name)
+    table = _open_latest(tables, name, report)
     if table is None:
         report.lost[name] = None
         shutil.rmtree(path, ignore_errors=True)
@@ -91,7 +98,12 @@ def _repair_table(tables: Tables, name: str, report: TablesRepair) -> None:
     _rewrite(tables, name, table, report)
 
 
-def _open_latest(tables: Tables, name: str) -> Any:
+def _manifests(path: Path) -> list[Path]:
+    """The manifests of a table, the newest first: their names count down."""
+    return sorted((path / "_versions").glob("*.manifest"))
+
+
+def _open_latest(tables: Tables, name: str, report: TablesRepair) -> Any:
     """The newest version whose manifest makes sense; the others go. None: there is none."""
     while tables.has(name):
         try:
@@ -102,7 +114,8 @@ def _open_latest(tables: Tables, name: str) -> Any:
         except DiskFull:
             raise
         except LibraryError:
-            min((tables.path(name) / "_versions").glob("*.manifest")).unlink()  # the newest: names count down
+            _manifests(tables.path(name))[0].unlink()
+            report.reverted.add(name)
             (tables.path(name) / "_versions" / "latest_version_hint.json").unlink(missing_ok=True)
     return None
 

@@ -171,9 +171,13 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
         lock.release()
 
 
+_WRAPPING = re.compile(r".*error(?:\(\w+\))?: |,?\s*\(?/\S*\.rs(?::\d+)*\)?", re.IGNORECASE)
+"""What an error of Lance says of its kind, and of where in its own source it arose."""
+
+
 def translate_error(error: BaseException, folder: Path) -> LibraryError:
     """What to tell a user about an error of Lance, of Arrow, or of the operating system."""
-    text = " ".join(str(error).split())
+    text = _WRAPPING.sub("", " ".join(str(error).split())).replace(f"{folder}/", "")
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or re.search("no space left|os error 28|disk quota", text.lower()):
         return DiskFull(f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost")

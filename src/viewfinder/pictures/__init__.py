@@ -2,7 +2,7 @@
 
 from viewfinder.pictures.decode import AtMost, Decoded, Facts, Fit, Limits, Stretch, can_be_read_now, decode, picture_id
 from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_one
-from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, scan
+from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_root, scan
 from viewfinder.pictures.thumbnails import load_thumbnail
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Scan",
     "Stretch",
     "UnreadablePlace",
+    "absolute_root",
     "can_be_read_now",
     "decode",
     "decode_one",

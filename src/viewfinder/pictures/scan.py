@@ -61,7 +61,7 @@ def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
     Raises:
         BadInput: a root does not exist.
     """
-    places = tuple(_absolute(root) for root in roots)
+    places = tuple(absolute_root(root) for root in roots)
     walk = _Walk(follow_links)
     walk.roots([str(place) for place in places])
     return Scan(
@@ -76,8 +76,8 @@ def printable_path(path: str | Path) -> Path:
     return Path(os.fsencode(path).decode("utf-8", errors="backslashreplace"))
 
 
-def _absolute(root: Path) -> Path:
-    """A root as the user wrote it, from / on; links stay, except where ".." would step over them."""
+def absolute_root(root: Path) -> Path:
+    """A root as the user wrote it, from / on; links stay, except where ".." would step over them. Raises BadInput."""
     place = Path(root).expanduser()
     if not place.exists():
         raise BadInput(f"no such folder or file: {printable_path(place)}; check the spelling, or quote the name")
