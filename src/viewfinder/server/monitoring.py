@@ -72,9 +72,7 @@ def configure_log() -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("viewfinder").setLevel(log_level())
-    # That the app did not start is told by whoever started it, with the reason.
-    news = lambda record: not record.getMessage().startswith("Application startup failed")  # noqa: E731
-    logging.getLogger("uvicorn.error").addFilter(news)
+    logging.getLogger("uvicorn.error").addFilter(_is_news)
 
 
 def route_of(scope: Scope) -> str:
@@ -82,6 +80,14 @@ def route_of(scope: Scope) -> str:
     route = scope.get("route")
     template = getattr(route, "path", None)
     return template if isinstance(template, str) else UNKNOWN_ROUTE
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for what uvicorn says of a start that failed, which whoever started it tells, with the reason; and for the
+    traceback of a request that it ended itself, when the time for an orderly end was over."""
+    kind = record.exc_info[0] if record.exc_info else None
+    was_ended = kind is not None and issubclass(kind, asyncio.CancelledError)
+    return not was_ended and not record.getMessage().startswith("Application startup failed")
 
 
 Note = Callable[["Scope", int, float, bool], None]

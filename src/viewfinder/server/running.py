@@ -80,8 +80,8 @@ class LimitedConnection(HttpToolsProtocol):
             self._head_bytes += len(data)
         if self._head_bytes > HEAD_BYTES:
             self.transport.close()
-        elif self._in_head or (self._in_message and self.cycle.response_complete):
-            self._hurry()
+        elif self._in_head or (self._in_message and self.cycle is not None and self.cycle.response_complete):
+            self._hurry()  # (a head that makes no sense has begun a message, and no cycle)
         else:
             self._rest()
 
