@@ -2,6 +2,7 @@
 
 make attack                                       # at most an hour
 make attack ARGS="--only kill_add --share 0.1"    # a tenth of the rounds of one
+make attack ARGS="--only kill_add --again"        # one at full size again, in place of its row of before
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ def main() -> int:
     parser.add_argument(
         "--out", type=Path, default=None, help="by default results/attack.json, for a full attack alone"
     )
+    parser.add_argument("--again", action="store_true", help="put what is run in its place in results/attack.json")
     given = parser.parse_args()
     started, told = time.monotonic(), list[dict[str, Any]]()
     for name in given.only:
@@ -87,6 +89,12 @@ def main() -> int:
     print(
         "\n".join([*attack_rows(told), "", f"{minutes} minutes, seed {given.seed}. {machine_line(results['machine'])}"])
     )
+    if given.again:
+        old = json.loads(RESULT.read_text(encoding="utf-8"))
+        now = dict(zip(given.only, told, strict=True))
+        rows = [now.get(name, row) for name, row in zip(FULL, old["attacks"], strict=True)]
+        results = {**old, "attacks": rows, "again": sorted({*old.get("again", []), *given.only})}
+        given.out = RESULT
     out = given.out or (RESULT if given.share == 1 and given.only == list(FULL) else None)
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -131,6 +131,8 @@ def attack_table(attacked: dict[str, Any]) -> list[str]:
     if not attacked:
         return ["Not run yet."]
     last = f"{attacked['minutes']} minutes, seed {attacked['seed']}. {machine_line(attacked['machine'])}"
+    if again := attacked.get("again"):
+        last += f". Run once more, after what they had found was mended: {', '.join(again)}"
     return [*attack_rows(attacked["attacks"]), "", last]
 
 
