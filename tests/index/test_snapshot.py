@@ -209,6 +209,20 @@ def test_snapshots_of_earlier_states_are_removed_once_nobody_opened_them_for_a_w
     assert present.exists()
 
 
+def test_what_a_killed_process_was_building_goes_and_what_is_being_built_stays(store: Store) -> None:
+    killed = subprocess.Popen([sys.executable, "-c", ""])
+    killed.wait()
+    first = load_snapshot(store.folder, "s").folder
+    assert first is not None
+    whose = {killed.pid: False, os.getpid(): True}
+    for process in whose:
+        (first.parent / f".building-{process}-1a2b").mkdir()
+    store.delete(["c"])
+    present = load_snapshot(store.folder, "s").folder
+    assert present is not None
+    assert {process: (present.parent / f".building-{process}-1a2b").exists() for process in whose} == whose
+
+
 def test_two_processes_that_build_at_once_both_get_a_snapshot(store: Store) -> None:
     code = (
         "import sys; from pathlib import Path; from viewfinder.index import load_snapshot as load; import lancedb; "

@@ -322,11 +322,25 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
 
 
 def _remove_old(home: Path) -> None:
-    """Removes snapshots of other states of the tables (and unfinished ones) not opened for `KEEP_S`."""
+    """Removes snapshots of other states of the tables not opened for `KEEP_S`, and what killed processes were building."""
     tables = home.name.split("-")[0]
     for other in home.parent.iterdir():
-        if not other.name.startswith(tables) and time.time() - other.stat().st_mtime > KEEP_S:
+        is_old = not other.name.startswith(tables) and time.time() - other.stat().st_mtime > KEEP_S
+        if is_old or _is_abandoned(other.name):
             shutil.rmtree(other, ignore_errors=True)
+    for file in home.iterdir():
+        if _is_abandoned(file.name):
+            file.unlink(missing_ok=True)
+
+
+def _is_abandoned(name: str) -> bool:
+    """Whether it was being built by a process that is no more."""
+    if not name.startswith(_BUILDING):
+        return False
+    import psutil
+
+    number = name.removeprefix(_BUILDING).partition("-")[0]
+    return number.isdigit() and not psutil.pid_exists(int(number))
 
 
 def _map_array(path: Path) -> np.ndarray:
