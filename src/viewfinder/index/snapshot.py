@@ -322,7 +322,7 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
 
 
 def _remove_old(home: Path) -> None:
-    """Removes snapshots of other states of the tables not opened for `KEEP_S`, and those that a killed process began."""
+    """Removes snapshots of other states of the tables not opened for `KEEP_S`, and those whose builder was killed."""
     tables = home.name.split("-")[0]
     for other in home.parent.iterdir():
         is_old = not other.name.startswith(tables) and time.time() - other.stat().st_mtime > KEEP_S
