@@ -34,7 +34,8 @@ from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
 from viewfinder.pictures import BadFile, absolute_root
-from viewfinder.retrievers import Composer, Retriever, load_retriever
+from viewfinder.questioners import QuestionerChoice
+from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.session import Session
 
 SCHEMA = "viewfinder/library"
@@ -278,8 +279,8 @@ class Library:
 
     def chat(
         self,
-        retriever: str | Retriever[Any] = "composer",
-        questioner: str | None = "information_gain",
+        retriever: str | Retriever[Any] | RetrieverClass = "composer",
+        questioner: QuestionerChoice = "information_gain",
         *,
         checkpoint: str | Path | None = None,
         n: int = 10,
@@ -291,7 +292,7 @@ class Library:
         """A conversation over this library.
 
         Args (the others are those of `Session`):
-            retriever: by name (with weights of your own from `checkpoint`), or one that is loaded already.
+            retriever: by name or class (with weights of your own from `checkpoint`), or one that is loaded already.
             checkpoint: trained weights, where the retriever has any; by default the shipped ones.
             picture_bias: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather
                 than words when it decides what to answer with; None: as its weights say.
@@ -301,8 +302,7 @@ class Library:
             EncoderMismatch: the weights were trained on the vectors of another encoder than this library's.
             BadInput: a picture bias is given for a retriever that does not speak.
         """
-        weights = None if checkpoint is None else Path(checkpoint)
-        found = load_retriever(retriever, weights) if isinstance(retriever, str) else retriever
+        found = load_retriever(retriever, None if checkpoint is None else Path(checkpoint))
         self.prepare(found, progress)
         pictures = _PreparedPictures(self, found, self._gallery)
         return Session(

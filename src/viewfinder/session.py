@@ -35,7 +35,7 @@ from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
 from viewfinder.index.turns import MEMO, ByteCache, resolve_turn, stop_if_asked
-from viewfinder.questioners import Questioner, find_questioner
+from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.answers import is_choice
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.base import Evidence, Operation
@@ -57,7 +57,7 @@ class Session:
     Args:
         pictures: those to search, or where they come from: that is asked once a turn, so that a library may grow.
         retriever: reads the conversation into a query.
-        questioner: the name of who asks back; None or "none": nobody.
+        questioner: who asks back, by name, as an object, or its class; None or "none": nobody.
         n: how many results a turn has.
         where: catalogue columns to filter by.
         conversation: an earlier one to go on with.
@@ -76,7 +76,7 @@ class Session:
         self,
         pictures: Gallery | PictureSource,
         retriever: Retriever[Any],
-        questioner: str | None,
+        questioner: QuestionerChoice,
         *,
         n: int = 10,
         where: Mapping[str, str] | None = None,
@@ -91,7 +91,7 @@ class Session:
         self._whose = whose
         self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
         self._reads = retriever.reads
-        self._asks = questioner not in (None, "none")
+        self._asks = questioner is not None and questioner != "none"
         self._make_questioner = find_questioner(questioner)
         self._questioner: Questioner | None = None
         self._n = n

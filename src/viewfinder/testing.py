@@ -1,4 +1,6 @@
-"""Parts for tests, ours and other people's: an encoder that knows colours only, and pictures it can tell apart.
+"""Parts for tests, ours and other people's: an encoder that knows colours only, pictures it can tell apart, contracts.
+
+`check_retriever` and its like hold a part of another package to what ours keep; they need no test runner.
 
 `ColourEncoder` is a whole encoder in a few lines: no model, no network, the same numbers everywhere. A picture is
 the mean colours of a 4 x 4 grid; words are the colours they name ("red", "red over blue").
@@ -12,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +22,22 @@ import numpy as np
 from jaxtyping import Float, Float16, Float32
 from PIL import Image
 
+from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data import ReadReport
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
 from viewfinder.encoders.starter.encoder import unit_rows
-from viewfinder.index import FileRecord, PictureRow, Snapshot
+from viewfinder.index import FileRecord, Gallery, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
+from viewfinder.pictures.formats import PictureReader, detect_format
 from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
+from viewfinder.retrievers import (
+    AnsweringRetriever,
+    ResolvedTurn,
+    Retriever,
+    RetrieverClass,
+    SentenceEncoder,
+    load_retriever,
+)
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (230, 20, 20),
@@ -138,7 +151,7 @@ def tiny_snapshot(
     looks: Sequence[tuple[str, str]],
     attributes: Sequence[Mapping[str, tuple[str, ...]]] | None = None,
     *,
-    encoder: ColourEncoder | None = None,
+    encoder: Encoder | None = None,
 ) -> Snapshot:
     """A snapshot in memory of pictures `p000`, `p001` ... that look like this (top, bottom): no disk, no Lance.
 
@@ -162,6 +175,8 @@ def tiny_snapshot(
 class TinyRaw:
     """The raw vectors of `tiny_snapshot(looks)`, regions and all, a few pictures a batch; `without` have none: zeros.
 
+    By default mean colours of a 4 x 4 grid (b 48), and of a 6 x 6 grid (b 36 3) as regions.
+
     `reads` lists the size of every batch that was asked for.
     """
 
@@ -169,16 +184,17 @@ class TinyRaw:
     without: frozenset[str] = frozenset()
     raw_version: str = ColourEncoder.raw_version
     batch: int = 5
+    encoder: Encoder = ColourEncoder()
     reads: list[int] = field(default_factory=list, compare=False)
 
     def batches(
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
-        """Mean colours of a 4 x 4 grid (b 48), and if asked for of a 6 x 6 grid (b 36 3)."""
+        """As the encoder makes them; regions if they are asked for."""
         for start in range(0, len(ids), self.batch):
             some = ids[start : start + self.batch]
             self.reads.append(len(some))
-            seen = ColourEncoder().pictures([draw_halves(*self.looks[int(name[1:])]) for name in some], regions=regions)
+            seen = self.encoder.pictures([draw_halves(*self.looks[int(name[1:])]) for name in some], regions=regions)
             known_b = np.array([name not in self.without for name in some], np.float32)
             global_bg = seen.global_bd * known_b[:, None]
             regions_brd = None if seen.regions_brd is None else seen.regions_brd * known_b[:, None, None]
@@ -250,6 +266,95 @@ class NothingKnown:
 # -- contracts: what every one of a kind must keep, ours and other people's
 
 
+LOOKS = tuple((top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS)
+"""The pictures that retrievers are tried on, as `draw_halves` draws them."""
+
+
+def check_retriever(retriever: str | Retriever[Any] | RetrieverClass, *, encoder: Encoder | None = None) -> None:
+    """Raises an AssertionError where a retriever breaks the contract of `retrievers.base`.
+
+    It takes every kind of turn over 32 drawn pictures. Of a name or class two are made, and must agree.
+
+    Args:
+        encoder: the one whose vectors the retriever was trained on; by default one that knows colours.
+
+    Raises:
+        UnknownName, BadInput, EncoderMismatch: there is no such retriever, or it reads vectors of another encoder.
+    """
+    encoder = encoder or ColourEncoder()
+    one, other = (_that_shows_pictures(load_retriever(retriever)) for _ in range(2))
+    gallery = _gallery_of(LOOKS, encoder)
+    turns = every_kind_of_turn(one, gallery)
+    states = _states_after(one, turns)
+    start = one.query(one.begin())
+    assert one.name, "it has no name"
+    assert start.space == (one.reads.space or "global"), "its first query looks in another space than it declares"
+    assert (start.parts, start.excluded, start.adapters) == ((), frozenset(), ()), "it asks before anything was said"
+    scores_sn = [_scores(one, state, gallery) for state in states]
+    for number, scores_n in enumerate(scores_sn):
+        assert scores_n.shape == (len(LOOKS),), f"after turn {number}: one score a picture"
+        assert np.isfinite(scores_n).all(), f"after turn {number}: finite scores"
+    again = [_scores(other, state, gallery) for state in _states_after(other, turns)]
+    np.testing.assert_array_equal(again, scores_sn, "the same turns, other scores")
+    for state in states:
+        for turn in turns:
+            one.step(state, turn)
+    after = [_scores(one, state, gallery) for state in states]
+    np.testing.assert_array_equal(after, scores_sn, "a step changed a state that was there before it")
+    order = np.random.default_rng(0).permutation(len(LOOKS))
+    shuffled = _gallery_of([LOOKS[row] for row in order], encoder)
+    for state, scores_n in zip(states, scores_sn, strict=True):
+        found_n = _scores(one, state, shuffled)
+        np.testing.assert_allclose(found_n, scores_n[order], atol=1e-5, err_msg="the order of pictures changes scores")
+    for turn, before, now in zip(turns, map(one.query, states), map(one.query, states[1:]), strict=False):
+        used = any(part.turn == turn.number for part in now.parts) or now.excluded != before.excluded
+        silent = turn.text == "don't know"  # there is nothing in it to take
+        assert used or silent or len(now.adapters) > len(before.adapters), (
+            f"it swallowed turn {turn.number} ({type(turn.turn).__name__}): no part of it, and no adapter says so"
+        )
+
+
+def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[ResolvedTurn]:
+    """Nine turns over pictures of `LOOKS`, which come as this retriever reads them."""
+    encoder, reads = gallery.encoder, retriever.reads
+    p, q = gallery.picture("p003", reads), gallery.picture("p009", reads)
+    red = {"top": ("red",)}
+    turns = [
+        ResolvedTurn(Say("red, no blue"), 1, encoder.words, "red, no blue"),
+        ResolvedTurn(Answer(Question("Top?", attribute="top"), "red"), 2, encoder.words, "red", (), (p, q), red),
+        ResolvedTurn(Answer(Question("Bottom?"), "don't know"), 3, encoder.words, "don't know"),
+        ResolvedTurn(Like("p003", "green"), 4, encoder.words, "green", (p,)),
+        ResolvedTurn(Show("mine.png"), 5, encoder.words, "", (q,)),
+        ResolvedTurn(Keep("top", 1), 6, encoder.words, "red", (p,), (), red),
+        ResolvedTurn(Reject(("p009",), "blue"), 7, encoder.words, "blue", (q,), (p, q)),
+        ResolvedTurn(Reject(), 8, encoder.words, "", (), (p,)),
+        ResolvedTurn(Like("p009", "", 1), 9, encoder.words, "", (q,)),
+    ]
+    return [replace(turn, sentences=SentenceEncoder(encoder.sentences_version, encoder.sentences)) for turn in turns]
+
+
+def _that_shows_pictures(retriever: Retriever[Any]) -> Retriever[Any]:
+    """One that answers always shows pictures here: what is said in words changes no results."""
+    return retriever.with_picture_bias(inf) if isinstance(retriever, AnsweringRetriever) else retriever
+
+
+def _gallery_of(looks: Sequence[tuple[str, str]], encoder: Encoder) -> Gallery:
+    snapshot = tiny_snapshot(looks, [{"top": (top,)} for top, _ in looks], encoder=encoder)
+    return Gallery(snapshot, encoder, TinyRaw(looks, raw_version=encoder.raw_version, encoder=encoder))
+
+
+def _states_after(retriever: Retriever[Any], turns: Sequence[ResolvedTurn]) -> list[Any]:
+    """The states after 0, 1, 2 ... turns."""
+    states = [retriever.begin()]
+    for turn in turns:
+        states.append(retriever.step(states[-1], turn))
+    return states
+
+
+def _scores(retriever: Retriever[Any], state: Any, gallery: Gallery) -> Float[np.ndarray, " n"]:
+    return np.asarray(gallery.scores(retriever.query(state)).total_n)
+
+
 def check_encoder(encoder: Encoder) -> None:
     """Raises an AssertionError where an encoder breaks the contract of `encoders.base`."""
     assert isinstance(encoder, Encoder), "it lacks something of the protocol"
@@ -284,6 +389,22 @@ def check_questioner(questioner: Questioner, candidates: Candidates) -> None:
     assert len(set(question.choices)) == len(question.choices), "a choice stands twice"
     again = questioner.ask(replace(candidates, asked=(*candidates.asked, question)))
     assert again is None or again.text != question.text, "it asks the same twice"
+
+
+def check_picture_reader(reader: PictureReader, data: bytes) -> None:
+    """Raises an AssertionError where a reader breaks the contract of `pictures.formats`; `data`: a file it reads."""
+    assert isinstance(reader, PictureReader), "it lacks something of the protocol"
+    assert reader.format and reader.extensions and reader.starts, "it says what it reads: format, extensions, starts"
+    assert all(ending == ending.lower().lstrip(".") for ending in reader.extensions), "extensions are like 'png'"
+    assert data.startswith(reader.starts), "the picture does not begin with any of `starts`"
+    assert detect_format(data) is None, "viewfinder reads files that begin so itself, the reader would never be asked"
+    assert reader.read_picture(data).size == reader.read_size(data), "the header says another size"
+    for length in (len(reader.starts[0]), len(data) // 2):
+        try:
+            picture = reader.read_picture(data[:length])
+        except Exception:  # which one is the reader's business
+            continue
+        raise AssertionError(f"{length} of {len(data):,} bytes are taken for a whole picture of {picture.size}")
 
 
 def check_report(kept: int, report: ReadReport) -> None:

@@ -1,4 +1,4 @@
-"""What holds for every retriever there is; a new one is tested the day it is added to `RETRIEVERS`.
+"""What every retriever must keep: `viewfinder.testing.check_retriever`, over every name there is.
 
 Trained ones have the numbers that training starts from: what holds does not depend on what was learnt.
 """
@@ -7,59 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import inf
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
+from viewfinder.conversation import Reject
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import LanguageModelFailed, UnknownName
 from viewfinder.index import Gallery
 from viewfinder.language.endpoint import Endpoint
-from viewfinder.retrievers import RETRIEVERS, ResolvedTurn, Retriever, SentenceEncoder, load_retriever
-from viewfinder.retrievers.base import AnsweringRetriever
+from viewfinder.retrievers import RETRIEVERS, Part, Query, Reads, ResolvedTurn, Retriever, load_retriever
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import TRAINERS, train_system
-from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_pictures, tiny_snapshot
+from viewfinder.testing import LOOKS, ColourEncoder, check_retriever, every_kind_of_turn, tiny_pictures, tiny_snapshot
 
 if TYPE_CHECKING:
     from viewfinder.training import TrainingJob, TrainingResult
 
-LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
 ENCODER = ColourEncoder()
-
-
-def gallery_of(looks: list[tuple[str, str]]) -> Gallery:
-    return Gallery(tiny_snapshot(looks, [{"top": (top,)} for top, _ in looks]), ENCODER, TinyRaw(looks))
-
-
-GALLERY = gallery_of(LOOKS)
-
-
-def turns_for(retriever: Retriever[Any]) -> list[ResolvedTurn]:
-    """Every kind of turn, with pictures as this retriever reads them."""
-    reads = retriever.reads
-    p, q = GALLERY.picture("p003", reads), GALLERY.picture("p009", reads)
-    turns = [
-        ResolvedTurn(Say("red, no blue"), 1, ENCODER.words, "red, no blue"),
-        ResolvedTurn(
-            Answer(Question("Top?", attribute="top"), "red"), 2, ENCODER.words, "red", (), (p, q), {"top": ("red",)}
-        ),
-        ResolvedTurn(Answer(Question("Bottom?"), "don't know"), 3, ENCODER.words, "don't know"),
-        ResolvedTurn(Like("p003", "green"), 4, ENCODER.words, "green", (p,)),
-        ResolvedTurn(Show("mine.png"), 5, ENCODER.words, "", (q,)),
-        ResolvedTurn(Keep("top", 1), 6, ENCODER.words, "red", (p,), (), {"top": ("red",)}),
-        ResolvedTurn(Reject(("p009",), "blue"), 7, ENCODER.words, "blue", (q,), (p, q)),
-        ResolvedTurn(Reject(), 8, ENCODER.words, "", (), (p,)),
-        ResolvedTurn(Like("p009", "", 1), 9, ENCODER.words, "", (q,)),
-    ]
-    return [replace(turn, sentences=SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)) for turn in turns]
-
-
 each = pytest.mark.parametrize("name", sorted(RETRIEVERS))
 
 
@@ -103,9 +72,7 @@ def load(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str]
             out = tmp_path_factory.mktemp(name)
             given: dict[str, Any] = {"preset": "lab", "data": (data,), "encoder": ENCODER, "out": out}
             weights[name] = train_system(BeforeTraining(system=name, features=data / "vectors", **given)).best
-        retriever = load_retriever(name, weights.get(name))
-        # What is said in words changes no results: who answers always shows pictures here.
-        return retriever.with_picture_bias(inf) if isinstance(retriever, AnsweringRetriever) else retriever
+        return load_retriever(name, weights.get(name))
 
     return loaded
 
@@ -121,93 +88,99 @@ def nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Endpoint, "complete", fail)
 
 
-def states(retriever: Retriever[Any]) -> list[Any]:
-    """The states after 0, 1, 2 ... turns."""
-    found = [retriever.begin()]
-    for turn in turns_for(retriever):
-        found.append(retriever.step(found[-1], turn))
-    return found
-
-
-def scores(retriever: Retriever[Any], state: Any, gallery: Gallery = GALLERY) -> np.ndarray:
-    return np.asarray(gallery.scores(retriever.query(state)).total_n)
-
-
 @each
-def test_it_fulfils_the_contract_and_knows_its_name(name: str, load: Callable[[str], Retriever[Any]]) -> None:
-    retriever = load(name)
-    assert isinstance(retriever, Retriever)
-    assert retriever.name == name
-    known = {"global", "regions", "named regions", "attributes", "own", "raw", "vocabulary"}
-    assert set(retriever.reads.needs) <= known
-    assert retriever.query(retriever.begin()).space == (retriever.reads.space or "global")
-
-
-@each
-def test_every_kind_of_turn_gives_one_finite_score_a_picture(name: str, load: Callable[[str], Retriever[Any]]) -> None:
-    retriever = load(name)
-    for state in states(retriever):
-        scores_n = scores(retriever, state)
-        assert scores_n.shape == (len(LOOKS),)
-        assert np.isfinite(scores_n).all()
-
-
-@each
-def test_the_same_turns_give_the_same_scores(name: str, load: Callable[[str], Retriever[Any]]) -> None:
-    one, other = load(name), load(name)
-    for first, second in zip(states(one), states(other), strict=True):
-        np.testing.assert_array_equal(scores(one, first), scores(other, second))
-
-
-@each
-def test_a_step_leaves_every_earlier_state_alone(name: str, load: Callable[[str], Retriever[Any]]) -> None:
-    retriever = load(name)
-    found = states(retriever)
-    before = [scores(retriever, state) for state in found]
-    for state in found:
-        for turn in turns_for(retriever):
-            retriever.step(state, turn)
-    for state, scores_n in zip(found, before, strict=True):
-        np.testing.assert_array_equal(scores(retriever, state), scores_n)
-
-
-@each
-def test_shuffled_pictures_have_shuffled_scores(name: str, load: Callable[[str], Retriever[Any]]) -> None:
-    retriever = load(name)
-    order = np.random.default_rng(0).permutation(len(LOOKS))
-    shuffled = gallery_of([LOOKS[row] for row in order])
-    for state in states(retriever):
-        expected_n = scores(retriever, state)[order]
-        np.testing.assert_allclose(scores(retriever, state, shuffled), expected_n, atol=1e-5)
-
-
-@each
-def test_nothing_said_asks_for_nothing(name: str, load: Callable[[str], Retriever[Any]]) -> None:
-    retriever = load(name)
-    query = retriever.query(retriever.begin())
-    assert (query.parts, query.excluded, query.adapters) == ((), frozenset(), ())
-
-
-@each
-def test_a_turn_is_taken_in_or_the_result_says_that_it_was_not(
+def test_every_retriever_keeps_the_contract_and_knows_its_name(
     name: str, load: Callable[[str], Retriever[Any]]
 ) -> None:
-    # "don't know" may pass in silence: there is nothing in it to take.
-    retriever = load(name)
-    found = states(retriever)
-    for number, turn in enumerate(turns_for(retriever), start=1):
-        before, after = retriever.query(found[number - 1]), retriever.query(found[number])
-        used = any(part.turn == number for part in after.parts) or after.excluded != before.excluded
-        silent = turn.number == 3
-        assert used or silent or len(after.adapters) > len(before.adapters), f"{name} swallowed turn {number}"
+    check_retriever(lambda: load(name))
+    assert load(name).name == name
+
+
+class Whole:
+    """A retriever without a fault: everything counts alike."""
+
+    name = "whole"
+    reads = Reads()
+
+    def begin(self) -> tuple[Part, ...]:
+        return ()
+
+    def step(self, state: tuple[Part, ...], turn: ResolvedTurn) -> tuple[Part, ...]:
+        words = [Part("words", turn.number, turn.text, 1.0, turn.words([turn.text])[0])] if turn.text else []
+        seen = [Part("picture", turn.number, "it", 1.0, one.vectors["global"]) for one in (*turn.pictures, *turn.shown)]
+        return (*state, *words, *seen)
+
+    def query(self, state: tuple[Part, ...]) -> Query:
+        return Query(state)
+
+
+class Swallows(Whole):
+    def step(self, state: tuple[Part, ...], turn: ResolvedTurn) -> tuple[Part, ...]:
+        return state if isinstance(turn.turn, Reject) else super().step(state, turn)
+
+
+class Grows(Whole):
+    def begin(self) -> Any:
+        return []
+
+    def step(self, state: Any, turn: ResolvedTurn) -> Any:
+        state += super().step((), turn)
+        return state
+
+    def query(self, state: Any) -> Query:
+        return Query(tuple(state))
+
+
+class Draws(Whole):
+    def __init__(self) -> None:
+        self._number = next(NUMBERS)
+
+    def query(self, state: tuple[Part, ...]) -> Query:
+        return Query(tuple(replace(part, weight=1.0 + self._number * part.turn) for part in state))
+
+
+class Eager(Whole):
+    def begin(self) -> tuple[Part, ...]:
+        return (Part("words", 0, "red", 1.0, ENCODER.words(["red"])[0]),)
+
+
+class Endless(Whole):
+    def query(self, state: tuple[Part, ...]) -> Query:
+        return Query(tuple(replace(part, vector_d=np.full(48, np.nan, np.float32)) for part in state))
+
+
+NUMBERS = count(1)
+
+
+def test_a_class_that_keeps_the_contract_passes() -> None:
+    check_retriever(Whole)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (Swallows, "swallowed turn 7 \\(Reject\\)"),
+        (Grows, "a step changed a state that was there before it"),
+        (Draws, "the same turns, other scores"),
+        (Eager, "before anything was said"),
+        (Endless, "finite scores"),
+    ],
+)
+def test_a_retriever_that_breaks_the_contract_is_noticed(broken: type[Whole], said: str) -> None:
+    with pytest.raises(AssertionError, match=said):
+        check_retriever(broken)
 
 
 def test_the_plain_encoder_on_the_caption_says_that_it_drops_what_follows() -> None:
     retriever = load_retriever("clip-caption")
-    found = states(retriever)
+    gallery = Gallery(tiny_snapshot(LOOKS), ENCODER)
+    found = [retriever.begin()]
+    for turn in every_kind_of_turn(retriever, gallery):
+        found.append(retriever.step(found[-1], turn))
     query = retriever.query(found[-1])
     assert [(part.turn, part.label) for part in query.parts] == [(1, "red, no blue")]
-    np.testing.assert_array_equal(scores(retriever, found[-1]), scores(retriever, found[1]))
+    last_n, first_n = (gallery.scores(retriever.query(state)).total_n for state in (found[-1], found[1]))
+    np.testing.assert_array_equal(last_n, first_n)
     assert query.adapters[0] == "drop: clip-caption has no use for what is said after the first"
 
 

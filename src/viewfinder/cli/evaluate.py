@@ -99,7 +99,8 @@ def evaluate(
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
-    folder = out or RUNS / "-".join(part for part in (system, weights, data.resolve().name, user or "", asks) if part)
+    named = (system, weights, data.resolve().name, user or "", asks)
+    folder = out or RUNS / "-".join(part.replace(":", ".") for part in named if part)
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
         captioning = caption_pairs(plan, model, folder, notify)
         behind, page = write_measured_run(captioning), write_caption_page(captioning)

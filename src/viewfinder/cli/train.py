@@ -21,7 +21,7 @@ from viewfinder.cli.options import (
     take_vectors,
 )
 from viewfinder.cli.output import count_noun, figure_lines, first_lines, notifier, print_note, print_result
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def train(
     Ctrl-C stops after a step and leaves a checkpoint; `--resume` goes on from it.
     """
     from viewfinder.retrievers.shared.train_plan import TrainPlan
-    from viewfinder.retrievers.trainers import TRAINERS, train_system
+    from viewfinder.retrievers.trainers import find_trainer, train_system
 
     if system == STARTER:
         others = {
@@ -84,13 +84,11 @@ def train(
             return _train_questions(shared, encoder or STARTER, preset or PRESET, settings or (), as_json)
         if against:
             raise BadInput("--against is for questions; retrievers and the starter have --data")
-        if system not in TRAINERS:
-            known = ", ".join((STARTER, QUESTIONS, *TRAINERS))
-            raise UnknownName(f"no system is called {system!r}; there are: {known}")
+        find_trainer(system, STARTER, QUESTIONS)  # a misspelt name is better said before an encoder is loaded
         model = load_named_encoder(encoder or STARTER)
         shared["features"] = take_vectors(library, data, model, features, notifier(as_json))
         plan = TrainPlan(
-            system=system, preset=preset or PRESET, out=out or RUNS / f"{system}-{preset or PRESET}",
+            system=system, preset=preset or PRESET, out=out or RUNS / f"{system.replace(':', '.')}-{preset or PRESET}",
             encoder=model, overrides=tuple(settings or ()), start=start,
             notify=notifier(as_json), **shared,
         )  # fmt: skip

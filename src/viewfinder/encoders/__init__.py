@@ -1,23 +1,43 @@
-"""Pixels and words to vectors: the built-in `starter`, CLIP, SigLIP and BLIP by hub name or folder."""
+"""Pixels and words to vectors: the built-in `starter`; CLIP, SigLIP and BLIP by hub name or folder; other packages'."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
+from viewfinder.plugins import Plugins
 
-__all__ = ["REGIONS", "Calibration", "Encoded", "Encoder", "Pixels", "Vocabulary", "grid_boxes", "load_encoder"]
+__all__ = [
+    "PLUGINS",
+    "REGIONS",
+    "Calibration",
+    "Encoded",
+    "Encoder",
+    "Pixels",
+    "Vocabulary",
+    "grid_boxes",
+    "load_encoder",
+]
+
+PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter",))
 
 
 def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
-    """The encoder called "starter", or the model in a local folder or of a hub name.
+    """The encoder called "starter", that of an installed package or at `package.module:Class`, or the model in a local
+    folder or of a hub name.
 
-    `head_file` is a tuned head for the starter.
+    A name with a slash is a folder's or the hub's. `head_file` is a tuned head for the starter.
+
+    Raises:
+        BadInput: what another package brings cannot be imported, or is no encoder; else as `load_transformers_encoder`.
     """
     if name == "starter":
         from viewfinder.encoders.starter import StarterEncoder
 
         return StarterEncoder(head_file)
+    if name and not {"/", "\\", "~"}.intersection(name) and (found := PLUGINS.find(name)) is not None:
+        made: Encoder = PLUGINS.make(found, name)
+        return made
     from viewfinder.encoders.transformers import load_transformers_encoder
 
     return load_transformers_encoder(name)

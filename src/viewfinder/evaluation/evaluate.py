@@ -115,7 +115,8 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
         if plan.options or plan.questioner is not None:
             raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")
         return None
-    settings: dict[str, Any] = {} if plan.user == "recorded" else {"seed": plan.seed}
+    is_made = not isinstance(plan.user, str | type) and isinstance(plan.user, SimulatedUser)
+    settings: dict[str, Any] = {} if is_made or plan.user == "recorded" else {"seed": plan.seed}
     settings |= plan.options
     if plan.user == "captioner":
         settings["vectors"] = load_raw_vectors(plan, encoder)

@@ -35,6 +35,7 @@ from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
 from viewfinder.evaluation.simulate import DIED, SimulatedSession, record_dialogue
 from viewfinder.index import Gallery
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
+from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Retriever
 from viewfinder.users import SimulatedUser
 from viewfinder.worlds.making import run_in_processes
@@ -77,7 +78,8 @@ class GenerationReport:
 
 def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
     """Where dialogues go unless named otherwise: with those that the data has."""
-    return data / "dialogues" / f"{name or f'{questioner_name(questioner)}_{user}'}_{split}.json"
+    stem = name or f"{questioner_name(questioner)}_{user}".replace(":", ".")
+    return data / "dialogues" / f"{stem}_{split}.json"
 
 
 def generate_dialogues(
@@ -140,7 +142,7 @@ class _Interviewer:
     gallery: Gallery
     retriever: Retriever[Any]
     user: SimulatedUser
-    questioner: str | None
+    questioner: QuestionerChoice
     names: Mapping[str, str]
 
     def __call__(self, place: int) -> tuple[int, tuple[str, ...], int]:
@@ -148,7 +150,7 @@ class _Interviewer:
         session = SimulatedSession(self.gallery, self.retriever, self.questioner)
         for _ in session.interview(dialogue, self.user, self.task.rounds):
             pass
-        conversation, name = session.held.conversation, questioner_name(self.questioner or "")
+        conversation, name = session.held.conversation, questioner_name(self.questioner)
         answers = [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]
         others = sum(answer.question.by != name for answer in answers)
         return place, record_dialogue(dialogue.target, conversation).strings, others
@@ -171,8 +173,8 @@ def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[
     plan = order.plan
     settings: dict[str, object] = {
         "data": plan.data.resolve().name, "split": task.split, "talks": len(task.dialogues),
-        "pictures": len(task.gallery), "rounds": order.rounds, "questioner": questioner_label(plan.questioner or ""),
-        "user": plan.user, "seed": plan.seed, "retriever": plan.system,
+        "pictures": len(task.gallery), "rounds": order.rounds, "questioner": questioner_label(plan.questioner),
+        "user": plan.user_name, "seed": plan.seed, "retriever": plan.system_name,
         "checkpoint": plan.checkpoint and weights_label(plan.checkpoint),
         "catalogue": plan.catalogue and plan.catalogue.name, "encoder": encoder.version, **plan.options,
     }  # fmt: skip

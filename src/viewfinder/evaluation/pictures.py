@@ -124,13 +124,13 @@ def load_pictures(
     regions = retriever.reads.regions or retriever.reads.named_regions
     if plan.vectors is not None:
         if regions:
-            raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system} looks at regions")
+            raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system_name} looks at regions")
         return _brought(plan.vectors, encoder)
     if space is not None and space.raw_version == DETECTOR_VERSION:
         return _detected(plan, encoder, space, split, notify)
     if space is not None and space.raw_version != encoder.raw_version:
         raise EncoderMismatch(
-            f"{plan.system} was trained on vectors of {space.raw_version}, not {encoder.raw_version} "
+            f"{plan.system_name} was trained on vectors of {space.raw_version}, not {encoder.raw_version} "
             f"({encoder.name}): name its encoder with --encoder, or other weights with --checkpoint"
         )
     notify("vectors of its pictures, with regions" if regions else "vectors of its pictures")
@@ -154,7 +154,9 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
             return features(plan.data, encoder, out=plan.features)
         raw = _brought(plan.vectors, encoder).raw
         if not isinstance(raw, Features):
-            raise BadInput(f"--vectors {plan.vectors}: {plan.user} needs what {encoder.raw_version} sees; leave it out")
+            raise BadInput(
+                f"--vectors {plan.vectors}: {plan.user_name} needs what {encoder.raw_version} sees; leave it out"
+            )
         return raw
 
     return lambda keys: np.asarray(known().raw_nd[known().rows(keys)], np.float32)
@@ -219,7 +221,9 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
 def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, notify: Notify) -> Pictures:
     """The pictures that a detector has looked at; in the space of the encoder's words they are zeros."""
     if split is None:
-        raise BadInput(f"{plan.data}: {plan.system} reads the regions of Visual Genome's detector: there are none here")
+        raise BadInput(
+            f"{plan.data}: {plan.system_name} reads the regions of Visual Genome's detector: there are none here"
+        )
     notify(f"regions of its {split} pictures, as the detector found them")
     whole = not space.reads_regions or (space.has_whole and space.regions > 1)
     found = read_detector_features(plan.data, split, whole=whole, out=plan.features, progress=report_tenths(notify))

@@ -14,7 +14,20 @@ from viewfinder.conversation import BackTo, Like, Reject, Turn
 from viewfinder.data import ReadReport
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.metrics import Ties
-from viewfinder.retrievers import RETRIEVERS, Part, Query, Reads, ResolvedTurn, Retriever, load_retriever
+from viewfinder.plugins import label_part
+from viewfinder.questioners import QUESTIONERS, QuestionerChoice, load_questioner
+from viewfinder.retrievers import (
+    PLUGINS,
+    RETRIEVERS,
+    Part,
+    Query,
+    Reads,
+    ResolvedTurn,
+    Retriever,
+    RetrieverClass,
+    load_retriever,
+)
+from viewfinder.users import SimulatedUser
 
 Thing = TypeVar("Thing")
 
@@ -33,10 +46,11 @@ class Plan:
     """What to evaluate and how.
 
     Attributes:
-        system: a retriever, or "random".
+        system: a retriever, or "random": by name, as an object, or its class.
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
         task: words that a task must all have in its title.
-        user: a simulated user that talks in place of what is recorded; None: only where a task needs one.
+        user: a simulated user that talks in place of what is recorded, by name, as an object, or its class; None: only
+            where a task needs one.
         options: of the user (how it speaks) or of the protocol, as --manner gives them.
         questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
         pool: a file that lists the pictures to search in, in place of those of ChatIR's protocol.
@@ -50,14 +64,14 @@ class Plan:
         processes: how many hold dialogues at once, where a user talks; the figures do not depend on it.
     """
 
-    system: str
+    system: str | Retriever[Any] | RetrieverClass
     data: Path
     protocol: str | None = None
     split: str | None = None
     task: str | None = None
-    user: str | None = None
+    user: str | SimulatedUser | Callable[..., SimulatedUser] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    questioner: str | None = None
+    questioner: QuestionerChoice = None
     pool: Path | None = None
     vectors: Path | None = None
     catalogue: Path | None = None
@@ -69,19 +83,30 @@ class Plan:
     checkpoint: Path | None = None
     processes: int = 1
 
+    @property
+    def system_name(self) -> str:
+        """What the system is called."""
+        return label_part(self.system)
 
-def questioner_name(questioner: str) -> str:
-    """What a questioner is called, without what it was told to use: "llm" of "llm=model.gguf"."""
-    return questioner.partition("=")[0]
+    @property
+    def user_name(self) -> str:
+        """What the simulated user is called; "" without one."""
+        return "" if self.user is None else label_part(self.user)
 
 
-def questioner_label(questioner: str) -> str:
+def questioner_name(questioner: QuestionerChoice) -> str:
+    """What a questioner is called, and its questions carry: "llm" of "llm=model.gguf"; "" without one."""
+    name = "" if questioner is None else label_part(questioner).partition("=")[0]
+    return name if not name or name in QUESTIONERS else load_questioner(questioner).name
+
+
+def questioner_label(questioner: QuestionerChoice) -> str:
     """A questioner as a run names it: of what it was told to use, the file's name alone.
 
     >>> questioner_label("llm=/home/me/models/smol.gguf"), questioner_label("information_gain")
     ('llm=smol.gguf', 'information_gain')
     """
-    name, equals, source = questioner.partition("=")
+    name, equals, source = ("" if questioner is None else label_part(questioner)).partition("=")
     return f"{name}{equals}{source.rstrip('/').rpartition('/')[2]}"
 
 
@@ -261,20 +286,22 @@ class RandomChoice:
         return Query(state)
 
 
-def load_system(name: str, seed: int = 0, checkpoint: Path | None = None) -> Retriever[Any]:
-    """The retriever of this name, with weights of one's own where it has weights; or random choice.
+def load_system(
+    system: str | Retriever[Any] | RetrieverClass, seed: int = 0, checkpoint: Path | None = None
+) -> Retriever[Any]:
+    """The retriever of this name or class, with weights of one's own where it has weights; or random choice.
 
     Raises:
         UnknownName: there is none; the message lists those there are.
         BadInput: the checkpoint cannot be used, as `load_retriever` says.
     """
-    if name == RANDOM:
+    if system == RANDOM:
         if checkpoint is not None:
-            raise BadInput(f"--checkpoint {checkpoint}: {name} has nothing to load, it is not trained")
+            raise BadInput(f"--checkpoint {checkpoint}: {system} has nothing to load, it is not trained")
         return RandomChoice(seed)
-    if name not in RETRIEVERS:
-        raise UnknownName(f"no system is called {name!r}; there are: {', '.join(sorted((*RETRIEVERS, RANDOM)))}")
-    return load_retriever(name, checkpoint)
+    if isinstance(system, str) and system not in RETRIEVERS and PLUGINS.find(system) is None:
+        raise UnknownName(f"no system is called {system!r}; there are: {', '.join(PLUGINS.names(RANDOM))}")
+    return load_retriever(system, checkpoint)
 
 
 def weights_label(checkpoint: Path) -> str:

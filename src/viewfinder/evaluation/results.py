@@ -229,9 +229,9 @@ def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> P
         "captions": None if plan.captions else "no",
         **plan.options,
     }
-    user, questioner = (plan.user or "", questioner_label(plan.questioner or "")) if simulated else ("", "")
+    user, questioner = (plan.user_name, questioner_label(plan.questioner)) if simulated else ("", "")
     given = {name: str(value) for name, value in options.items() if value is not None}
-    return Provenance(plan.system, plan.data.resolve().name, encoder.version, user, questioner, plan.seed, given)
+    return Provenance(plan.system_name, plan.data.resolve().name, encoder.version, user, questioner, plan.seed, given)
 
 
 def check_options(plan: Plan, known: Sequence[str], protocol: str) -> None:

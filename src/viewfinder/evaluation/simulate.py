@@ -32,6 +32,7 @@ from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache
 from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
+from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
 from viewfinder.users import RecordedUser
@@ -61,7 +62,7 @@ class HeldDialogue:
 
 
 def simulate_dialogues(
-    task: Task, gallery: Gallery, retriever: Retriever[Any], user: SimulatedUser, *, questioner: str | None = None
+    task: Task, gallery: Gallery, retriever: Retriever[Any], user: SimulatedUser, *, questioner: QuestionerChoice = None
 ) -> tuple[RankTable, list[HeldDialogue]]:
     """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
 
@@ -86,7 +87,7 @@ def simulate_dialogues(
     return RankTable(carry_ranks(best_st), carry_ranks(worst_st), len(gallery)), held
 
 
-def is_interview(task: Task, questioner: str | None) -> bool:
+def is_interview(task: Task, questioner: QuestionerChoice) -> bool:
     """Whether the user only answers; a questioner that is called "none" asks nothing, and leaves the description."""
     return task.interviews and questioner is not None
 
@@ -97,7 +98,7 @@ class SimulatedSession:
 
     gallery: Gallery
     retriever: Retriever[Any]
-    questioner: str | None = None
+    questioner: QuestionerChoice = None
     _asking_ms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -185,7 +186,7 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
 # -- what was asked
 
 
-def question_values(held: Sequence[HeldDialogue], questioner: str) -> dict[str, Float[np.ndarray, " s"]]:
+def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
     """One value a dialogue, by the names above; NaN for shares of dialogues in which nothing was asked."""
     answers = [_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in dialogue] for dialogue in answers]

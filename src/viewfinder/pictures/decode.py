@@ -148,8 +148,10 @@ def explain_too_hungry(limits: Limits) -> str:
 
 def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     announced = formats.detect_format(data)
+    if announced is None and (reader := formats.find_reader(data)) is not None:
+        return _read_by(reader, data, limits, fit)
     if announced is None:
-        raise PictureError(f"not a picture (starts with {formats.show_first_bytes(data)})")
+        raise PictureError(f"{formats.NO_PICTURE} (starts with {formats.show_first_bytes(data)})")
     if announced == "RAW" or (announced == "TIFF" and formats.is_camera_raw(data)):
         return _developed(data, limits, fit)
     if announced == "WEBP" and (canvas := formats.read_webp_canvas(data)):
@@ -193,6 +195,17 @@ def _developed(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         return Decoded(_pixels(image, target, turn=1), facts)
 
 
+def _read_by(reader: formats.PictureReader, data: bytes, limits: Limits, fit: Fit) -> Decoded:
+    """A format that another package reads."""
+    width, height = reader.read_size(data)
+    _check_pixels((width, height), limits)
+    image = reader.read_picture(data)
+    if image.size != (width, height):
+        raise ValueError(f"{image.size[0]} x {image.size[1]}, where the header says {width} x {height}")
+    facts = Facts(width, height, reader.format, len(data), None, None)
+    return Decoded(_pixels(image, fit.target(width, height), turn=1), facts)
+
+
 def _check_pixels(size: tuple[int, int], limits: Limits) -> None:
     if size[0] * size[1] > limits.max_pixels:
         raise PictureError(f"{_TOO_MANY}{size[0]} x {size[1]} is over the limit of {_say_pixels(limits)}")
@@ -206,7 +219,8 @@ def _say_pixels(limits: Limits) -> str:
 
 
 def _reason(error: Exception, data: bytes) -> str:
-    format_name = formats.detect_format(data)
+    reader = formats.find_reader(data) if (format_name := formats.detect_format(data)) is None else None
+    format_name = format_name if reader is None else reader.format
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, UnidentifiedImageError) or "could not create decoder" in text:  # the latter: WebP
         return f"truncated or damaged {format_name}"

@@ -1,6 +1,7 @@
 """File formats: what the first bytes announce, what a camera wrote beside the pixels, formats that need more packages.
 
-HEIC needs pillow-heif, cameras' raw files rawpy (LibRaw). Nothing that a camera wrote fails a picture.
+HEIC needs pillow-heif, cameras' raw files rawpy (LibRaw); formats that are none of ours, a `PictureReader` of another
+package. Nothing that a camera wrote fails a picture.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from importlib.util import find_spec
 from io import BytesIO
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from PIL import ExifTags, Image
 
-from viewfinder.errors import PictureError
+from viewfinder.errors import BadInput, PictureError
+from viewfinder.plugins import Plugins, warn_of_part
 
 _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "JPEG"),
@@ -134,9 +137,63 @@ EXTRAS = {
 """Packages that a reader needs, and why a picture is not read without."""
 
 
+NO_PICTURE = "not a picture"
+"""How the reason begins why a file is not read that announces no format."""
+
+
 def is_installed_since(reason: str) -> bool:
-    """Whether a picture was not read for want of a package that is there now."""
-    return any(reason == why and find_spec(package) is not None for package, why in EXTRAS.items())
+    """Whether a picture was not read for want of a package that is there now; what may be one is looked at again."""
+    return (reason.startswith(NO_PICTURE) and bool(picture_readers())) or any(
+        reason == why and find_spec(package) is not None for package, why in EXTRAS.items()
+    )
+
+
+@runtime_checkable
+class PictureReader(Protocol):
+    """Reads a picture format that is none of ours; it works in the processes that decode, within their limits."""
+
+    @property
+    def format(self) -> str:
+        """What the format is called, as `Facts.format` then says."""
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """What names of such files end with, in lower case and without the dot."""
+
+    @property
+    def starts(self) -> tuple[bytes, ...]:
+        """What such files begin with; at most `LONGEST` bytes each."""
+
+    def read_size(self, data: bytes) -> tuple[int, int]:
+        """Width and height, from the header alone: a picture that is too large is never read."""
+
+    def read_picture(self, data: bytes) -> Image.Image:
+        """The picture, upright, in any mode that Pillow has; any exception says that the file is damaged."""
+
+
+PLUGINS = Plugins("picture reader", "viewfinder.readers", PictureReader, ())
+
+
+@lru_cache(maxsize=1)
+def picture_readers() -> tuple[PictureReader, ...]:
+    """The readers of installed packages; one that cannot be used is left out, and a line in the log says so."""
+    found: list[PictureReader] = []
+    for name in PLUGINS.offered():
+        try:
+            found.append(PLUGINS.load(name))
+        except BadInput as error:
+            warn_of_part(error)
+    return tuple(found)
+
+
+def find_reader(data: bytes) -> PictureReader | None:
+    """The reader of an installed package for a file that begins so; ours come first, see `detect_format`."""
+    return next((reader for reader in picture_readers() if data.startswith(tuple(reader.starts))), None)
+
+
+def is_extension_of_reader(extension: str) -> bool:
+    """Whether a reader of an installed package reads files whose names end so (lower case, without the dot)."""
+    return any(extension in reader.extensions for reader in picture_readers())
 
 
 def register_heif() -> None:

@@ -164,12 +164,14 @@ class _Walk:
     def _entry(self, entry: os.DirEntry[str]) -> None:
         """A file in a folder: a picture by its extension or, where it has none, by its first bytes."""
         extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
-        is_picture = extension[1:].lower() in EXTENSIONS
+        ending = extension[1:].lower()
+        is_picture = ending in EXTENSIONS or (bool(ending) and formats.is_extension_of_reader(ending))
         if not extension:
             try:
                 if entry.is_file():
                     with open(entry.path, "rb") as file:  # noqa: PTH123
-                        is_picture = formats.detect_format(file.read(formats.LONGEST)) is not None
+                        start = file.read(formats.LONGEST)
+                        is_picture = (formats.detect_format(start) or formats.find_reader(start)) is not None
             except OSError as error:
                 self._report(entry.path, _reason(error))
         if is_picture:

@@ -12,11 +12,20 @@ from viewfinder.questioners.base import (
     Questioner,
     prepare_questioner,
 )
-from viewfinder.questioners.names import QUESTIONERS, Fallback, InformationGain, find_questioner, load_questioner
+from viewfinder.questioners.names import (
+    PLUGINS,
+    QUESTIONERS,
+    Fallback,
+    InformationGain,
+    QuestionerChoice,
+    find_questioner,
+    load_questioner,
+)
 from viewfinder.questioners.said import write_statement
 
 __all__ = [
     "DONT_KNOW",
+    "PLUGINS",
     "QUESTIONERS",
     "SOMETHING_ELSE",
     "Candidates",
@@ -28,6 +37,7 @@ __all__ = [
     "NoQuestions",
     "PictureProjection",
     "Questioner",
+    "QuestionerChoice",
     "find_questioner",
     "find_values_meant",
     "load_questioner",

@@ -19,12 +19,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.errors import BadInput, UnknownName, ViewfinderError
+from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.plugins import Plugins, label_part
 from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
 from viewfinder.questioners.information_gain import column_options, trained_options
@@ -200,29 +202,45 @@ MODEL_VARIABLE, QUESTIONS_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL", "VIEWFINDER_QU
 """The environment variables that name a language model and a file of trained questions where nothing else does."""
 
 
-def find_questioner(name: str | None) -> Callable[[TagVectors | None], Questioner]:
+QuestionerChoice = str | Questioner | Callable[..., Questioner] | None
+"""A questioner by name, as an object, or its class; None: nobody."""
+
+
+def find_questioner(choice: QuestionerChoice) -> Callable[[TagVectors | None], Questioner]:
     """What makes the questioner called "NAME" or "NAME=SOURCE" (None is "none"), given the tags of the collection.
+
+    NAME is one of ours, of an installed package's, or `package.module:Class`; those are made of the source alone.
 
     Raises:
         UnknownName: no questioner is called that; the message lists those there are.
+        BadInput: what another package brings cannot be imported, or is no questioner.
     """
-    chosen, _, source = ("none" if name is None else name).partition("=")
-    if chosen not in QUESTIONERS:
-        raise UnknownName(f"no questioner is called {chosen!r}; there are: {', '.join(sorted(QUESTIONERS))}")
-    return partial(QUESTIONERS[chosen], source.strip())
+    if not (choice is None or isinstance(choice, str)):
+        return partial(_of_others, choice, label_part(choice), "")
+    chosen, _, source = ("none" if choice is None else choice).partition("=")
+    if chosen in QUESTIONERS:
+        return partial(QUESTIONERS[chosen], source.strip())
+    if (found := PLUGINS.find(chosen)) is None:
+        PLUGINS.check_name(chosen, PLUGINS.names())
+    return partial(_of_others, found, chosen, source.strip())
 
 
-def load_questioner(name: str | None, *, tags: TagVectors | None = None) -> Questioner:
+def load_questioner(choice: QuestionerChoice, *, tags: TagVectors | None = None) -> Questioner:
     """The questioner of this name (see `find_questioner`); `tags` let it ask what no catalogue says.
 
     Raises:
         UnknownName: there is none.
         BadInput: it needs a source and has none, or the source is not what it needs.
     """
-    return find_questioner(name)(tags)
+    return find_questioner(choice)(tags)
 
 
 # -- one factory a questioner
+
+
+def _of_others(part: Any, name: str, source: str, tags: TagVectors | None) -> Questioner:
+    made: Questioner = PLUGINS.make(part, name, *([source] if source else ()))
+    return made
 
 
 def _none(source: str, tags: TagVectors | None) -> Questioner:
@@ -284,6 +302,7 @@ QUESTIONERS: dict[str, QuestionerFactory] = {
     "recorded": _recorded,
     "unanswered": partial(_of_model, "unanswered"),
 }
+PLUGINS = Plugins("questioner", "viewfinder.questioners", Questioner, QUESTIONERS)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""Conversation to query to scores: the contract, and the retrievers by name."""
+"""Conversation to query to scores: the contract, and the retrievers by name, ours and other people's."""
 
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.errors import BadInput
+from viewfinder.plugins import Plugins, label_part
 from viewfinder.retrievers.base import (
     NOTHING_MORE,
     AnsweringRetriever,
@@ -26,6 +27,7 @@ from viewfinder.retrievers.composer import Composer, PlainClip
 
 __all__ = [
     "NOTHING_MORE",
+    "PLUGINS",
     "RETRIEVERS",
     "AnsweringRetriever",
     "Change",
@@ -40,12 +42,16 @@ __all__ = [
     "RegionSpace",
     "ResolvedTurn",
     "Retriever",
+    "RetrieverClass",
     "SentenceEncoder",
     "load_retriever",
 ]
 
 Maker = Callable[[Path | None], Retriever[Any]]
 """Makes a retriever, from trained weights if it has any; None: the shipped ones."""
+
+RetrieverClass = Callable[..., Retriever[Any]]
+"""A class of retrievers: called with nothing, or with the file of trained weights."""
 
 
 def _untrained(retriever: Retriever[Any]) -> Maker:
@@ -81,13 +87,24 @@ RETRIEVERS: dict[str, Maker] = {
 }
 
 
-def load_retriever(name: str, checkpoint: Path | None = None) -> Retriever[Any]:
-    """The retriever of this name, with weights of one's own where it has weights.
+PLUGINS = Plugins("retriever", "viewfinder.retrievers", Retriever, RETRIEVERS)
+
+
+def load_retriever(retriever: str | Retriever[Any] | RetrieverClass, checkpoint: Path | None = None) -> Retriever[Any]:
+    """The retriever of this name, of an installed package or at `package.module:Class`; or of a class; or as given.
+
+    `checkpoint`: weights of one's own, where it has weights.
 
     Raises:
         UnknownName: there is none; the message lists those there are.
-        BadInput: the checkpoint is missing, damaged or of another system; or none is shipped and none is given.
+        BadInput: the checkpoint is missing, damaged or of another system; or none is shipped and none is given; or
+            what another package brings cannot be imported, or is no retriever.
     """
-    if name not in RETRIEVERS:
-        raise UnknownName(f"no retriever is called {name!r}; there are: {', '.join(sorted(RETRIEVERS))}")
-    return RETRIEVERS[name](checkpoint)
+    given = () if checkpoint is None else (checkpoint,)
+    if not isinstance(retriever, str):
+        made: Retriever[Any] = PLUGINS.make(retriever, label_part(retriever), *given)
+    elif retriever in RETRIEVERS:
+        made = RETRIEVERS[retriever](checkpoint)
+    else:
+        made = PLUGINS.load(retriever, *given)
+    return made

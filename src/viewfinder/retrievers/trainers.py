@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from viewfinder.data.files import need_folder
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers import PLUGINS
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 if TYPE_CHECKING:
@@ -29,6 +31,29 @@ TRAINERS = {
 """Which function of which module trains a system; it is imported when it is needed, as torch comes with it."""
 
 
+def find_trainer(system: str, *others: str) -> Callable[[TrainPlan], TrainingResult]:
+    """What trains a system: ours, or the `train` of a class that another package brings.
+
+    Raises:
+        UnknownName: there is none; the message lists those there are, `others` first.
+        BadInput: that class is not trained, or cannot be imported.
+    """
+    if system in TRAINERS:
+        return _train_ours
+    if (found := PLUGINS.find(system)) is None:
+        raise UnknownName(f"no system is called {system!r}; there are: {', '.join((*others, *TRAINERS))}")
+    trainer: Callable[[TrainPlan], TrainingResult] | None = getattr(found, "train", None)
+    if trainer is None:
+        raise BadInput(f"{system} is not trained: what it names has no function `train`, called with a TrainPlan")
+    return trainer
+
+
+def _train_ours(plan: TrainPlan) -> TrainingResult:
+    module, _, function = TRAINERS[plan.system].partition(":")
+    result: TrainingResult = getattr(import_module(f"viewfinder.retrievers.{module}"), function)(plan)
+    return result
+
+
 def train_system(plan: TrainPlan) -> TrainingResult:
     """Train a system as planned.
 
@@ -37,13 +62,10 @@ def train_system(plan: TrainPlan) -> TrainingResult:
         BadInput: data that is missing or damaged, settings that do not go, or `out` holds a training already.
         EncoderMismatch: `out` or `start` was trained on vectors of another encoder.
     """
-    if plan.system not in TRAINERS:
-        raise UnknownName(f"no system is called {plan.system!r}; there are: {', '.join(TRAINERS)}")
+    trainer = find_trainer(plan.system)
     for folder in plan.data:
         need_folder(folder)
     # `fit` would say the same, but only once the data is read.
     if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
-    module, _, function = TRAINERS[plan.system].partition(":")
-    result: TrainingResult = getattr(import_module(f"viewfinder.retrievers.{module}"), function)(plan)
-    return result
+    return trainer(plan)

@@ -30,6 +30,10 @@ class ServerSettings(BaseSettings):
     origins: tuple[str, ...] = ()
     tokens_always: bool = Field(False, description="whether this machine needs a token, too: behind a proxy, say")
 
+    retrievers: tuple[str, ...] = Field((), description="retrievers of other packages: names, or package.module:Class")
+    questioners: tuple[str, ...] = Field(
+        (), description="questioners of other packages, with =SOURCE where they need it"
+    )
     language_model: str | None = Field(None, description="who asks as llm, plugir and unanswered: an endpoint, a file")
     questions: str | None = Field(None, description="trained questions: for pool, and to make information_gain better")
     dialogues: str | None = Field(None, description="released dialogues: what recorded asks")

@@ -12,6 +12,7 @@ from viewfinder.conversation import Turn
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.plugins import Plugins, label_part
 from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, read_annotations
 from viewfinder.users.base import Answerer, RecordedUser, SimulatedUser, dialogue_turns
 from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, truth_sentences
@@ -20,19 +21,29 @@ from viewfinder.users.person import Person, SpeakingStyle
 from viewfinder.users.photographs import PhotoComparer, photo_sentences, speak
 
 
-def load_user(name: str, folder: Path, **settings: Any) -> SimulatedUser:
-    """The simulated user called `name`, who knows the pictures of a data folder.
+def load_user(user: str | SimulatedUser | Callable[..., SimulatedUser], folder: Path, **settings: Any) -> SimulatedUser:
+    """The simulated user of this name or class, who knows the pictures of a data folder; or the one that is given.
+
+    A name is one of `USERS`, of an installed package's, or `package.module:Class`; like a class, those are called with
+    the folder and the settings.
 
     Settings are fields of `SpeakingStyle` ("noise", "patience" ...); "vqa" needs `model`, a hub name or folder, too;
     "captioner" takes `model`, the file of a captioner, and `decoding`.
 
     Raises:
         UnknownName: no user is called that, or there is no such setting; the message lists those there are.
-        BadInput: the folder holds nothing that this user could know, a damaged file, or a setting out of range.
+        BadInput: the folder holds nothing that this user could know, a damaged file, or a setting out of range; or what
+            another package brings cannot be imported, or is no simulated user.
     """
-    if name not in USERS:
-        raise UnknownName(f"no simulated user is called {name!r}; there are: {', '.join(sorted(USERS))}")
-    return USERS[name](folder, **settings)
+    if isinstance(user, str) and user in USERS:
+        return USERS[user](folder, **settings)
+    if isinstance(user, str):
+        made: SimulatedUser = PLUGINS.load(user, folder, **settings)
+    elif isinstance(user, SimulatedUser) and not isinstance(user, type):
+        made = PLUGINS.make(user, label_part(user), **settings)
+    else:
+        made = PLUGINS.make(user, label_part(user), folder, **settings)
+    return made
 
 
 def load_oracle_user(folder: Path, **settings: Any) -> Person:
@@ -146,3 +157,4 @@ USERS: dict[str, Callable[..., SimulatedUser]] = {
     "captioner": load_captioner_user,
 }
 """A simulated user and what makes it, called with a data folder and settings."""
+PLUGINS = Plugins("simulated user", "viewfinder.users", SimulatedUser, USERS)

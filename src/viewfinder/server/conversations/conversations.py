@@ -71,7 +71,7 @@ class Conversations:
         uploads: Uploads,
         settings: ServerSettings,
     ) -> None:
-        self.retrievers = RetrieverPool(library)
+        self.retrievers = RetrieverPool(library, settings.retrievers)
         self.questioners = QuestionerPool(settings)
         self._sessions = sessions
         self._feedback = feedback

@@ -16,6 +16,7 @@ import math
 import re
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,13 +25,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
+from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.index import Gallery, check_fits
 from viewfinder.index.raw_vectors import StoredVectors, best_labels, name_labels
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.pictures import decode_one
+from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
 from viewfinder.questioners import QUESTIONERS, load_questioner
-from viewfinder.retrievers import RETRIEVERS, AnsweringRetriever, RegionSpace, Retriever, load_retriever
+from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, RegionSpace, Retriever, load_retriever
 from viewfinder.server.conversations.schemas import MOST_LEANING, PictureAttribute, PictureAttributes, SessionIn
 from viewfinder.server.pictures.library import current_gallery
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
@@ -71,12 +73,16 @@ class ReadablePictures:
 class RetrieverPool:
     """Retrievers by name, for all threads."""
 
-    def __init__(self, library: Library) -> None:
-        self._library = library
+    def __init__(self, library: Library, more: Sequence[str] = ()) -> None:
+        self._library, self._more = library, more
         self._loading, self._counting, self._making = threading.Lock(), threading.Lock(), threading.Lock()
         self._loaded: dict[str, Retriever[Any]] = {}
         self._prepared: dict[str, Gallery] = {}
         self._missing: tuple[str, int] | None = None
+
+    def names(self) -> list[str]:
+        """Ours, and those of other packages that are set; a client names one of these and no class of its own."""
+        return list(dict.fromkeys((*RETRIEVERS, *self._more)))
 
     def retriever(self, name: str) -> Retriever[Any]:
         """The retriever of this name.
@@ -84,6 +90,7 @@ class RetrieverPool:
         Raises:
             UnknownName, BadInput: there is none, or it has no weights here.
         """
+        PLUGINS.check_name(name, self.names())
         if name not in self._loaded:
             with self._loading:
                 if name not in self._loaded:
@@ -159,7 +166,7 @@ class RetrieverPool:
             gallery: Gallery | None = current_gallery(self._library)
         except Problem:
             gallery = None
-        return Retrievers(retrievers=[self._info(name, gallery) for name in RETRIEVERS], default=DEFAULT)
+        return Retrievers(retrievers=[self._info(name, gallery) for name in self.names()], default=DEFAULT)
 
     def _info(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
         missing, problem, leaning, needs, tells = 0, None, None, [], False
@@ -282,14 +289,19 @@ class QuestionerPool:
 
     def __init__(self, settings: ServerSettings) -> None:
         self._sources = {MODEL: settings.language_model, QUESTIONS: settings.questions, DIALOGUES: settings.dialogues}
+        self._others = {one.partition("=")[0]: one for one in settings.questioners}
         self._good: set[str] = set()
         self._bad: dict[str, str] = {}
         self._tried: ModelProbe | None = None
         self._trying = threading.Lock()
 
+    def names(self) -> list[str]:
+        """Ours, and those of other packages that are set."""
+        return list(dict.fromkeys((*QUESTIONERS, *self._others)))
+
     def listed(self) -> Questioners:
         """All there are, with what stands in the way of using them."""
-        found = [(name, self.problem(name)) for name in QUESTIONERS]
+        found = [(name, self.problem(name)) for name in self.names()]
         infos = [QuestionerInfo(name=name, ready=problem is None, problem=problem) for name, problem in found]
         return Questioners(questioners=infos, default=SessionIn().questioner)
 
@@ -303,8 +315,7 @@ class QuestionerPool:
         """
         if "=" in name:
             raise BadInput("a questioner is chosen by its name alone: what it needs is set where the server is started")
-        if name not in QUESTIONERS:
-            raise UnknownName(f"no questioner is called {name!r}; there are: {', '.join(sorted(QUESTIONERS))}")
+        QUESTIONER_PLUGINS.check_name(name, self.names())
         problem = self.problem(name)
         if problem is not None:
             raise Problem(409, "questioner-not-ready", problem, questioner=name)
@@ -316,6 +327,8 @@ class QuestionerPool:
 
     def spec(self, name: str) -> str:
         """The name with its source, as `load_questioner` takes it."""
+        if name not in QUESTIONERS:
+            return self._others[name]
         given = self._given(name)
         spec = f"{name}={given[1]}" if given else name
         return name if name in CAN_DO_WITHOUT and self._failure(spec) else spec
@@ -330,7 +343,7 @@ class QuestionerPool:
 
         A conversation may be older than the server's settings, or come from another server.
         """
-        if name in QUESTIONERS and not (self._missing(name) or self._failure(self.spec(name))):
+        if name in self.names() and not (self._missing(name) or self._failure(self.spec(name))):
             return None
         return self.spec(INSTEAD), f"{name} cannot be used here: asked by {INSTEAD} instead"
 
@@ -350,6 +363,9 @@ class QuestionerPool:
             if problem := self._model_problem():
                 slow = ", ".join(name for name in QUESTIONERS if self.is_slow(name))
                 _LOG.warning("the language model cannot be used: %s; nothing is asked by %s", problem, slow)
+        for name in self._others:
+            if problem := self._failure(self.spec(name)):
+                _LOG.warning("what is set for the questioner %s cannot be used: %s", name, problem)
         for name in QUESTIONERS:
             given = self._given(name)
             if given and given[0] != MODEL and (problem := self._failure(f"{name}={given[1]}")):

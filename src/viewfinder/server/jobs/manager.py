@@ -233,10 +233,9 @@ class Jobs:
         folder = self._library.folder.resolve()
         job: dict[str, Any] = {"library": str(folder), "kind": kind, "names": {str(folder): "the library"}}
         if kind == "prepare":
-            from viewfinder.retrievers import RETRIEVERS, load_retriever
+            from viewfinder.retrievers import PLUGINS, RETRIEVERS
 
-            if what["retriever"] not in RETRIEVERS:
-                load_retriever(what["retriever"])  # says which there are
+            PLUGINS.check_name(what["retriever"], (*RETRIEVERS, *self._settings.retrievers))
             return {**job, "retriever": what["retriever"]}
         if "uploaded" in what:
             names = [what["uploaded"]] if isinstance(what["uploaded"], str) else what["uploaded"]

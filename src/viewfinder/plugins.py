@@ -1,0 +1,174 @@
+"""Parts that other packages bring: retrievers, questioners, encoders, simulated users, readers of picture formats.
+
+An installed package offers them as entry points of a group ("viewfinder.retrievers"); a class that is not offered is
+named where it stands, `package.module:Class`. Nobody looks for them before a name is asked for that is none of ours.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from viewfinder.errors import BadInput, UnknownName, ViewfinderError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+_WHERE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+def is_place_of_class(name: str) -> bool:
+    """Whether a name says where a class stands.
+
+    >>> is_place_of_class("my_lab.systems:Rocchio"), is_place_of_class("openai/clip-vit-base-patch32")
+    (True, False)
+    """
+    return _WHERE.fullmatch(name) is not None
+
+
+def label_part(part: object) -> str:
+    """What a part is called that was given by name, as a class or as an object."""
+    if isinstance(part, str):
+        return part
+    name = getattr(part, "name", None)
+    return name if isinstance(name, str) else getattr(part, "__name__", type(part).__name__)
+
+
+@dataclass(frozen=True, eq=False)
+class Plugins:
+    """The parts of one kind that other packages bring.
+
+    Attributes:
+        noun: what one is called in messages.
+        group: the entry points that offer them.
+        protocol: what each must have.
+        ours: the names that are taken; also the names that a message lists.
+    """
+
+    noun: str
+    group: str
+    protocol: Any
+    ours: Collection[str]
+
+    def offered(self) -> dict[str, EntryPoint]:
+        """What installed packages offer, by name. A name that is taken is left out, and a line in the log says so."""
+        from importlib.metadata import entry_points
+
+        found: dict[str, EntryPoint] = {}
+        for point in sorted(entry_points(group=self.group), key=lambda point: (point.name, point.value)):
+            if point.name in self.ours:
+                _warn(f"the {self.noun} {point.name!r} of {_package(point)} is not used: viewfinder has its own")
+            elif point.name in found:
+                other = _package(found[point.name])
+                _warn(f"the {self.noun} {point.name!r} of {_package(point)} is not used: {other} has one of that name")
+            else:
+                found[point.name] = point
+        return found
+
+    def names(self, *more: str) -> list[str]:
+        """All there are, ours, `more` and those that are offered."""
+        return sorted({*self.ours, *more, *self.offered()})
+
+    def check_name(self, name: str, known: Collection[str]) -> None:
+        """Raises UnknownName where a name is none of those `known`, whatever is installed: for names from outside."""
+        if name not in known:
+            raise UnknownName(f"no {self.noun} is called {name!r}; there are: {', '.join(sorted(known))}")
+
+    def find(self, name: str) -> Any | None:
+        """The class, function or object that a package offers under this name, or that stands there; None: none.
+
+        Raises:
+            BadInput: it cannot be imported, or is no such part.
+        """
+        if is_place_of_class(name):
+            from importlib.metadata import EntryPoint
+
+            part = self._import(EntryPoint(name, name, self.group), "put its folder on PYTHONPATH")
+            # A name may come from a file, such as a library's settings: what is no such part is never called.
+            self._check(part, name)
+            return part
+        point = self.offered().get(name)
+        return None if point is None else self._import(point, f"mend {_package(point)}, or uninstall it")
+
+    def load(self, name: str, *given: Any, **settings: Any) -> Any:
+        """The part of this name, made of what is given.
+
+        Raises:
+            UnknownName: there is none; the message lists those there are.
+            BadInput: as `find` and `make`.
+        """
+        part = self.find(name)
+        if part is None:
+            self.check_name(name, self.names())
+        return self.make(part, name, *given, **settings)
+
+    def make(self, part: Any, name: str, *given: Any, **settings: Any) -> Any:
+        """An object of a class, or what a function returns; an object is taken as it is.
+
+        Raises:
+            BadInput: it lacks what such a part needs, or cannot be made of what is given.
+        """
+        is_made = not isinstance(part, type) and (not callable(part) or not self._lacks(part))
+        if is_made and (given or settings):
+            what = ", ".join([*map(str, given), *settings])
+            raise BadInput(f"the {self.noun} {name} is an object that is made already: it cannot be given {what}")
+        if is_made:
+            self._check(part, name)
+            return part
+        if isinstance(part, type):
+            self._check(part, name)
+        try:
+            inspect.signature(part).bind(*given, **settings)
+        except TypeError as error:
+            what = ", ".join([*map(str, given), *settings]) or "nothing"
+            raise BadInput(f"the {self.noun} {name} cannot be made of {what}: {error}") from error
+        try:
+            made = part(*given, **settings)
+        except ViewfinderError:
+            raise
+        except Exception as error:
+            raise BadInput(f"the {self.noun} {name} cannot be made: {_say(error)}") from error
+        self._check(made, name)
+        return made
+
+    def _check(self, part: Any, name: str) -> None:
+        if lacks := self._lacks(part):
+            raise BadInput(f"{name} is no {self.noun}: it lacks {', '.join(lacks)}")
+
+    def _lacks(self, part: Any) -> list[str]:
+        """What the protocol has and a part does not; of a class methods alone, its objects may set the rest."""
+        members = {name: member for name, member in vars(self.protocol).items() if not name.startswith("_")}
+        if isinstance(part, type):
+            members = {name: member for name, member in members.items() if not isinstance(member, property)}
+        return [name for name in members if not hasattr(part, name)]
+
+    def _import(self, point: EntryPoint, advice: str) -> Any:
+        try:
+            return point.load()
+        except (Exception, SystemExit) as error:  # whatever another's module does while it is imported
+            line = f"the {self.noun} {point.name} cannot be imported ({_say(error)})"
+            raise BadInput(f"{line}: install what is missing, or {advice}") from error
+
+
+def _package(point: EntryPoint) -> str:
+    return f"the package {point.dist.name} {point.dist.version}" if point.dist else "another package"
+
+
+def _say(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+
+
+@lru_cache(maxsize=64)
+def _warn(line: str) -> None:
+    """Once, however often names are listed; without a handler of its own, logging prints warnings on stderr."""
+    logging.getLogger("viewfinder").warning("viewfinder: %s", line)
+
+
+def warn_of_part(error: ViewfinderError) -> None:
+    """Says in the log why a part is done without, that was offered and not asked for by name."""
+    _warn(str(error))
