@@ -92,8 +92,12 @@ class Plugins:
             # A name may come from a file, such as a library's settings: what is no such part is never called.
             self._check(part, name)
             return part
-        point = self.offered().get(name)
-        return None if point is None else self._import(point, f"mend {_package(point)}, or uninstall it")
+        if (point := self.offered().get(name)) is None:
+            return None
+        part = self._import(point, f"mend {_package(point)}, or uninstall it")
+        if isinstance(part, type):
+            self._check(part, name)
+        return part
 
     def load(self, name: str, *given: Any, **settings: Any) -> Any:
         """The part of this name, made of what is given.
@@ -113,6 +117,8 @@ class Plugins:
         Raises:
             BadInput: it lacks what such a part needs, or cannot be made of what is given.
         """
+        if isinstance(part, type):
+            self._check(part, name)
         is_made = not isinstance(part, type) and (not callable(part) or not self._lacks(part))
         if is_made and (given or settings):
             what = ", ".join([*map(str, given), *settings])
@@ -120,8 +126,6 @@ class Plugins:
         if is_made:
             self._check(part, name)
             return part
-        if isinstance(part, type):
-            self._check(part, name)
         try:
             inspect.signature(part).bind(*given, **settings)
         except TypeError as error:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
 from viewfinder.encoders.checkpoints import pool_regions
 from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.testing import check_encoder
+from viewfinder.evaluation import Plan, evaluate
+from viewfinder.testing import check_encoder, tiny_pictures
 
 KINDS = ("clip", "siglip", "siglip2", "blip")
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
@@ -578,3 +580,24 @@ def test_a_hub_name_offline_is_taken_from_the_cache_or_refused_in_one_line(
     assert found == f"clip:tiny/clip {encoders['clip'].version} (1, 16)"
     assert refused.startswith("BadInput tiny/absent: cannot load config.json (")
     assert refused.endswith("check the name and the network (and HF_HUB_OFFLINE), or give a local folder")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet"])
+def test_a_pool_made_by_a_model_is_searched_without_its_pictures(
+    folders: dict[str, Path], tmp_path: Path, suffix: str
+) -> None:
+    drawn = tiny_pictures(tmp_path / "data" / "images", 8)
+    lines = [f"{one.path.name},{one.caption}" for one in drawn for _ in range(5)]
+    (tmp_path / "data" / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n", encoding="utf-8")
+    model, pool = str(folders["clip"]), tmp_path / f"pool{suffix}"
+    script = [sys.executable, "examples/make_vectors.py", str(tmp_path / "data"), str(pool), "--model", model]
+    subprocess.run(script, check=True, capture_output=True, cwd=Path(__file__).parents[2])
+    encoder = load_transformers_encoder(model)
+    with_pictures = Plan(system="clip-t", data=tmp_path / "data", protocol="captions", split="all")
+    seen = evaluate(with_pictures, encoder, tmp_path / "seen").run
+    for one in drawn:
+        one.path.unlink()
+    shutil.rmtree(tmp_path / "data" / "features", ignore_errors=True)
+    brought = evaluate(replace(with_pictures, vectors=pool), encoder, tmp_path / "brought").run
+    assert brought.tasks[0].ranks.gallery_size == 8
+    np.testing.assert_array_equal(brought.tasks[0].ranks.best_st, seen.tasks[0].ranks.best_st)

@@ -11,12 +11,16 @@ import pytest
 from PIL import Image
 
 import viewfinder.retrievers
+from viewfinder.conversation import Question
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Evaluation, Plan, compare_runs, evaluate, read_run, write_run
 from viewfinder.evaluation.report import write_report
+from viewfinder.questioners import Candidates
+from viewfinder.retrievers import Composer
 from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION
 from viewfinder.testing import ColourEncoder
+from viewfinder.users import load_user
 
 
 def done(scenes: Path, out: Path, **plan: object) -> Evaluation:
@@ -181,6 +185,30 @@ def test_vectors_of_another_width_are_refused(scenes: Path, tmp_path: Path) -> N
     np.savez(tmp_path / "v.npz", vectors=np.zeros((1, 7), np.float32), keys=np.array(["a.jpg"]))
     with pytest.raises(BadInput, match=r"vectors of 7 numbers, but words have 48"):
         done(scenes, tmp_path, vectors=tmp_path / "v.npz")
+
+
+def test_a_class_or_an_object_is_evaluated_as_its_name_is(scenes: Path, tmp_path: Path) -> None:
+    plan: dict[str, Any] = {"protocol": "captions", "limit": 4}
+    runs = [done(scenes, tmp_path, system=one, **plan).run for one in ("composer", Composer, Composer())]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.tasks[0].ranks.best_st, runs[0].tasks[0].ranks.best_st)
+        assert run.provenance == runs[0].provenance
+
+
+class Silent:
+    name = "silent"
+
+    def ask(self, view: Candidates) -> Question | None:
+        return None
+
+
+def test_a_user_and_a_questioner_may_be_classes_or_objects(scenes: Path, tmp_path: Path) -> None:
+    user = load_user("oracle", scenes, seed=0)
+    plan: dict[str, Any] = {"protocol": "chatir", "limit": 2}
+    named = done(scenes, tmp_path, user="oracle", questioner="none", **plan).run
+    given = done(scenes, tmp_path, user=user, questioner=Silent, **plan).run
+    np.testing.assert_array_equal(given.tasks[0].ranks.best_st, named.tasks[0].ranks.best_st)
+    assert (given.provenance.user, given.provenance.questioner) == ("oracle", "silent")
 
 
 def test_an_unknown_system_is_named(scenes: Path, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
         ("encoder", _encoder),
         ("cache", _cache),
         ("pictures", _pictures),
+        ("plug-ins", _plugins),
         ("disk", lambda: _disk(folder)),
         ("library", lambda: _library(folder)),
         ("language", _language),
@@ -129,6 +130,19 @@ def _pictures() -> str:
         decode_one(file, Stretch(8))
     optional = [name for name, package in (("HEIC", "pillow_heif"), ("RAW", "rawpy")) if find_spec(package)]
     return f"read in worker processes; beyond the common formats: {', '.join(optional) or 'none'}"
+
+
+def _plugins() -> str:
+    """What other packages bring can be imported, and is what it says it is."""
+    from viewfinder import encoders, questioners, retrievers, users
+    from viewfinder.pictures import formats
+
+    found = []
+    for part in (retrievers, questioners, encoders, users, formats):
+        for name, point in part.PLUGINS.offered().items():
+            part.PLUGINS.find(name)
+            found.append(f"the {part.PLUGINS.noun} {name} ({point.value})")
+    return ", ".join(found) or "none"
 
 
 def _disk(folder: Path) -> str:

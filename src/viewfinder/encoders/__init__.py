@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
+from viewfinder.errors import BadInput
 from viewfinder.plugins import Plugins
 
 __all__ = [
@@ -35,9 +36,15 @@ def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
         from viewfinder.encoders.starter import StarterEncoder
 
         return StarterEncoder(head_file)
-    if name and not {"/", "\\", "~"}.intersection(name) and (found := PLUGINS.find(name)) is not None:
+    is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name)
+    if is_plain and (found := PLUGINS.find(name)) is not None:
         made: Encoder = PLUGINS.make(found, name)
         return made
     from viewfinder.encoders.transformers import load_transformers_encoder
 
-    return load_transformers_encoder(name)
+    try:
+        return load_transformers_encoder(name)
+    except BadInput as error:
+        if not is_plain:
+            raise
+        raise BadInput(f"{error}; by a name without a slash there are: {', '.join(PLUGINS.names())}") from error

@@ -1,10 +1,12 @@
-"""Vectors that the user brings: three kinds of file, checked against their names."""
+"""Vectors that the user brings: four kinds of file, checked against their names."""
 
 import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from safetensors.numpy import save_file
 
 from viewfinder.encoders.features import read_vectors
@@ -83,7 +85,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"v\.npy: no such file"):
         read_vectors(tmp_path / "v.npy")
     (tmp_path / "v.pkl").write_bytes(b"")
-    with pytest.raises(BadInput, match=r"\.npy, \.npz or \.safetensors is needed, not \.pkl"):
+    with pytest.raises(BadInput, match=r"\.npy, \.npz, \.parquet or \.safetensors is needed, not \.pkl"):
         read_vectors(tmp_path / "v.pkl")
     np.savez(tmp_path / "v.npz", other=VECTORS)
     with pytest.raises(BadInput, match="there is no array `vectors` in it"):
@@ -101,3 +103,35 @@ def test_pickles_are_not_opened(tmp_path: Path) -> None:
     np.save(tmp_path / "v.npy", np.array([{"a": 1}], object), allow_pickle=True)
     with pytest.raises(BadInput, match="damaged, or pickled"):
         read_vectors(tmp_path / "v.npy")
+
+
+def _write_parquet(folder: Path, **columns: object) -> Path:
+    parquet.write_table(pa.table(columns), folder / "v.parquet", row_group_size=2)
+    return folder / "v.parquet"
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 2), pa.list_(pa.float16(), 2)])
+def test_a_parquet_file_has_a_row_a_picture(tmp_path: Path, kind: pa.DataType) -> None:
+    rows = pa.array(VECTORS.tolist() if kind.value_type == pa.float32() else list(VECTORS), kind)
+    keys, vectors_nd = read_vectors(_write_parquet(tmp_path, key=list(NAMES), vector=rows, width=[1, 2, 3]))
+    assert keys == NAMES
+    np.testing.assert_allclose(vectors_nd, VECTORS, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        (
+            {"key": ["a"], "embedding": [[1.0]]},
+            "v.parquet: there is no column `vector` in it; key and vector are needed",
+        ),
+        ({"key": ["a", "b"], "vector": [[1.0], [1.0, 2.0]]}, "vector: lists of one length are needed, not of 1, 2"),
+        ({"key": ["a", "b"], "vector": [[1.0], None]}, "vector: lists of one length are needed, not of 1, None"),
+        ({"key": ["a"], "vector": ["1.0"]}, "vector: lists of floats are needed, not string"),
+        ({"key": ["a"], "vector": [["1.0"]]}, r"floats \(n d\) are needed, not object"),
+        ({"key": ["a", "a"], "vector": [[1.0], [2.0]]}, "keys: 'a' is there 2 times"),
+    ],
+)
+def test_a_parquet_file_that_cannot_be_right_is_refused(tmp_path: Path, columns: dict[str, object], why: str) -> None:
+    with pytest.raises(BadInput, match=why):
+        read_vectors(_write_parquet(tmp_path, **columns))

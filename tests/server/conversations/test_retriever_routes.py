@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,3 +159,51 @@ def wait_until(done: Callable[[], bool]) -> None:
             return
         time.sleep(0.05)
     raise AssertionError("it never came true")
+
+
+OTHERS = """
+import viewfinder.retrievers
+from viewfinder.questioners import NoQuestions
+
+class Mine(viewfinder.retrievers.Composer):
+    name = "mine"
+
+class Asks(NoQuestions):
+    def __init__(self, about=""):
+        super().__init__("asks " + about)
+"""
+
+
+@pytest.mark.parametrize("name", ["os:system", "viewfinder.retrievers:Composer", "antigravity:fly"])
+def test_a_client_names_no_class(client: TestClient, name: str) -> None:
+    before = set(sys.modules)
+    requests = [
+        ("/api/v1/sessions", {"retriever": name}, "no retriever is called"),
+        ("/api/v1/sessions", {"questioner": name}, "no questioner is called"),
+        ("/api/v1/collection/prepare", {"retriever": name}, "no retriever is called"),
+    ]
+    for path, body, said in requests:
+        answer = client.post(path, json=body)
+        assert (answer.status_code, answer.json()["type"].rpartition(":")[2]) == (422, "unknown-name"), answer.text
+        assert f"{said} {name!r}; there are: " in answer.json()["detail"]
+    assert "antigravity" not in set(sys.modules) - before
+
+
+def test_what_is_set_is_served_by_the_name_that_was_set(
+    client: TestClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "others_of_a_server.py").write_text(OTHERS)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine, asks = "others_of_a_server:Mine", "others_of_a_server:Asks"
+    with served(tmp_path / "library.vf", retrievers=[mine, "gone:Gone"], questioners=[f"{asks}=shapes"]) as server:
+        found = listed(server)
+        assert found[mine]["ready"]
+        assert "cannot be imported" in found["gone:Gone"]["problem"]
+        assert asking(server)[asks]["ready"]
+        given = {"retriever": mine, "questioner": asks}
+        made = server.post("/api/v1/sessions", json=given)
+        assert made.status_code == 201, made.text
+        turn = server.post(f"/api/v1/sessions/{made.json()['id']}/turns", json={"say": "red"})
+        assert len(turn.json()["results"]) > 0
+    refused = client.post("/api/v1/sessions", json={"retriever": mine})
+    assert refused.status_code == 422

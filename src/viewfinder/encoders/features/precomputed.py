@@ -23,7 +23,8 @@ from viewfinder.errors import BadInput
 def read_vectors(file: Path) -> tuple[tuple[str, ...], Float[np.ndarray, "n d"]]:
     """Vectors of pictures that the user brings: row i is the picture `keys[i]`.
 
-    `x.npz` holds `vectors` (n d) and `keys` (n texts); `x.safetensors` holds `vectors`, `x.npy` is the array itself,
+    `x.npz` holds `vectors` (n d) and `keys` (n texts); `x.parquet` a row a picture, with the columns `key` (a text) and
+    `vector` (a list of d floats). `x.safetensors` holds `vectors`, `x.npy` is the array itself,
     memory-mapped. Where there is no `keys`, a JSON list of the n names lies beside the file as `x.npz.json`,
     `x.safetensors.json` or `x.npy.json`. Vectors are floats of any precision, names any texts, none of them twice.
 
@@ -65,12 +66,33 @@ def _read_file(file: Path) -> tuple[tuple[str, ...] | None, np.ndarray]:
                     return None if names is None else tuple(map(str, names)), arrays["vectors"]
             case ".safetensors":
                 return None, load_file(file)["vectors"]
+            case ".parquet":
+                return _read_parquet(file)
             case suffix:
-                raise BadInput(f"{file}: .npy, .npz or .safetensors is needed, not {suffix or 'a file without suffix'}")
+                raise BadInput(
+                    f"{file}: .npy, .npz, .parquet or .safetensors is needed, not {suffix or 'a file without suffix'}"
+                )
     except KeyError as error:
         raise BadInput(f"{file}: there is no array `vectors` in it") from error
     except (OSError, ValueError, EOFError, BadZipFile, SafetensorError) as error:
         raise BadInput(f"{file}: damaged, or pickled ({error}); write the file again") from error
+
+
+def _read_parquet(file: Path) -> tuple[tuple[str, ...], np.ndarray]:
+    from pyarrow import compute, parquet, types
+
+    schema = parquet.read_schema(file)
+    if missing := sorted({"key", "vector"} - set(schema.names)):
+        raise BadInput(f"{file}: there is no column `{missing[0]}` in it; key and vector are needed")
+    kind = schema.field("vector").type
+    if not (types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind)):
+        raise BadInput(f"{file}, vector: lists of floats are needed, not {kind}")
+    table = parquet.read_table(file, columns=["key", "vector"]).combine_chunks()
+    lengths = compute.unique(compute.list_value_length(table["vector"])).to_pylist()
+    if len(lengths) > 1 or None in lengths:
+        raise BadInput(f"{file}, vector: lists of one length are needed, not of {', '.join(map(str, lengths))}")
+    values = compute.list_flatten(table["vector"]).to_numpy()
+    return tuple(map(str, table["key"].to_pylist())), values.reshape(len(table), -1)
 
 
 def _read_names_beside(file: Path) -> tuple[str, ...]:

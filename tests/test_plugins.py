@@ -1,0 +1,219 @@
+"""Parts of other packages: found by entry points or where they stand, and every way in which one can be no good."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from viewfinder.encoders import load_encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.index import Gallery
+from viewfinder.pictures import AtMost, Limits, decode, formats
+from viewfinder.plugins import _warn
+from viewfinder.questioners import load_questioner
+from viewfinder.questioners.base import Questioner
+from viewfinder.retrievers import PLUGINS, Composer, load_retriever
+from viewfinder.session import Session
+from viewfinder.testing import ColourEncoder, tiny_snapshot
+from viewfinder.users import load_user
+
+Offer = Callable[..., str]
+
+PARTS = """
+from viewfinder.retrievers import Composer
+from viewfinder.conversation import Question, Say
+
+class Mine(Composer):
+    name = "mine"
+    def __init__(self, checkpoint=None):
+        self.checkpoint = checkpoint
+
+def make():
+    return Mine("made by a function")
+
+READY = Mine("ready")
+
+class Asks:
+    name = "asks"
+    def __init__(self, about="colour"):
+        self.about = about
+    def ask(self, view):
+        return Question(f"Which {self.about}?", (), by=self.name, why="it is all I know")
+
+class Tells:
+    name = "tells"
+    def __init__(self, folder, seed=0, words="a picture"):
+        self.words, self.folder = words, folder
+    def reply(self, wanted, screen):
+        return Say(self.words)
+
+class Half:
+    name = "half"
+    def begin(self):
+        return ()
+
+class Fails(Composer):
+    def __init__(self):
+        raise RuntimeError("no weights\\nhere")
+"""
+
+
+@pytest.fixture
+def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offer:
+    """Installs a package that offers parts; gives the name of its module, one that no other test has."""
+
+    def install(group: str = "retrievers", package: str = "lab", code: str = PARTS, **points: str) -> str:
+        module = f"{package}_{tmp_path.name}".replace("-", "_")
+        site = tmp_path / package
+        info = site / f"{package}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (site / f"{module}.py").write_text(code, encoding="utf-8")
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n", encoding="utf-8")
+        lines = [f"{name} = {module}:{attribute}" for name, attribute in points.items()]
+        (info / "entry_points.txt").write_text(f"[viewfinder.{group}]\n" + "\n".join(lines) + "\n", encoding="utf-8")
+        monkeypatch.syspath_prepend(site)
+        return module
+
+    _warn.cache_clear()
+    return install
+
+
+def test_a_retriever_is_found_by_its_entry_point_or_where_it_stands(offer: Offer) -> None:
+    module = offer(mine="Mine", made="make", ready="READY")
+    by_name, where, made, ready = map(load_retriever, ("mine", f"{module}:Mine", "made", "ready"))
+    assert type(by_name) is type(where) is type(made) is type(ready)
+    assert by_name is not load_retriever("mine")
+    assert load_retriever("ready") is ready
+    weights = Path("weights.safetensors")
+    assert vars(load_retriever("mine", weights)) == {"checkpoint": weights}
+    with pytest.raises(
+        BadInput, match=r"ready is an object that is made already: it cannot be given weights.safetensors"
+    ):
+        load_retriever("ready", weights)
+    with pytest.raises(
+        BadInput, match=r"the retriever made cannot be made of weights.safetensors: too many positional"
+    ):
+        load_retriever("made", weights)
+
+
+def test_a_class_or_an_object_is_as_good_as_a_name() -> None:
+    composer = Composer()
+    assert load_retriever(composer) is composer
+    assert isinstance(load_retriever(Composer), Composer)
+    with pytest.raises(BadInput, match="Path is no retriever: it lacks begin, step, query"):
+        load_retriever(Path)  # type: ignore[arg-type]
+
+
+def test_an_unknown_name_is_answered_with_ours_and_theirs(offer: Offer) -> None:
+    offer(mine="Mine")
+    with pytest.raises(UnknownName, match=r"no retriever is called 'mien'; there are: chatir, .*mai, mine, plugir"):
+        load_retriever("mien")
+
+
+def test_our_names_win_and_that_is_said(offer: Offer, caplog: pytest.LogCaptureFixture) -> None:
+    offer(composer="Mine")
+    offer(package="other", mine="Mine")
+    offer(package="third", mine="Mine")
+    assert type(load_retriever("composer")) is Composer
+    assert list(PLUGINS.offered()) == ["mine"]
+    lines = [record.message for record in caplog.records]
+    assert "viewfinder: the retriever 'composer' of the package lab 1.0 is not used: viewfinder has its own" in lines
+    assert any("is not used: the package other 1.0 has one of that name" in line for line in lines)
+
+
+def test_our_names_are_never_looked_up() -> None:
+    code = """
+from viewfinder.encoders import load_encoder
+from viewfinder.plugins import Plugins
+from viewfinder.questioners import load_questioner
+from viewfinder.retrievers import load_retriever
+del Plugins.offered
+load_retriever("composer"), load_questioner("information_gain"), load_encoder("starter")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        ("Half", "broken is no retriever: it lacks step, query"),
+        ("Fails", r"the retriever broken cannot be made: RuntimeError: no weights here"),
+        (
+            "Nothing",
+            r"the retriever broken cannot be imported \(AttributeError: .*mend the package lab 1.0, or uninstall",
+        ),
+    ],
+)
+def test_a_part_that_is_no_good_is_one_clear_line(offer: Offer, attribute: str, said: str) -> None:
+    offer(broken=attribute)
+    with pytest.raises(BadInput, match=said) as caught:
+        load_retriever("broken")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_module_that_ends_the_program_is_one_clear_line(offer: Offer) -> None:
+    offer(code="import sys\nsys.exit(3)", broken="Mine")
+    with pytest.raises(BadInput, match=r"cannot be imported \(SystemExit: 3\)"):
+        load_retriever("broken")
+
+
+@pytest.mark.parametrize("load", [load_retriever, load_encoder, load_questioner])
+def test_what_is_no_such_part_is_never_called(load: Callable[[str], object]) -> None:
+    # "os:abort" would end this very process.
+    with pytest.raises(BadInput, match=r"os:abort is no (retriever|encoder|questioner): it lacks"):
+        load("os:abort")
+
+
+def test_a_questioner_is_made_of_its_source(offer: Offer) -> None:
+    module = offer("questioners", asks="Asks")
+    for name in ("asks=shape", f"{module}:Asks=shape"):
+        assert vars(load_questioner(name)) == {"about": "shape"}
+    snapshot = tiny_snapshot([("red", "red"), ("blue", "blue")])
+    found: Questioner = load_questioner("asks")
+    for choice in ("asks", type(found), found):
+        session = Session(Gallery(snapshot, ColourEncoder()), Composer(), choice)
+        session.say("red")
+        assert session.question is not None and session.question.text == "Which colour?"
+
+
+def test_a_user_is_made_of_the_folder_and_the_manners(offer: Offer, tmp_path: Path) -> None:
+    module = offer("users", tells="Tells")
+    user = load_user("tells", tmp_path, seed=1, words="a dog")
+    assert vars(user) == {"words": "a dog", "folder": tmp_path}
+    assert vars(load_user(type(user), tmp_path)) == vars(load_user(f"{module}:Tells", tmp_path))
+    assert load_user(user, tmp_path) is user
+    with pytest.raises(BadInput, match=r"tells cannot be made of .* noise: got an unexpected keyword argument 'noise'"):
+        load_user("tells", tmp_path, noise=0.1)
+
+
+def test_a_picture_reader_that_cannot_be_imported_stops_no_other(
+    offer: Offer, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stripes = """
+from PIL import Image
+class Stripes:
+    format, extensions, starts = "stripes", ("stripes",), (b"stripes",)
+    def read_size(self, data):
+        return int(data[7:11]), 2
+    def read_picture(self, data):
+        return Image.new("RGB", (int(data[7:11]) - len(data[11:]), 2), "red")
+"""
+    offer("readers", stripes="Stripes", code=stripes)
+    offer("readers", package="other", broken="Nothing")
+    formats.picture_readers.cache_clear()
+    try:
+        seen = decode(b"stripes0003", limits=Limits(), fit=AtMost(9))
+        assert (seen.facts.format, seen.pixels.shape, seen.pixels[0, 0].tolist()) == ("stripes", (2, 3, 3), [255, 0, 0])
+        assert formats.is_extension_of_reader("stripes")
+        assert formats.is_installed_since("not a picture (starts with 'stripes0003')")
+        with pytest.raises(formats.PictureError, match="damaged stripes: 2 x 2, where the header says 3 x 2"):
+            decode(b"stripes0003.", limits=Limits(), fit=AtMost(9))
+        with pytest.raises(formats.PictureError, match="too many pixels: 9999 x 2"):
+            decode(b"stripes9999", limits=Limits(max_pixels=100), fit=AtMost(9))
+    finally:
+        formats.picture_readers.cache_clear()
+    assert [record.message for record in caplog.records if "broken" in record.message] != []
