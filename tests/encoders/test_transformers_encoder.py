@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import shutil
 import subprocess
 import sys
@@ -584,20 +585,23 @@ def test_a_hub_name_offline_is_taken_from_the_cache_or_refused_in_one_line(
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
 def test_a_pool_made_by_a_model_is_searched_without_its_pictures(
-    folders: dict[str, Path], tmp_path: Path, suffix: str
+    folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     drawn = tiny_pictures(tmp_path / "data" / "images", 8)
-    lines = [f"{one.path.name},{one.caption}" for one in drawn for _ in range(5)]
-    (tmp_path / "data" / "captions.csv").write_text("\n".join(["image,caption", *lines]) + "\n", encoding="utf-8")
+    dialogues = [{"img": f"images/{one.path.name}", "dialog": [one.caption, "is it big? no"]} for one in drawn]
+    for place, content in {
+        "dialogues/own_test.json": dialogues,
+        "ChatIR_Protocol/Search_Space_test.json": [one["img"] for one in dialogues],
+    }.items():
+        (tmp_path / "data" / place).parent.mkdir()
+        (tmp_path / "data" / place).write_text(json.dumps(content), encoding="utf-8")
     model, pool = str(folders["clip"]), tmp_path / f"pool{suffix}"
-    script = [sys.executable, "examples/make_vectors.py", str(tmp_path / "data"), str(pool), "--model", model]
-    subprocess.run(script, check=True, capture_output=True, cwd=Path(__file__).parents[2])
+    monkeypatch.setattr(sys, "argv", ["make_vectors.py", str(tmp_path / "data"), str(pool), "--model", model])
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "make_vectors.py"), run_name="__main__")
     encoder = load_transformers_encoder(model)
-    with_pictures = Plan(system="clip-t", data=tmp_path / "data", protocol="captions", split="all")
+    with_pictures = Plan(system="clip-t", data=tmp_path / "data", protocol="chatir")
     seen = evaluate(with_pictures, encoder, tmp_path / "seen").run
-    for one in drawn:
-        one.path.unlink()
-    shutil.rmtree(tmp_path / "data" / "features", ignore_errors=True)
+    shutil.rmtree(tmp_path / "data" / "images")
     brought = evaluate(replace(with_pictures, vectors=pool), encoder, tmp_path / "brought").run
     assert brought.tasks[0].ranks.gallery_size == 8
     np.testing.assert_array_equal(brought.tasks[0].ranks.best_st, seen.tasks[0].ranks.best_st)
