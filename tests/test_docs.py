@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-import viewfinder.retrievers
-from viewfinder.conversation import Question
 from viewfinder.index import Gallery
 from viewfinder.questioners import Candidates
 from viewfinder.session import Session
-from viewfinder.testing import ColourEncoder, check_questioner, tiny_snapshot
+from viewfinder.testing import ColourEncoder, check_picture_reader, check_questioner, check_retriever, tiny_snapshot
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -42,17 +39,17 @@ def test_the_figures_on_the_pages_are_those_of_the_results() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def code_of(page: str, names: Mapping[str, Any]) -> dict[str, Any]:
+def code_of(page: str) -> dict[str, Any]:
     """What the one example of a page defines."""
     [code] = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL)
-    defined = dict(names)
+    defined: dict[str, Any] = {}
     exec(compile(f"from __future__ import annotations\n{code}", page, "exec"), defined)
     return defined
 
 
 def test_the_retriever_of_the_page_on_retrievers_searches() -> None:
-    newest = code_of("adding/retriever.md", vars(viewfinder.retrievers))["Newest"]()
-    assert isinstance(newest, viewfinder.retrievers.Retriever)
+    newest = code_of("adding/retriever.md")["Newest"]()
+    check_retriever(newest)
     looks = [("red", "red"), ("blue", "blue")]
     session = Session(Gallery(tiny_snapshot(looks), ColourEncoder()), newest, None)
     assert session.say("blue")[0].id == "p001"
@@ -60,11 +57,15 @@ def test_the_retriever_of_the_page_on_retrievers_searches() -> None:
 
 
 def test_the_questioner_of_the_page_on_questioners_keeps_the_contract() -> None:
-    asks = code_of("adding/questioner.md", {"Question": Question})["AsksForColour"]()
+    asks = code_of("adding/questioner.md")["AsksForColour"]()
     colours = {"colour": (("red", "blue"), np.array([0, 1], np.int32))}
     view = Candidates(np.full(2, 0.5), np.eye(2, dtype=np.float32), colours)
     assert asks.ask(view).choices == ("red", "blue", "don't know")
     check_questioner(asks, view)
+
+
+def test_the_reader_of_the_page_on_readers_keeps_the_contract() -> None:
+    check_picture_reader(code_of("adding/reader.md")["Tiny"](), b"tiny\x02\x03" + bytes(range(6)))
 
 
 def test_what_the_glossary_names_is_there() -> None:

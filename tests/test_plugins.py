@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from viewfinder.encoders import load_encoder
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.errors import BadInput, PictureError, UnknownName
 from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, Limits, decode, formats
 from viewfinder.plugins import _warn
@@ -210,9 +210,9 @@ class Stripes:
         assert (seen.facts.format, seen.pixels.shape, seen.pixels[0, 0].tolist()) == ("stripes", (2, 3, 3), [255, 0, 0])
         assert formats.is_extension_of_reader("stripes")
         assert formats.is_installed_since("not a picture (starts with 'stripes0003')")
-        with pytest.raises(formats.PictureError, match="damaged stripes: 2 x 2, where the header says 3 x 2"):
+        with pytest.raises(PictureError, match="damaged stripes: 2 x 2, where the header says 3 x 2"):
             decode(b"stripes0003.", limits=Limits(), fit=AtMost(9))
-        with pytest.raises(formats.PictureError, match="too many pixels: 9999 x 2"):
+        with pytest.raises(PictureError, match="too many pixels: 9999 x 2"):
             decode(b"stripes9999", limits=Limits(max_pixels=100), fit=AtMost(9))
     finally:
         formats.picture_readers.cache_clear()

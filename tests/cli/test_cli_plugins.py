@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -121,3 +123,36 @@ def test_the_doctor_names_what_is_installed(installed: Installed) -> None:
     assert checks["plug-ins"]["ok"]
     for name in ("retriever rocchio", "encoder colour-words", "picture reader farbfeld"):
         assert name in checks["plug-ins"]["detail"]
+
+
+@pytest.mark.parametrize("page", ["retriever", "questioner", "encoder", "user", "reader"])
+def test_every_command_of_the_pages_on_adding_runs(
+    page: str, site: Path, world: Path, library: Path, tmp_path: Path
+) -> None:
+    text = (EXAMPLES.parent / "docs" / "adding" / f"{page}.md").read_text(encoding="utf-8")
+    (tmp_path / "my_lab.py").write_text(
+        "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL)), encoding="utf-8"
+    )
+    (tmp_path / "turns.jsonl").write_text('{"say": "a red thing"}\n{"say": "a dog"}\n', encoding="utf-8")
+    (tmp_path / "scenes").symlink_to(world)
+    tiny_pictures(tmp_path / "pictures", 3)
+    (tmp_path / "bin").mkdir()
+    for name, code in (("viewfinder", f"-c {shlex.quote(PROGRAM)} "), ("python", "")):
+        (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} {code}"$@"\n')
+        (tmp_path / "bin" / name).chmod(0o755)
+    # Installing is what `site` has done.
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    script = "\n".join(line for line in lines if not line.startswith("pip install")).replace("~/Pictures", "pictures")
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    script = script.replace("PYTHONPATH=.", f"PYTHONPATH=.:{path}")
+    own = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}", "PYTHONPATH": path, "VIEWFINDER_LIBRARY": str(library)}
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout
