@@ -41,6 +41,45 @@ def test_a_filter_finds_every_spelling_with_other_capitals() -> None:
     assert COLOURS.mask(" BLUE ").tolist() == [True, False, True, False, False]
 
 
+PRICES = AttributeColumn.of("price", [("9.50",), ("1,200",), ("80", "12"), (), ("free",)])
+DAYS = AttributeColumn.of("captured", [("2019-06-30",), ("2019-07-01",), ("2020-12-31",), ("2021-01-01",), ()])
+
+
+@pytest.mark.parametrize(
+    ("column", "condition", "rows"),
+    [
+        (COLOURS, "blue | red", [0, 2, 3, 4]),
+        (PRICES, "10..80", [2]),
+        (PRICES, "..12", [0, 2]),
+        (PRICES, "100..", [1]),
+        (PRICES, "free|..10", [0, 4]),
+        (DAYS, "2019-07..2020", [1, 2]),
+        (DAYS, "2019", [0, 1]),
+        (DAYS, "..2019-06|2021-01-01", [0, 3]),
+    ],
+)
+def test_a_filter_takes_alternatives_and_ranges_of_numbers_and_dates(
+    column: AttributeColumn, condition: str, rows: list[int]
+) -> None:
+    assert np.flatnonzero(column.mask(condition)).tolist() == rows
+
+
+def test_a_value_that_looks_like_a_range_or_like_alternatives_is_a_value() -> None:
+    column = AttributeColumn.of("size", [("1..3",), ("2",), ("S|M",), ("S",)])
+    assert np.flatnonzero(column.mask("1..3")).tolist() == [0]
+    assert np.flatnonzero(column.mask("s|m")).tolist() == [2]
+
+
+@pytest.mark.parametrize("condition", ["red|pink", "red|", "..", "10..20", "a..z", "2019"])
+def test_an_alternative_that_no_picture_meets_is_an_unknown_name(condition: str) -> None:
+    with pytest.raises(UnknownName, match="no picture has colour = "):
+        COLOURS.mask(condition)
+
+
+def test_values_are_counted_by_pictures() -> None:
+    assert COLOURS.count_values() == [("red", 3), ("Blue", 1), ("blue", 1)]
+
+
 def test_an_unknown_value_is_answered_with_some_that_exist() -> None:
     with pytest.raises(UnknownName, match=r"no picture has colour = 'pink'; known are: red, Blue, blue$"):
         COLOURS.mask("pink")

@@ -26,7 +26,6 @@ app = typer.Typer(
     name="viewfinder",
     rich_markup_mode=None,  # plain help: rich takes longer to import than the help to read
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
 
 VERBS = (

@@ -110,18 +110,21 @@ def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
 
 
 def find(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What is on the picture, in your words.")] = "",
+    text: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="What is on the picture, in your words.")] = None,
     *,
     n: CountOption = 10,
     like: Annotated[Path | None, option("FILE", "An image that it looks like.")] = None,
     without: Annotated[str, option("TEXT", "What is not on it.")] = "",
-    where: Annotated[list[str] | None, option("KEY=VALUE", "A catalogue column to filter by; repeatable.")] = None,
+    where: Annotated[
+        list[str] | None,
+        option("KEY=VALUE", "A column to filter by: VALUE, VALUE|VALUE, 10..50, 2019-07..2020; repeatable."),
+    ] = None,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Find pictures by words, by an image, or both."""
     filters = parse_conditions(where or ())
-    hits = open_library(library).find(text, n, like=like, where=filters, without=without)
+    hits = open_library(library).find(" ".join(text or ()), n, like=like, where=filters, without=without)
     if as_json:
         print_json(hits.to_json())
     else:

@@ -119,6 +119,6 @@ def parse_conditions(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         key, value = split_pair(text, "--where", "write it as column=value, for example --where gender=Men")
         if key in found:
-            raise BadInput(f"--where {key!r} is given twice: a column can have one value here")
+            raise BadInput(f"--where {key!r} is given twice: write alternatives as {key}={found[key]}|{value}")
         found[key] = value
     return found

@@ -179,15 +179,41 @@ class AttributeColumn:
         """The values of one picture."""
         return tuple(self.values[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
 
-    def mask(self, value: str) -> Bool[np.ndarray, " n"]:
-        """Which pictures have this value; capitals do not matter. Raises UnknownName, which lists values."""
-        wanted = [code for code, known in enumerate(self.values) if known.casefold() == value.strip().casefold()]
-        if not wanted:
-            listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
-            raise UnknownName(f"no picture has {self.name} = {value!r}; known are: {listed or 'no values at all'}")
+    def mask(self, condition: str) -> Bool[np.ndarray, " n"]:
+        """Which pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
+
+        A range `LOW..HIGH` includes both ends, of which one may be left out; a date may be a year, a month or a day
+        (`2019-07..2020`). What is a value of the column as it stands is that value; capitals do not matter.
+
+        Raises:
+            UnknownName: no picture meets one of the alternatives; the message lists values.
+        """
+        wanted = self._codes_of(condition) or [code for part in condition.split("|") for code in self._need_codes(part)]
         mask_n = np.zeros(len(self), dtype=bool)
         mask_n[self.rows[np.isin(self.codes, wanted)]] = True
         return mask_n
+
+    def _codes_of(self, value: str) -> list[int]:
+        sought = value.strip().casefold()
+        return [code for code, known in enumerate(self.values) if known.casefold() == sought]
+
+    def _need_codes(self, part: str) -> list[int]:
+        """The values that one alternative means."""
+        codes = self._codes_of(part)
+        low, dots, high = (end.strip() for end in part.partition(".."))
+        if not codes and (low or high) and (dots or is_date(low)):
+            codes = [code for code, known in enumerate(self.values) if is_between(known, low, high if dots else low)]
+        if not codes:
+            listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
+            raise UnknownName(
+                f"no picture has {self.name} = {part.strip()!r}; known are: {listed or 'no values at all'}"
+            )
+        return codes
+
+    def count_values(self) -> list[tuple[str, int]]:
+        """Every value with the number of pictures that have it, the most frequent first."""
+        counts_v = np.bincount(self.codes, minlength=len(self.values))
+        return list(zip(self.values, counts_v.tolist(), strict=True))
 
 
 class StoredColumns(Mapping[str, AttributeColumn]):
@@ -259,6 +285,40 @@ def find_column(names: Iterable[str], wanted: str) -> str:
         if name.casefold() == wanted.strip().casefold():
             return name
     raise UnknownName(f"there is no column called {wanted!r}; there are: {', '.join(listed)}")
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a year, a month or a day in ISO's way.
+
+    >>> is_date("2019-07"), is_date("19.99")
+    (True, False)
+    """
+    return re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", text) is not None
+
+
+def is_between(value: str, low: str, high: str) -> bool:
+    """Whether a value lies in a range of numbers or of dates, ends included; an empty end is open.
+
+    >>> is_between("12.50", "10", "20"), is_between("2020-12-31", "2019-07", "2020"), is_between("red", "10", "")
+    (True, True, False)
+    """
+    number, least, most = to_number(value), to_number(low or "-inf"), to_number(high or "inf")
+    if number is not None and least is not None and most is not None:
+        return least <= number <= most
+    day = value[:10]
+    return all(map(is_date, filter(None, (day, low, high)))) and low <= day and (not high or day[: len(high)] <= high)
+
+
+def to_number(text: str) -> float | None:
+    """A number as catalogues write them, `1,299.00` too; None where a text is none.
+
+    >>> to_number("1,299"), to_number("red")
+    (1299.0, None)
+    """
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
 
 
 def split_date(captured: str | None) -> tuple[str | None, str | None]:

@@ -52,6 +52,9 @@ FORMAT = 2
 KEEP_S = 600.0
 """Snapshots of earlier generations stay this long after they were last opened."""
 
+CAPTURED = "captured"
+"""A fact that can be filtered by, though it is not offered: most days have one picture."""
+
 _BUILDING = ".building-"
 _NEWEST_FIRST = 2**64 - 1
 """Lance names version v of a table `<2**64 - 1 - v>.manifest`, in 20 digits (before 2024: `<v>.manifest`)."""
@@ -130,13 +133,23 @@ class Snapshot:
         return tuple(self._columns)
 
     def column(self, name: str) -> AttributeColumn:
-        """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them."""
-        found = find_column(self._columns, name)
+        """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them.
+
+        `captured`, the day a photograph was taken, can be filtered by; it is not among the `columns`.
+        """
+        found = find_column([*self._columns, CAPTURED], name)
+        if found == CAPTURED and found not in self._columns:
+            return self._days
         try:
             return self._columns[found]
         except (OSError, ValueError):  # damaged, or a later process removed the folder; what is mapped is still whole
             self._columns = build_columns(pictures_from_arrow(self._table))
             return self._columns[found]
+
+    @cached_property
+    def _days(self) -> AttributeColumn:
+        stored = self._table[CAPTURED].to_pylist()
+        return AttributeColumn.of(CAPTURED, [(unpack_text(at)[:10].replace(":", "-"),) if at else () for at in stored])
 
     @cached_property
     def all_columns(self) -> tuple[AttributeColumn, ...]:
@@ -156,7 +169,11 @@ class Snapshot:
         return self._table["width"].to_numpy(), self._table["height"].to_numpy()
 
     def where(self, conditions: Mapping[str, str]) -> Bool[np.ndarray, " n"]:
-        """The pictures that meet all conditions (column = value). Raises UnknownName: no such column, or value."""
+        """The pictures that meet all conditions, as `AttributeColumn.mask` reads them.
+
+        Raises:
+            UnknownName: no such column, or nothing there that meets the condition.
+        """
         allowed_n = np.ones(len(self), dtype=bool)
         for name, value in conditions.items():
             allowed_n &= self.column(name).mask(value)
