@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from viewfinder.cli import output
+
 Run = Callable[..., Any]
 Draw = Callable[[Path, int], Path]
 
@@ -61,6 +63,52 @@ def test_an_empty_folder_is_said_so(viewfinder: Run, tmp_path: Path) -> None:
     outcome = viewfinder("add", tmp_path / "empty", "--library", tmp_path / "library")
     assert outcome.code == 2
     assert f"no pictures in {tmp_path / 'empty'}" in outcome.err
+
+
+def test_a_first_add_that_fails_leaves_no_library(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert viewfinder("add", tmp_path / "empty", "--library", tmp_path / "new").code == 2
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "made").mkdir()
+    damaged = tmp_path / "captions.csv"
+    damaged.write_text("no column of pictures\n1\n")
+    folder = drawn(tmp_path / "pictures", 2)
+    outcome = viewfinder("add", folder, "--captions", damaged, "--library", tmp_path / "made")
+    assert outcome.code == 2, outcome.err
+    assert list((tmp_path / "made").iterdir()) == []
+    assert viewfinder("add", folder, "--library", tmp_path / "made").code == 0
+
+
+def test_an_add_that_fails_leaves_a_library_that_was_there(viewfinder: Run, library: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert viewfinder("add", tmp_path / "empty", "--library", library).code == 2
+    assert viewfinder("status", "--library", library, "--json").json["pictures"] == 40
+
+
+def test_what_was_found_is_the_sum_of_what_came_of_it(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder = drawn(tmp_path / "pictures", 5)
+    (folder / "copy.png").write_bytes((folder / "0001.png").read_bytes())
+    (folder / "bad.jpg").write_bytes(b"no picture")
+    (folder / "nowhere.png").symlink_to(tmp_path / "gone.png")
+    library = tmp_path / "library"
+    outcome = viewfinder("add", folder, "--library", library)
+    told = outcome.out.splitlines()[0]
+    assert told == "8 picture files found: 5 added, 1 copies of others, 2 quarantined"
+    (folder / "0002.png").write_bytes((folder / "bad.jpg").read_bytes())
+    (folder / "0003.png").rename(folder / "moved.png")
+    table = tmp_path / "captions.csv"
+    table.write_text("image,caption\n0000.png,red\n")
+    told = viewfinder("add", folder, "--captions", table, "--library", library).out.splitlines()[0]
+    counts, _, described = told.partition(": ")[2].partition("; ")
+    assert sum(int(part.split()[0]) for part in counts.split(", ")) == 8
+    assert described == "1 described"
+
+
+def test_a_long_preparation_is_told(viewfinder: Run, drawn: Draw, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(output, "PATIENCE_S", 0.0)
+    folder, library = drawn(tmp_path / "pictures", 1), tmp_path / "library"
+    assert "viewfinder: preparing the encoder took " in viewfinder("add", folder, "--library", library).err
+    assert viewfinder("add", folder, "--library", library, "--json").err == ""
 
 
 def test_nothing_to_add_is_wrong_use(viewfinder: Run, tmp_path: Path) -> None:

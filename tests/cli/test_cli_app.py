@@ -18,6 +18,7 @@ Run = Callable[..., Any]
 VERBS = [
     "add",
     "find",
+    "values",
     "chat",
     "serve",
     "status",
@@ -53,7 +54,7 @@ def test_every_verb_explains_itself_and_prints_json(verb: str, viewfinder: Run) 
 def test_help_lists_every_verb_in_whole_sentences(viewfinder: Run) -> None:
     outcome = viewfinder("--help")
     assert outcome.code == 0
-    listed = outcome.out.partition("Commands:")[2]
+    listed = outcome.out.partition("Commands:")[2].partition("Exit codes:")[0]
     assert [line.split()[0] for line in listed.strip().splitlines()] == list(VERBS)
     assert "..." not in listed
 
@@ -67,6 +68,39 @@ def test_help_takes_less_than_0_4_seconds() -> None:
         return after.children_user + after.children_system - before.children_user - before.children_system
 
     assert min(seconds() for _ in range(5)) < 0.4
+
+
+COMPLETIONS = {
+    "bash": {"COMP_WORDS": "viewfinder find --wi", "COMP_CWORD": "2"},
+    "zsh": {"_TYPER_COMPLETE_ARGS": "viewfinder find --wi"},
+    "fish": {"_TYPER_COMPLETE_ARGS": "viewfinder find --wi", "_TYPER_COMPLETE_FISH_ACTION": "get-args"},
+}
+
+
+@pytest.mark.parametrize("shell", COMPLETIONS)
+def test_shells_complete_options_and_are_not_kept_waiting(shell: str) -> None:
+    def complete(mode: str) -> str:
+        asked = {**os.environ, **COMPLETIONS[shell], "_VIEWFINDER_COMPLETE": f"{mode}_{shell}"}
+        done = subprocess.run(PROGRAM, env=asked, check=True, capture_output=True, text=True)
+        assert done.stderr == ""
+        return done.stdout
+
+    before = os.times()
+    assert "--without" in complete("complete")
+    after = os.times()
+    assert "viewfinder" in complete("source")
+    assert after.children_user + after.children_system - before.children_user - before.children_system < 1
+
+
+def test_completion_in_a_real_shell_finds_verbs(tmp_path: Path) -> None:
+    program = tmp_path / "viewfinder"
+    program.write_text(f"#!{sys.executable}\nfrom viewfinder.cli import main\nmain()\n")
+    program.chmod(0o755)
+    script = 'eval "$(_VIEWFINDER_COMPLETE=source_bash viewfinder)"; COMP_WORDS=(viewfinder ver); COMP_CWORD=1; '
+    script += '_viewfinder_completion viewfinder; echo "${COMPREPLY[@]}"'
+    asked = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], env=asked, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["verify"]
 
 
 def test_the_version_is_the_packages(viewfinder: Run) -> None:

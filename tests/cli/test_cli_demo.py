@@ -27,7 +27,7 @@ def test_the_demo_finds_its_picture_serves_its_library_and_can_be_run_again(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         monkeypatch.setenv("VIEWFINDER_PORT", port)  # so it has to take another
-        process = program("demo", "--out", out)
+        process = program("demo", "--out", out, "--serve")
         assert process.stdout is not None
         told = ""
         for line in process.stdout:
@@ -42,6 +42,9 @@ def test_the_demo_finds_its_picture_serves_its_library_and_can_be_run_again(
     process.communicate(timeout=40)
     assert process.returncode == 0
     assert viewfinder("demo", "--out", out, "--no-serve").code == 0
+    alone = program("demo", "--out", out)  # without a terminal nobody would end a server
+    assert f"viewfinder serve --library {out / 'library'}" in alone.communicate(timeout=300)[0]
+    assert alone.returncode == 0
     again = viewfinder("demo", "--out", out, "--json").json
     ranks = [turn["target_rank"] for turn in again["turns"]]
     assert len(ranks) == 5

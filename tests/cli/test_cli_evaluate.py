@@ -57,9 +57,17 @@ def test_a_checkpoint_for_what_is_not_trained_is_refused_in_one_line(
 def test_two_runs_are_compared_figure_by_figure(viewfinder: Run, world: Path, tmp_path: Path) -> None:
     for system in ("random", "composer"):
         evaluated(viewfinder, world, tmp_path / system, system)
-    outcome = viewfinder("compare", str(tmp_path / "random"), str(tmp_path / "composer"))
+    runs = [tmp_path / name for name in ("random", "composer", "random")]
+    outcome = viewfinder("compare", *runs)
     assert outcome.code == 0
-    assert "difference" in outcome.out
+    lines = outcome.out.splitlines()
+    assert lines[:3] == ["A  random", "B  composer", "C  random"]
+    assert "captions, all: 8 dialogues" in lines
+    first = next(place for place, line in enumerate(lines) if line.startswith("R@1 "))
+    means = {line.split()[-3 if letter == "A" else 0]: line for letter, line in zip("ABC", lines[first:], strict=False)}
+    assert set(means) == {"A", "B", "C"}
+    assert "+0.0 (+0.0 to +0.0)" in means["C"]
+    assert max(map(len, lines)) <= 80
     rows = viewfinder("compare", str(tmp_path / "random"), str(tmp_path / "composer"), "--json").json["rows"]
     assert 0 <= rows[0]["others"][0]["p_value"] <= 1
 

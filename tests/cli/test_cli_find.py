@@ -59,6 +59,38 @@ def test_a_bad_filter_is_wrong_use(where: list[str], says: str, viewfinder: Run,
     assert outcome.err.count("\n") == 1
 
 
+def test_words_need_no_quotes(viewfinder: Run, indexed: Path) -> None:
+    quoted = viewfinder("find", "a red car", "-n", 3, "--library", indexed, "--json").json["results"]
+    bare = viewfinder("find", "a", "red", "-n", 3, "car", "--library", indexed, "--json").json["results"]
+    assert bare == quoted
+
+
+def test_filters_take_alternatives_and_ranges(viewfinder: Run, indexed: Path) -> None:
+    def count(condition: str) -> int:
+        found = viewfinder("find", "a thing", "-n", 40, "--where", condition, "--library", indexed, "--json")
+        return len(found.json["results"])
+
+    assert count("light=day|night") == count("light=day") + count("light=night")
+    assert 0 < count("objects=5..") == 40 - count("objects=..4") < 40
+
+
+def test_values_lists_columns_and_what_is_in_them(viewfinder: Run, indexed: Path) -> None:
+    columns = viewfinder("values", "--library", indexed, "--json").json["columns"]
+    assert {"light", "main_colour", "format"} <= {one["column"] for one in columns}
+    listed = viewfinder("values", "LIGHT", "--library", indexed, "--json").json
+    assert listed["column"] == "light"
+    assert sum(one["count"] for one in listed["values"]) == 40
+    for one in listed["values"]:
+        found = viewfinder(
+            "find", "a", "-n", 40, "--where", f"light={one['value']}", "--library", indexed, "--json"
+        ).json
+        assert len(found["results"]) == one["count"]
+    told = viewfinder("values", "light", "-n", 1, "--library", indexed).out.splitlines()
+    assert told[1].split() == [str(listed["values"][0]["count"]), listed["values"][0]["value"]]
+    assert told[-1] == f"and {len(listed['values']) - 1} more"
+    assert viewfinder("values", "nothing", "--library", indexed).code == 2
+
+
 def test_an_image_of_ones_own_finds_itself(viewfinder: Run, indexed: Path, world: Path) -> None:
     picture = world / "images" / "000000000005.jpg"
     best = viewfinder("find", "--like", picture, "--library", indexed, "--json").json["results"][0]

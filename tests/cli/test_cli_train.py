@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from viewfinder import encoders
+from viewfinder.cli.train import kept_options
+from viewfinder.errors import BadInput
 from viewfinder.testing import load_colour_encoder
 from viewfinder.training import read_card, read_log
 
@@ -80,6 +82,30 @@ def test_a_training_is_not_overwritten(viewfinder: Run, world: Path, colours: No
     assert outcome.err.count("\n") == 1 and "--resume" in outcome.err
 
 
+BEGUN = {"system": "r-hre", "preset": "paper", "encoder": None, "settings": ["batch=8"], "seed": 5, "start": None}
+SAID_AGAIN = {"system": "r-hre", "preset": None, "encoder": None, "settings": None, "seed": None, "start": None}
+
+
+def test_a_training_that_was_killed_before_its_first_step_resumes_as_what_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt), kept_options(out, BEGUN, resume=False):
+        raise KeyboardInterrupt  # while vectors are computed
+    with kept_options(out, SAID_AGAIN | {"settings": ["training.epochs=2"]}, resume=True) as options:
+        assert (options["preset"], options["seed"], options["encoder"]) == ("paper", 5, "starter")
+        assert options["settings"] == ["batch=8", "training.epochs=2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("system", "drilldown"), ("preset", "lab"), ("seed", 0), ("encoder", "clip"), ("start", "w")]
+)
+def test_a_training_does_not_resume_as_something_else(name: str, value: object, tmp_path: Path) -> None:
+    with kept_options(tmp_path, BEGUN, resume=False):
+        pass
+    begun_with = f"begun with {name} .*, not {value}: leave that out"
+    with pytest.raises(BadInput, match=begun_with), kept_options(tmp_path, SAID_AGAIN | {name: value}, resume=True):
+        pass
+
+
 @pytest.mark.slow
 def test_a_trained_system_is_measured_by_the_command_that_is_named_next(
     viewfinder: Run, world: Path, tmp_path: Path
@@ -117,7 +143,8 @@ def test_ctrl_c_stops_after_a_step_and_resume_goes_on(
     assert process.returncode == 1 and f"--resume goes on from {out}" in err
     stopped = read_log(log)[-1].step
     assert 0 < stopped < 90  # 30 epochs of three steps
-    resumed = viewfinder(*arguments, "--resume", "--json")
+    assert viewfinder(*arguments[:6], "--resume", "--preset", "paper").code == 2
+    resumed = viewfinder(*arguments[:6], "--resume", "--json")  # the settings of the beginning
     assert resumed.code == 0, resumed.err
     assert (resumed.json["ended"], resumed.json["step"]) == ("epochs", 90)
     trained = [record.step for record in read_log(log) if record.kind == "train"]

@@ -115,8 +115,8 @@ def test_a_root_that_is_no_folder_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_first_start_makes_the_library_and_serves_it_empty(program: Start, tmp_path: Path) -> None:
-    process = program("serve", "--library", tmp_path / "new.vf", "--port", "0", "--json")
+def test_a_first_start_makes_the_library_if_told_to_and_serves_it_empty(program: Start, tmp_path: Path) -> None:
+    process = program("serve", "--create", "--library", tmp_path / "new.vf", "--port", "0", "--json")
     told = json.loads(process.stdout.readline() if process.stdout else "")
     assert told["library"] == str(tmp_path / "new.vf")
     page = httpx.get(told["address"])
@@ -204,15 +204,22 @@ def test_ctrl_c_ends_it_as_asked(program: Start, library: Path) -> None:
     assert (code, complaints) == (0, "viewfinder: stopped\n")
 
 
+def test_a_library_that_is_not_there_is_not_served(viewfinder: Run, tmp_path: Path) -> None:
+    ended = viewfinder("serve", "--library", tmp_path / "typo.vf", "--port", "0")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"viewfinder: there is no library in {tmp_path / 'typo.vf'}")
+    assert not (tmp_path / "typo.vf").exists()
+
+
 @pytest.mark.slow
-def test_a_server_that_cannot_start_says_why_in_one_line(viewfinder: Run, taken: int, tmp_path: Path) -> None:
-    ended = viewfinder("serve", "--library", tmp_path / "new.vf", "--port", taken)
+def test_a_server_that_cannot_start_says_why_in_one_line(viewfinder: Run, taken: int, library: Path) -> None:
+    ended = viewfinder("serve", "--library", library, "--port", taken)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith(f"viewfinder: port {taken} of 127.0.0.1 is in use")
     assert ended.err.count("\n") == 1
 
 
-def test_a_database_that_cannot_be_had_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_database_that_cannot_be_had_is_said_in_one_line(library: Path) -> None:
     done = subprocess.run(
         [
             sys.executable,
@@ -220,7 +227,7 @@ def test_a_database_that_cannot_be_had_is_said_in_one_line(tmp_path: Path) -> No
             "from viewfinder.cli import main; main()",
             "serve",
             "--library",
-            str(tmp_path / "library"),
+            str(library),
             "--port",
             "0",
         ],

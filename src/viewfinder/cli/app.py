@@ -18,7 +18,7 @@ from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, debugging, end_by, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
-from viewfinder.cli.library import add, failures, find, prune, repair, status, tune, verify
+from viewfinder.cli.library import add, failures, find, prune, repair, status, tune, values, verify
 from viewfinder.cli.serve import review, serve, token
 from viewfinder.cli.train import features, train
 
@@ -26,11 +26,12 @@ app = typer.Typer(
     name="viewfinder",
     rich_markup_mode=None,  # plain help: rich takes longer to import than the help to read
     pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 files quarantined.",
 )
 
 VERBS = (
-    add, find, chat, serve, status, failures, prune, verify, repair, doctor, demo, token, world, construct, review,
-    features, tune, train, dialogues, evaluate, compare, bench,
+    add, find, values, chat, serve, status, failures, prune, verify, repair, doctor, demo, token, world, construct,
+    review, features, tune, train, dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:

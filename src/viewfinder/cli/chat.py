@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.options import CountOption, JsonOption, LeaningOption, LibraryOption, open_library, option
+from viewfinder.cli.options import (
+    CountOption,
+    JsonOption,
+    LeaningOption,
+    LibraryOption,
+    open_library,
+    option,
+    prepare_encoder,
+)
 from viewfinder.cli.output import count_noun, notifier, print_json, print_line, print_note
 from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
@@ -85,10 +94,12 @@ class Demo:
 
 
 def demo(
-    no_serve: Annotated[
-        bool,
-        typer.Option("--no-serve", help="Stop after the conversation (as with --json), rather than serve the page."),
-    ] = False,
+    serve: Annotated[
+        bool | None,
+        typer.Option(
+            help="Serve the page after the conversation, or stop there. [default: serve at a terminal, without --json]"
+        ),
+    ] = None,
     out: Annotated[Path, option("DIR", "Where the world and its library go.")] = Path("demo"),
     as_json: JsonOption = False,
 ) -> int:
@@ -110,7 +121,9 @@ def demo(
         rank = taken[-1]["target_rank"]
         print_line(f"After {count_noun(len(taken), 'turn')} it is number {rank} of {plan.pictures}.")
         print_line(f"Go on yourself: viewfinder chat --library {library.folder}")
-    return 0 if no_serve or as_json else _serve(library.folder)
+        print_line(f"Or in the browser: viewfinder serve --library {library.folder}")
+    serves = sys.stdin.isatty() and sys.stdout.isatty() and not as_json if serve is None else serve
+    return _serve(library.folder) if serves else 0
 
 
 def _serve(folder: Path) -> int:
@@ -136,9 +149,11 @@ def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
     if not catalogue.exists():  # it is written last
         notify(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
         write_scenes(drawn, count=plan.pictures, seed=plan.seed)
-    notify("indexing them (the first time on a machine, the encoder is prepared: half a minute)")
+    notify("indexing them")
     library = Library.open(out / "library")
-    library.add(drawn / "images", catalogue=catalogue)
+    prepare_encoder(library.encoder, shown=not quiet)
+    with progress_bar("indexing", shown=not quiet) as progress:
+        library.add(drawn / "images", catalogue=catalogue, progress=progress)
     return library
 
 

@@ -142,23 +142,26 @@ def compare(
 ) -> int:
     """Set runs side by side.
 
-    Each is compared with the first, on the dialogues that they share; p is the chance
+    Each is compared with the first, A, on the dialogues that they share; p is the chance
     of such a difference between equal systems (paired permutation test).
     """
     from viewfinder.evaluation import compare_runs as compared
     from viewfinder.evaluation import read_run
-    from viewfinder.evaluation.report import comparison_table
+    from viewfinder.evaluation.report import comparison_table, run_letter
 
     read = [read_run(run) for run in runs]
     rows = compared(read)
     if as_json:
         print_json({"runs": [str(run) for run in runs], "rows": [asdict(row) for row in rows]})
         return 0
-    labels = [run.provenance.label for run in read]
+    for number, run in enumerate(read):
+        print_line(f"{run_letter(number)}  {run.provenance.label}")
     for title in dict.fromkeys(row.title for row in rows):
-        print_line(title)
-        print_table(*comparison_table(labels, [row for row in rows if row.title == title]))
+        figures = [row for row in rows if row.title == title]
+        counts = {row.talks for row in figures}
         print_line()
+        print_line(f"{title}: {counts.pop():,} dialogues" if len(counts) == 1 else title)
+        print_table(*comparison_table(figures))
     return 0
 
 

@@ -1,11 +1,12 @@
-"""`viewfinder add | find | status | failures | prune | verify | repair | tune`: the verbs over a library."""
+"""`viewfinder add | find | values | status | failures | prune | verify | repair | tune`: the verbs over a library."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,11 +19,11 @@ from viewfinder.cli.options import (
     JsonOption,
     LibraryOption,
     WorkersOption,
-    announce_preparation,
     library_folder,
     open_library,
     option,
     parse_conditions,
+    prepare_encoder,
 )
 from viewfinder.cli.output import (
     count_noun,
@@ -36,7 +37,7 @@ from viewfinder.cli.output import (
     print_result,
     print_table,
 )
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def add(
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
-            announce_preparation(collection.encoder)
+            prepare_encoder(collection.encoder, shown=not as_json)
             with Interrupts() as interrupts, progress_bar("reading pictures", shown=not as_json) as progress:
                 report = collection.add(
                     *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
@@ -83,14 +84,40 @@ def add(
 
 @contextmanager
 def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> Iterator[Library]:
-    """The library, made if pictures come in; a dry run without one looks at an empty one in a scratch folder."""
+    """The library, made if pictures come in; a dry run without one looks at an empty one in a scratch folder.
+
+    One that was made and in which nothing came to lie, because adding failed, is taken away again.
+    """
     from viewfinder.library import Library
 
-    if dry_run and not (folder / "library.json").exists():
+    there = (folder / "library.json").exists()
+    if dry_run and not there:
         with tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch:
             yield Library.open(Path(scratch) / "library", encoder=encoder)
-    else:
-        yield Library.open(folder, encoder=encoder, create=new)
+        return
+    bare = not folder.exists()
+    collection = Library.open(folder, encoder=encoder, create=new)
+    try:
+        yield collection
+    except BaseException:
+        if not there:
+            with suppress(ViewfinderError, OSError):  # what went wrong is said; this would only hide it
+                _discard_empty(collection, keep_folder=not bare)
+        raise
+
+
+def _discard_empty(library: Library, *, keep_folder: bool) -> None:
+    """Removes a library without pictures and failures, unless another process is at work in it."""
+    with library.store.writing(timeout=0.0):
+        if library.store.ids() or library.store.failures():
+            return
+        for entry in library.folder.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+    if not keep_folder:
+        library.folder.rmdir()
 
 
 def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
@@ -100,17 +127,21 @@ def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
         return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}"]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
-        "copies of others": report.duplicates, "described": report.described, "quarantined": report.quarantined,
+        "copies of others": report.duplicates, "quarantined": report.quarantined,
     }  # fmt: skip
+    numbers["not read yet"] = report.found - sum(numbers.values())  # after Ctrl-C
     counted = [f"{number:,} {what}" for what, number in numbers.items() if number or what == "added"]
+    described = f"; {report.described:,} described" if report.described else ""
     bad = first_lines([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
     notes = [f"note: {line}" for line in report.notes]
-    return [f"{found}: {', '.join(counted)}", *notes, *bad, *([advice] if bad else [])]
+    return [f"{found}: {', '.join(counted)}{described}", *notes, *bad, *([advice] if bad else [])]
 
 
 def find(
-    text: Annotated[list[str] | None, typer.Argument(metavar="TEXT", help="What is on the picture, in your words.")] = None,
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="TEXT", help="What is on the picture, in your words.")
+    ] = None,
     *,
     n: CountOption = 10,
     like: Annotated[Path | None, option("FILE", "An image that it looks like.")] = None,
@@ -129,6 +160,35 @@ def find(
         print_json(hits.to_json())
     else:
         print_hits(hits)
+    return 0
+
+
+def values(
+    column: Annotated[str | None, typer.Argument(metavar="[COLUMN]", help="A column. [default: list them]")] = None,
+    *,
+    n: Annotated[int | None, option("N", "How many values. [default: all]", "-n", min=1)] = None,
+    library: LibraryOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """List the columns, or a column's values with counts."""
+    snapshot = open_library(library).gallery().snapshot
+    if column is None:
+        columns = {one.name: len(one.values) for one in snapshot.all_columns}
+        if as_json:
+            print_json({"columns": [{"column": name, "values": count} for name, count in columns.items()]})
+        else:
+            print_table(("column", "values"), [(name, f"{count:,}") for name, count in columns.items()])
+        return 0
+    found = snapshot.column(column)
+    counted = found.count_values()
+    shown = counted[:n]
+    if as_json:
+        listed = [{"value": value, "count": count} for value, count in shown]
+        print_json({"column": found.name, "values": listed, "total": len(counted)})
+        return 0
+    print_table(("pictures", found.name), [(f"{count:,}", value) for value, count in shown])
+    if len(shown) < len(counted):
+        print_line(f"and {len(counted) - len(shown):,} more")
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.output import print_note
+from viewfinder.cli.output import told_while_waiting
 from viewfinder.errors import BadInput
 
 if TYPE_CHECKING:
@@ -89,12 +89,18 @@ def load_named_encoder(name: str) -> Encoder:
     return encoder
 
 
-def announce_preparation(encoder: Encoder) -> None:
-    """The first use of the starter on a machine takes so long that it should be said why."""
+def announce_preparation(encoder: Encoder, *, shown: bool = True) -> None:
+    """The first use of the starter on a machine takes so long that it is said why."""
     from viewfinder.encoders.starter.encoder import StarterEncoder, is_network_exported
 
     if isinstance(encoder, StarterEncoder) and not is_network_exported():
-        print_note("viewfinder: preparing the encoder, once on this machine (half a minute)")
+        prepare_encoder(encoder, shown=shown)
+
+
+def prepare_encoder(encoder: Encoder, *, shown: bool) -> None:
+    """Loads what reads pictures, before the first one comes; where that takes long, it is said how long."""
+    with told_while_waiting("preparing the encoder", shown=shown):
+        encoder.pictures([])
 
 
 def split_pair(text: str, option: str, advice: str, *, empty: bool = False) -> tuple[str, str]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,6 +67,34 @@ def print_result(as_json: bool, record: Any, *lines: str) -> None:
 def print_note(line: str) -> None:
     """One line beside the results, on stderr."""
     typer.echo(escape_controls(line), err=True)
+
+
+PATIENCE_S, AGAIN_S = 3.0, 10.0
+"""After how long a wait is told, and how often again, in seconds."""
+
+
+@contextmanager
+def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
+    """Says on stderr what is waited for, where that takes long, how long it has been so far, and was in the end."""
+    over, began = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        pause = PATIENCE_S
+        while not over.wait(pause):
+            pause = AGAIN_S
+            print_note(f"viewfinder: {what}: {time.monotonic() - began:.0f} s so far")
+
+    teller = threading.Thread(target=tell, daemon=True)
+    if shown:
+        teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        if shown:
+            teller.join()
+    if shown and (seconds := time.monotonic() - began) > PATIENCE_S:
+        print_note(f"viewfinder: {what} took {seconds:.0f} s")
 
 
 def notifier(as_json: bool) -> Callable[[str], None]:

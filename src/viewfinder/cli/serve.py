@@ -35,6 +35,7 @@ def serve(
     originals: Annotated[
         bool | None, typer.Option("--originals", help="Let the files themselves be fetched, not only small copies.")
     ] = None,
+    create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -42,6 +43,8 @@ def serve(
 
     Ctrl-C ends it. Environment variables VIEWFINDER_HOST, VIEWFINDER_PORT ... set the same and more.
     """
+    if not create:
+        open_library(library)  # one that is not there is a wrong path rather than a wish
     given = {"host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals}
     settings = read_server_settings({name: value for name, value in given.items() if value is not None})
     return serve_library(library_folder(library), settings, as_json=as_json)

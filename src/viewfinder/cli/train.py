@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,7 +23,7 @@ from viewfinder.cli.options import (
     take_vectors,
 )
 from viewfinder.cli.output import count_noun, figure_lines, first_lines, notifier, print_note, print_result
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 RUNS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Path("runs/questions")
 STARTER, QUESTIONS = "starter", "questions"
 PRESET = "lab"
+OPTIONS = "options.json"
+DEFAULTS = {"preset": PRESET, "encoder": STARTER, "settings": [], "seed": 0}
+"""Where a training keeps its options, and what they are where they are not said."""
 
 
 def train(
@@ -48,7 +53,7 @@ def train(
     start: Annotated[Path | None, option("F", "Trained weights to begin with.")] = None,
     features: FeaturesOption = None,
     library: FromLibraryOption = None,
-    seed: Annotated[int, option("S", "Of all draws.")] = 0,
+    seed: Annotated[int | None, option("S", "Of all draws. [default: 0]")] = None,
     against: Annotated[
         list[Path] | None, option("DIR", "Of questions: pictures of whose like nothing is to be foretold; repeatable.")
     ] = None,
@@ -56,7 +61,8 @@ def train(
 ) -> int:
     """Train a system on data on disk.
 
-    Ctrl-C stops after a step and leaves a checkpoint; `--resume` goes on from it.
+    Ctrl-C stops after a step and leaves a checkpoint; `--resume` goes on from it, with the options that the training
+    was begun with.
     """
     from viewfinder.retrievers.shared.train_plan import TrainPlan
     from viewfinder.retrievers.trainers import find_trainer, train_system
@@ -70,8 +76,11 @@ def train(
     # Before the first step Ctrl-C ends the program at once: vectors that are computed then are kept as they come.
     with Interrupts(lazily=True) as stop:
         shared: dict[str, Any] = {
-            "data": tuple(data), "features": features, "resume": resume, "seed": seed, "shown": not as_json,
-            "should_stop": stop,
+            "data": tuple(data), "features": features, "resume": resume, "shown": not as_json, "should_stop": stop,
+        }  # fmt: skip
+        given = {
+            "system": system, "preset": preset, "encoder": encoder, "settings": settings, "seed": seed,
+            "start": start and str(start),
         }  # fmt: skip
         if system == QUESTIONS:
             if start is not None:
@@ -81,20 +90,56 @@ def train(
             if library is not None:
                 raise BadInput("--library is for retrievers; questions read the vectors in --features")
             shared |= {"against": tuple(against or ()), "out": out or QUESTIONS_RUN}
-            return _train_questions(shared, encoder or STARTER, preset or PRESET, settings or (), as_json)
+            with kept_options(shared["out"], given, resume=resume) as options:
+                return _train_questions(shared, options, as_json)
         if against:
             raise BadInput("--against is for questions; retrievers and the starter have --data")
         find_trainer(system, STARTER, QUESTIONS)  # a misspelt name is better said before an encoder is loaded
-        model = load_named_encoder(encoder or STARTER)
-        shared["features"] = take_vectors(library, data, model, features, notifier(as_json))
-        plan = TrainPlan(
-            system=system, preset=preset or PRESET, out=out or RUNS / f"{system.replace(':', '.')}-{preset or PRESET}",
-            encoder=model, overrides=tuple(settings or ()), start=start,
-            notify=notifier(as_json), **shared,
-        )  # fmt: skip
-        fitted = train_system(plan)
+        folder = out or RUNS / f"{system.replace(':', '.')}-{preset or PRESET}"
+        with kept_options(folder, given, resume=resume) as options:
+            model = load_named_encoder(options["encoder"])
+            shared["features"] = take_vectors(library, data, model, features, notifier(as_json))
+            plan = TrainPlan(
+                system=system, preset=options["preset"], out=folder, encoder=model, seed=options["seed"],
+                overrides=tuple(options["settings"]), start=options["start"] and Path(options["start"]),
+                notify=notifier(as_json), **shared,
+            )  # fmt: skip
+            fitted = train_system(plan)
     _say_trained(plan, fitted, as_json)
     return _say_stopped(plan.out) if fitted.ended == "asked" else 0
+
+
+@contextmanager
+def kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Iterator[Mapping[str, Any]]:
+    """The options of a training, which lie in its folder from before its first step: it resumes as what it was.
+
+    given: by name, None where an option was not said. Settings said with `--resume` come after those of the beginning.
+
+    Raises:
+        BadInput: the training in `folder` was begun with other options.
+    """
+    file = folder / OPTIONS
+    if resume and file.is_file():
+        begun = json.loads(file.read_text(encoding="utf-8"))
+        for name in (name for name in given if name != "settings"):
+            if given[name] is not None and given[name] != begun[name]:
+                raise BadInput(
+                    f"{folder}: this training was begun with {name} {begun[name] or 'none'}, not {given[name]}: leave "
+                    "that out, or name another folder (--out)"
+                )
+        yield begun | {"settings": [*begun["settings"], *(given["settings"] or ())]}
+        return
+    options = {name: DEFAULTS.get(name) if value is None else value for name, value in given.items()}
+    if not any(folder.glob("**/checkpoints/*.safetensors")):
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(options), encoding="utf-8")
+    try:
+        yield options
+    except ViewfinderError:
+        if [*folder.iterdir()] == [file]:  # nothing was begun
+            file.unlink()
+            folder.rmdir()
+        raise
 
 
 def _say_trained(plan: TrainPlan, fitted: TrainingResult, as_json: bool) -> None:
@@ -146,14 +191,15 @@ def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool
     return 0
 
 
-def _train_questions(
-    shared: Mapping[str, Any], encoder: str, preset: str, settings: Sequence[str], as_json: bool
-) -> int:
+def _train_questions(shared: Mapping[str, Any], options: Mapping[str, Any], as_json: bool) -> int:
     """The questions that people ask, and how pictures answer them: for the questioners pool and information_gain."""
     from viewfinder.tuning import QuestionPlan, question_settings, train_questions
 
-    numbers = question_settings(preset, settings)
-    plan = QuestionPlan(encoder=load_named_encoder(encoder), settings=numbers, notify=notifier(as_json), **shared)
+    numbers = question_settings(options["preset"], options["settings"])
+    plan = QuestionPlan(
+        encoder=load_named_encoder(options["encoder"]), settings=numbers, seed=options["seed"],
+        notify=notifier(as_json), **shared,
+    )  # fmt: skip
     report = train_questions(plan)
     record = asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)}
     lines = []

@@ -94,22 +94,30 @@ def is_share(metric: str) -> bool:
     return name in SHARES or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
 
 
-def comparison_table(
-    systems: Sequence[str], rows: Sequence[ComparedFigure]
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """One row a figure that all runs have: the first system, then each other with its difference and p-value."""
-    first, *others = systems
-    head = ("metric", "at", "dialogues", first, *(text for name in others for text in (name, "difference", "p")))
+def comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """One row a figure and a run, which are called A, B ...: its mean, its difference from A and the p-value of that.
+
+    Narrow enough for a terminal of 80 columns, however many runs there are.
+    """
+    counts = {row.talks for row in rows}
+    head = ("metric", "at", *(["dialogues"] if len(counts) > 1 else []), "run", "mean", "difference", "p")
     table = []
     for row in rows:
         in_hundreds = is_share(row.metric) or row.metric in OF_TEXT
-        cells = [row.metric, row.at, f"{row.talks:,}", format_value(row.metric, row.first)]
-        for other in row.others:
+        figure = (row.metric, row.at, *([f"{row.talks:,}"] if len(counts) > 1 else []))
+        table.append((*figure, run_letter(0), format_value(row.metric, row.first), "", ""))
+        for number, other in enumerate(row.others, start=1):
             difference = (other.difference.mean, other.difference.low, other.difference.high)
             mean, low, high = (f"{100 * one:+.1f}" if in_hundreds else f"{one:+,.1f}" for one in difference)
-            cells += [format_value(row.metric, other.mean), f"{mean} ({low} to {high})", f"{other.p_value:.4f}"]
-        table.append(tuple(cells))
+            blank = ("",) * len(figure)
+            value = format_value(row.metric, other.mean)
+            table.append((*blank, run_letter(number), value, f"{mean} ({low} to {high})", f"{other.p_value:.4f}"))
     return head, table
+
+
+def run_letter(number: int) -> str:
+    """What a run is called in a comparison: A, B ... Z, then by its number."""
+    return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
 # -- plots, drawn off the screen, as PNG

@@ -23,7 +23,11 @@ from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outco
 
 @dataclass
 class AddReport:
-    """What `add` did. `stopped` says that it was interrupted between batches; adding again goes on."""
+    """What `add` did. `stopped` says that it was interrupted between batches; adding again goes on.
+
+    `found`: files and places that could not be looked into. Once all is read, it is the sum of `added`, `changed`,
+    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`.
+    """
 
     found: int = 0
     added: int = 0
@@ -61,7 +65,12 @@ class Ingest:
         found = self._scanned(roots)
         to_read, still_failed, unchanged = self._sorted(found.files)
         left_out = len(still_failed) + len(found.unreadable)
-        return AddReport(found=len(found.files), added=len(to_read), unchanged=unchanged, quarantined=left_out)
+        return AddReport(
+            found=len(found.files) + len(found.unreadable),
+            added=len(to_read),
+            unchanged=unchanged,
+            quarantined=left_out,
+        )
 
     def run(
         self,
@@ -77,7 +86,7 @@ class Ingest:
         """
         found = self._scanned(roots)
         to_read, still_failed, self._report.unchanged = self._sorted(found.files)
-        self._report.found = len(found.files)
+        self._report.found = len(found.files) + len(found.unreadable)
         self._quarantine([Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable])
         # Places below these roots that could not be looked into before, and now can (or are gone).
         now = {str(entry.path) for entry in found.unreadable}
