@@ -6,7 +6,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: setup demo test test-long attack check system clean
+.PHONY: setup demo test test-long attack check docs system clean
 
 setup: .venv/ready
 
@@ -26,6 +26,10 @@ check: setup
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# A site of all pages, in site/; a link that leads nowhere fails.
+docs: setup
+	$(BIN)/mkdocs build --strict
 
 # The page is tested in a browser, the server's tables on PostgreSQL as well: Debian has both. Where they cannot be
 # installed, those tests are skipped with a reason.
@@ -47,4 +51,4 @@ attack: setup system
 	PYTHONPATH=. $(BIN)/python benchmarks/attack.py $(ARGS)
 
 clean:
-	rm -rf .venv demo demo.vf runs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv demo demo.vf runs site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -28,7 +28,7 @@ def kill_jobs(rounds: int, seed: int, home: Path) -> Outcome:
         tiny_pictures(root / "drawn", PICTURES)
         job: dict[str, Any] = {}
         while job.get("state") not in ("done", "failed", "cancelled"):
-            with Server(place, "--root", root) as server:
+            with Server(place, "--create", "--root", root) as server:
                 client = server.wait_until_ready().client()
                 if not job:
                     job = client.ask("POST", "/collection/folders", {"root": 0, "folder": "drawn"}).json

@@ -65,15 +65,17 @@ def _shapes(shapes: Mapping[str, Document]) -> Iterator[str]:
     yield "## Shapes"
     yield ""
     for name, shape in sorted(shapes.items()):
-        if "properties" not in shape or name.startswith("Body_"):
+        if not {"properties", "enum"} & shape.keys() or name.startswith("Body_"):
             continue
         yield f"### {name}"
         yield ""
         if "description" in shape:
             yield " ".join(shape["description"].split())
             yield ""
+        if "enum" in shape:
+            yield f"- {_type(shape)}"
         required = set(shape.get("required", ()))
-        for field, kind in shape["properties"].items():
+        for field, kind in shape.get("properties", {}).items():
             optional = "" if field in required else " (optional)"
             yield f"- `{field}` {_type(kind)}{optional}{_said(kind)}"
         yield ""

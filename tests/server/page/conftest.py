@@ -253,7 +253,7 @@ def new_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
     root.mkdir()
     for file in photos.files[:40]:  # more than regions are made of without being asked
         shutil.copy(file, root)
-    with serving(tmp_path / "new.vf", "--root", str(root)) as started:
+    with serving(tmp_path / "new.vf", "--create", "--root", str(root)) as started:
         yield started
 
 
@@ -266,7 +266,7 @@ def crowded_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
     shutil.copytree(photos.folder, root / "photos")
     for number in range(CROWD):
         Image.new("RGB", (8, 8), (number % 256, number // 256, 0)).save(root / f"plain-{number}.png")
-    with serving(tmp_path / "new.vf", "--root", str(root)) as started:
+    with serving(tmp_path / "new.vf", "--create", "--root", str(root)) as started:
         yield started
 
 

@@ -34,8 +34,12 @@ def _few(given: Any) -> Any:
     return given
 
 
-Filters = Annotated[dict[Name, Name], Field(max_length=MOST_FIELDS), BeforeValidator(_few)]
-"""Catalogue columns and the value that pictures must have there."""
+Filters = Annotated[
+    dict[Name, Name],
+    Field(max_length=MOST_FIELDS, description="by column: `VALUE`, `VALUE|VALUE`, `10..50`, `2019-07..2020`"),
+    BeforeValidator(_few),
+]
+"""Columns, and the condition that pictures must meet there (`AttributeColumn.mask`)."""
 
 
 class Strict(BaseModel):
