@@ -93,7 +93,7 @@ def test_what_was_found_is_the_sum_of_what_came_of_it(viewfinder: Run, drawn: Dr
     library = tmp_path / "library"
     outcome = viewfinder("add", folder, "--library", library)
     told = outcome.out.splitlines()[0]
-    assert told == "8 picture files found: 5 added, 1 copies of others, 2 quarantined"
+    assert told == "8 picture files found: 5 added, 1 copy, 2 quarantined"
     (folder / "0002.png").write_bytes((folder / "bad.jpg").read_bytes())
     (folder / "0003.png").rename(folder / "moved.png")
     table = tmp_path / "captions.csv"

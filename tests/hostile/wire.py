@@ -154,7 +154,7 @@ def _random_bytes(chance: random.Random) -> bytes:
 def raw_requests(rounds: int, seed: int, home: Path) -> Outcome:
     """All cases, then as many more with bytes changed; the server refuses, answers nobody twice, and goes on."""
     outcome, chance = Outcome("HTTP made by hand"), random.Random(seed)
-    with Server(home / "library", env={"VIEWFINDER_IDLE_S": "1"}).wait_until_ready() as server:
+    with Server(home / "library", "--create", env={"VIEWFINDER_IDLE_S": "1"}).wait_until_ready() as server:
         with ThreadPoolExecutor(8) as people:
             heard = list(people.map(partial(exchange, server.port), CASES.values()))
         for name, said in zip(CASES, heard, strict=True):
@@ -204,7 +204,7 @@ def slow_connections(rounds: int, seed: int, home: Path) -> Outcome:
         SEARCH + b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
     )
     with Server(
-        home / "library", env={"VIEWFINDER_IDLE_S": "2", "VIEWFINDER_DEADLINE_S": "6"}
+        home / "library", "--create", env={"VIEWFINDER_IDLE_S": "2", "VIEWFINDER_DEADLINE_S": "6"}
     ).wait_until_ready() as server:
         held = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(rounds)]
         for connection in held:

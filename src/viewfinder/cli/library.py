@@ -127,10 +127,14 @@ def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
         return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}"]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
-        "copies of others": report.duplicates, "quarantined": report.quarantined,
+        "copies": report.duplicates, "quarantined": report.quarantined,
     }  # fmt: skip
     numbers["not read yet"] = report.found - sum(numbers.values())  # after Ctrl-C
-    counted = [f"{number:,} {what}" for what, number in numbers.items() if number or what == "added"]
+    counted = [
+        count_noun(number, "copy") if what == "copies" else f"{number:,} {what}"
+        for what, number in numbers.items()
+        if number or what == "added"
+    ]
     described = f"; {report.described:,} described" if report.described else ""
     bad = first_lines([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"

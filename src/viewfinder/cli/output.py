@@ -160,7 +160,8 @@ def print_hits(hits: Hits) -> None:
 def count_noun(count: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> count_noun(1, "picture"), count_noun(1200, "picture")
-    ('1 picture', '1,200 pictures')
+    >>> count_noun(1, "picture"), count_noun(1200, "picture"), count_noun(2, "copy")
+    ('1 picture', '1,200 pictures', '2 copies')
     """
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    plural = f"{noun.removesuffix('y')}ies" if noun.endswith(("py", "ry")) else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
