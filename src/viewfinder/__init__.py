@@ -4,6 +4,8 @@
 >>> library.add("~/Pictures")                                       # doctest: +SKIP
 >>> chat = library.chat()                                           # doctest: +SKIP
 >>> hits = chat.say("a dog in the snow")                            # doctest: +SKIP
+
+`connect` gives the library of a running server, with the same methods; `viewfinder.aio` runs any of them from asyncio.
 """
 
 from __future__ import annotations
@@ -12,14 +14,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from viewfinder.client import RemoteLibrary
     from viewfinder.library import Library
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "open"]
+__all__ = ["__version__", "connect", "open"]
 
 
 def open(folder: str | Path, encoder: str | None = None) -> Library:
     """The library in `folder`, made there if it is absent (with the encoder "starter" unless another is named)."""
+    from viewfinder.errors import BadInput, check_path, check_type
     from viewfinder.library import Library
 
-    return Library.open(Path(folder).expanduser(), encoder=encoder)
+    check_type("encoder", encoder, str, type(None))
+    try:
+        place = check_path("folder", folder).expanduser()
+    except RuntimeError as error:  # ~somebody who has no home here
+        raise BadInput(f"folder: {folder}: {error}") from error
+    return Library.open(place, encoder=encoder)
+
+
+def connect(url: str, token: str | None = None) -> RemoteLibrary:
+    """The library that a server (`viewfinder serve`) has at `url`; `token` where the server asks for one."""
+    from viewfinder.client import RemoteLibrary
+
+    return RemoteLibrary(url, token)

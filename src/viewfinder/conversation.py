@@ -18,6 +18,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 SCHEMA = "viewfinder/conversation"
@@ -327,6 +328,8 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
             said = {"reject": pictures, "text": text or None}
         case BackTo(at):
             said = {"back_to": at}
+        case _:
+            raise TypeError(f"a turn is Say, Answer, Like, Show, Keep, Reject or BackTo, not {type(turn).__name__}")
     return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items() if value is not None}
 
 
@@ -351,7 +354,7 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
         ValueError: not an object, no or several kinds, an unknown key, or a value of the wrong type.
     """
     if not isinstance(data, Mapping):
-        raise ValueError(f'a turn is a JSON object such as {{"say": "a dog"}}, not {json.dumps(data)[:60]}')
+        raise ValueError(f'a turn is a JSON object such as {{"say": "a dog"}}, not {_shown(data)}')
     kinds = [key for key in data if key in _KEYS]
     if len(kinds) != 1:
         raise ValueError(f"a turn has exactly one of {', '.join(_KEYS)}; this one has {', '.join(kinds) or 'none'}")
@@ -377,7 +380,7 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
             return Answer(question or Question(""), _text(data, "answer"))
         case "skip":
             if data["skip"] is not True:
-                raise ValueError(f"'skip' must be true, not {json.dumps(data['skip'])[:60]}")
+                raise ValueError(f"'skip' must be true, not {_shown(data['skip'])}")
             if question is None:
                 raise ValueError("there is no question to skip")
             return Answer(question, "")
@@ -396,23 +399,28 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
             return BackTo(_number(data, "back_to"))
 
 
+def _shown(value: Any) -> str:
+    """What was given, as far as a message needs it."""
+    return json.dumps(value, default=lambda thing: type(thing).__name__, skipkeys=True)[:60]
+
+
 def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
     value = data.get(key, default)
     if not isinstance(value, str):
-        raise ValueError(f"{key!r} must be a text, not {json.dumps(value)[:60]}")
+        raise ValueError(f"{key!r} must be a text, not {_shown(value)}")
     return value
 
 
 def _number(data: Mapping[str, Any], key: str) -> int:
     value = data.get(key)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{key!r} must be the number of a turn, not {json.dumps(value)[:60]}")
-    return value
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"{key!r} must be the number of a turn, not {_shown(value)}")
+    return int(value)
 
 
 def _texts(value: Any, key: str, kind: str) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{key!r} must be a list of {kind}, not {json.dumps(value)[:60]}")
+        raise ValueError(f"{key!r} must be a list of {kind}, not {_shown(value)}")
     return tuple(value)
 
 

@@ -12,11 +12,17 @@ ViewfinderError                 what, where, what to do, in one line
 │   ├── LibraryBusy             another process is writing and did not finish in time
 │   └── DiskFull                nothing of what was acknowledged is lost
 ├── LanguageModelFailed         a language model is slow, out of reach, or says nothing that can be used
+├── ServerFailed                a server of viewfinder cannot be reached, or does not answer as one
 ├── DatabaseError               the server's database cannot be reached, read or brought up to date
 └── PictureError                one file cannot become a picture; it is quarantined with this reason
 
 The command line turns them into messages and exit codes in one place (`cli/`).
 """
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
 
 
 class ViewfinderError(Exception):
@@ -71,9 +77,33 @@ class LanguageModelFailed(ViewfinderError):
     """A language model did not answer in time, could not be reached, or said nothing that can be used."""
 
 
+class ServerFailed(ViewfinderError):
+    """A server of viewfinder cannot be reached, is too busy, or does not answer as one."""
+
+
 class DatabaseError(ViewfinderError):
     """The server's database cannot be reached, read or brought up to date."""
 
 
 class PictureError(ViewfinderError):
     """One file cannot become a picture; `str()` is the reason shown by `viewfinder failures`."""
+
+
+def check_type(name: str, value: object, *kinds: type) -> None:
+    """Raises BadInput where an argument is of none of these kinds; True and False are no numbers."""
+    if isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)):
+        return
+    wanted, given = [
+        " or ".join("None" if kind is type(None) else kind.__name__ for kind in some) for some in (kinds, [type(value)])
+    ]
+    raise BadInput(f"{name}: {wanted} is needed, this is {given}")
+
+
+def check_path(name: str, value: object) -> Path:
+    """An argument that names a file or folder. Raises BadInput: it is no path, or one that no disk can have."""
+    check_type(name, value, str, os.PathLike)
+    path = os.fspath(value)  # type: ignore[call-overload]
+    check_type(name, path, str)
+    if "\0" in path:
+        raise BadInput(f"{name}: {path[:60]!r} has a NUL character, which no file has in its name")
+    return Path(path)

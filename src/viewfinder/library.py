@@ -14,29 +14,45 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from viewfinder.conversation import Conversation, PictureId, Reject, Say, Show
+from viewfinder.conversation import Conversation, PictureId
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.base import to_file_name
 from viewfinder.encoders.starter.encoder import Head
-from viewfinder.errors import BadInput, EmptyQuery, EncoderMismatch, NewerLibrary, NotALibrary
+from viewfinder.errors import (
+    BadInput,
+    EmptyQuery,
+    EncoderMismatch,
+    LibraryError,
+    NewerLibrary,
+    NotALibrary,
+    check_path,
+    check_type,
+)
 from viewfinder.index import Failure, Gallery, PictureRow, Snapshot, Store, check_fits, load_snapshot, read_generation
 from viewfinder.index.checksums import checksum_file
 from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots
+from viewfinder.index.rows import describe_pictures, to_frame
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
+from viewfinder.index.turns import is_stop_asked
 from viewfinder.pictures import BadFile, absolute_root
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.session import Session
+
+if TYPE_CHECKING:
+    from viewfinder.session import OwnImage
+    from viewfinder.tuning import TuneReport
 
 SCHEMA = "viewfinder/library"
 FORMAT = 1
@@ -70,15 +86,44 @@ class RepairReport:
 
 
 class Library:
-    """Pictures, encoder and store in one folder; `viewfinder.open` makes one."""
+    """Pictures, encoder and store in one folder; `viewfinder.open` makes one.
+
+    `len(library)` counts its pictures, and iterating gives them (`index.PictureRow`), by id. It needs no closing;
+    `with` or `close` let go of its memory at once.
+    """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
         self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
         self._gallery: Gallery | None = None
+        self._closed = False
         self.left_out: tuple[BadFile, ...] = ()
         """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of pictures and encoder. Sessions that were begun go on until their next look at the library."""
+        self._closed, self._gallery = True, None
+        for cached in ("store", "encoder", "_raw"):
+            self.__dict__.pop(cached, None)
+
+    def __len__(self) -> int:
+        """How many pictures there are, as of now."""
+        return len(self.gallery()) if self.space is not None else 0
+
+    def __bool__(self) -> bool:
+        """Always true: a library without pictures is a library."""
+        return True
+
+    def __iter__(self) -> Iterator[PictureRow]:
+        """The pictures, by id: where they lie, what is known of them."""
+        return (row for row in self.store.rows() if row.files)
 
     @staticmethod
     def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
@@ -138,7 +183,13 @@ class Library:
         inside the folders; where they are not followed, they are left out and told.
         `note` is told the report as it is before the first batch, and after each.
         """
-        roots = [Path(path) for path in paths]
+        check_type("workers", workers, Integral, type(None))
+        if workers is not None and workers < 1:
+            raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
+        roots = [check_path("a path to add", path) for path in paths]
+        for name, table in (("captions", captions), ("catalogue", catalogue)):
+            if table is not None:
+                check_path(name, table)
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
         tables = PictureDescriptions.read(captions, catalogue)
@@ -155,7 +206,9 @@ class Library:
                         progress(done, total)
 
                 ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links)
-                report = ingest.run(roots, progress=acknowledged, note=note, should_stop=should_stop)
+                report = ingest.run(
+                    roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
+                )
             if tables is not None and not report.stopped:
                 report.described, notes = tables.apply(self.store)
                 report.notes += notes
@@ -253,9 +306,18 @@ class Library:
             "tuned": self.settings.head is not None,
         }
 
+    def to_arrow(self) -> Any:
+        """The pictures as an Arrow table, by id: facts, captions, and a column a catalogue column."""
+        return describe_pictures(list(self))
+
+    def to_pandas(self) -> Any:
+        """`to_arrow` as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
+        return to_frame(self.to_arrow())
+
     @cached_property
     def store(self) -> Store:
         """The store of record."""
+        self._check_open()
         return Store.open(self.folder)
 
     # -- searching
@@ -265,16 +327,22 @@ class Library:
         text: str = "",
         n: int = 10,
         *,
-        like: str | Path | None = None,
+        like: OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
     ) -> Hits:
-        """One search: words, an image of one's own, what to leave out, and catalogue columns to filter by."""
+        """One search: words, an image of one's own, what to leave out, and catalogue columns to filter by.
+
+        `like`: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w).
+        """
+        check_type("text", text, str)
+        check_type("without", without, str)
         if not text.strip() and like is None:
             raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
         session = Session(self.gallery(), Composer(), None, n=n, where=where)
-        turns = [Show(str(like), text) if like is not None else Say(text)]
-        hits = [session.take(turn) for turn in (*turns, *([Reject(text=without)] if without else []))]
+        hits = [session.say(text) if like is None else session.show(like, text)]
+        if without:
+            hits.append(session.reject(text=without))
         return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits))
 
     def chat(
@@ -302,7 +370,8 @@ class Library:
             EncoderMismatch: the weights were trained on the vectors of another encoder than this library's.
             BadInput: a picture bias is given for a retriever that does not speak.
         """
-        found = load_retriever(retriever, None if checkpoint is None else Path(checkpoint))
+        weights = None if checkpoint is None else check_path("checkpoint", checkpoint)
+        found = load_retriever(retriever, weights)
         self.prepare(found, progress)
         pictures = _PreparedPictures(self, found, self._gallery)
         return Session(
@@ -326,6 +395,7 @@ class Library:
 
     def gallery(self) -> Gallery:
         """The pictures as they are now; the same object until the library changes."""
+        self._check_open()
         self._refresh_settings()
         self._renew_space()
         space = self.space
@@ -342,6 +412,7 @@ class Library:
     @cached_property
     def encoder(self) -> Encoder:
         """The encoder this library was made with, and its tuned head if it has one."""
+        self._check_open()
         return self._load_encoder(self.settings.head)
 
     # -- spaces
@@ -352,6 +423,27 @@ class Library:
         if self.settings.space is None and self._has_pictures():  # `add` died before it could write it down
             return self.encoder.version
         return self.settings.space
+
+    def tune(
+        self,
+        *,
+        captions: str | Path | None = None,
+        catalogue: str | Path | None = None,
+        report: Callable[[str], None] | None = None,
+    ) -> TuneReport:
+        """Learns how words go with these pictures, from captions or a catalogue; see `viewfinder.tuning.tune`.
+
+        `report` is told how far it is, a line at a time; `switch_back` goes back to the space before.
+
+        Raises BadInput: neither table, too few pictures in them, or an encoder that cannot be tuned.
+        """
+        if captions is None and catalogue is None:
+            raise BadInput("tune needs a table: captions=CSV or catalogue=CSV")
+        tables = {"captions": captions, "catalogue": catalogue}
+        from viewfinder.tuning.collection import tune
+
+        given = {name: check_path(name, table) for name, table in tables.items() if table is not None}
+        return tune(self, **given, report=report)
 
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
@@ -386,6 +478,10 @@ class Library:
             self._save(replace(current, space=space, head=head, previous=previous))
 
     # -- inside
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LibraryError(f"{self.folder} was closed: open it again with viewfinder.open")
 
     def _repair_pictures(self, tables: TablesRepair, report: RepairReport) -> None:
         """Rows that were lost come back from snapshots, where vectors say that the pictures were not forgotten."""

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from viewfinder.conversation import (
     Answer,
@@ -30,17 +32,30 @@ from viewfinder.conversation import (
     Show,
     Turn,
     is_skip,
+    turn_from_json,
+    turn_to_json,
 )
-from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.index import Gallery
+from viewfinder.errors import BadInput, EmptyQuery, check_type
+from viewfinder.index import Gallery, PictureRow
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
-from viewfinder.index.turns import MEMO, ByteCache, resolve_turn, stop_if_asked
+from viewfinder.index.turns import MEMO, ByteCache, ImageFile, resolve_turn, stop_if_asked
+from viewfinder.pictures import pack_image, picture_id
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.answers import is_choice
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.base import Evidence, Operation
 
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image as PillowImage
+
+    OwnImage = str | Path | PillowImage | np.ndarray[Any, np.dtype[np.uint8]]
+    """An image of one's own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w)."""
+
 Answered = Literal["pictures", "words"]
+
+Picture = Hit | PictureRow | PictureId
+"""A picture of the collection: a result, a row of a library, or its id."""
 
 
 class PictureSource(Protocol):
@@ -51,7 +66,78 @@ class PictureSource(Protocol):
         ...
 
 
-class Session:
+class TurnMethods(ABC):
+    """What one can say, each kind of turn a method: of a session here, and of one on a server (`client`)."""
+
+    @abstractmethod
+    def take(self, turn: Turn) -> Hits:
+        """One turn of any kind, and what it finds."""
+
+    @property
+    @abstractmethod
+    def question(self) -> Question | None:
+        """The question that waits for an answer, if any."""
+
+    @abstractmethod
+    def _name_image(self, image: OwnImage) -> str:
+        """What a `Show` calls an image. Raises BadInput: it is none."""
+
+    def say(self, text: str) -> Hits:
+        """Describe the picture, or go on describing it."""
+        return self.take(Say(text))
+
+    def like(
+        self,
+        picture: Picture | OwnImage,
+        but: str = "",
+        turn: int | None = None,
+        attributes: Sequence[str] | None = None,
+    ) -> Hits:
+        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
+
+        An image of your own (anything but a result, a row or an id) is taken as by `show`. `attributes`: what counts of
+        the picture, in place of `attributes_of` it.
+        """
+        if isinstance(picture, Picture):
+            return self.take(Like(id_of(picture), but, turn, _words(attributes)))
+        if turn is not None:
+            raise BadInput("turn: an image of your own was not shown in an earlier turn, leave it out")
+        return self.show(picture, but, attributes)
+
+    def show(self, image: OwnImage, but: str = "", attributes: Sequence[str] | None = None) -> Hits:
+        """Show an image of your own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w).
+
+        What has no file is kept by this session alone: a conversation that is saved has its name, not its pixels.
+        """
+        return self.take(Show(self._name_image(image), but, _words(attributes)))
+
+    def answer(self, text: str) -> Hits:
+        """Answer the pending question; "don't know" is an answer too."""
+        return self.take(Answer(self._open_question("answer"), text))
+
+    def skip(self) -> Hits:
+        """Pass the pending question over: the retriever hears nothing, and something else is asked."""
+        return self.take(Answer(self._open_question("skip"), ""))
+
+    def keep(self, attribute: str, turn: int) -> Hits:
+        """Keep an attribute of what was on the screen after `turn`."""
+        return self.take(Keep(attribute, turn))
+
+    def reject(self, *pictures: Picture, text: str = "") -> Hits:
+        """Reject pictures, or what `text` says; with neither, everything that is shown."""
+        return self.take(Reject(tuple(id_of(picture) for picture in pictures), text))
+
+    def back_to(self, turn: int) -> Hits:
+        """Go on from an earlier turn; 0 is the start."""
+        return self.take(BackTo(turn))
+
+    def _open_question(self, verb: str) -> Question:
+        if self.question is None:
+            raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
+        return self.question
+
+
+class Session(TurnMethods):
     """One conversation, for one thread at a time.
 
     Args:
@@ -82,10 +168,18 @@ class Session:
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
         memo: ByteCache = MEMO,
-        image_file: Callable[[str], Path] = Path,
+        image_file: ImageFile = Path,
         whose: str = "",
         picture_bias: float | None = None,
     ) -> None:
+        check_type("n", n, Integral)
+        check_type("where", where, Mapping, type(None))
+        check_type("conversation", conversation, Conversation, type(None))
+        if n < 1:
+            raise BadInput(f"n: {n} results are asked for, give 1 or more")
+        for column, value in (where or {}).items():
+            check_type("a column of where", column, str)
+            check_type(f"where {column}", value, str)
         self._pictures = pictures
         self.gallery: Gallery | None = None
         self._whose = whose
@@ -102,48 +196,12 @@ class Session:
         self.last_operations: tuple[Operation, ...] = ()
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
+        self._images: dict[str, bytes] = {}
         self._to_ask_about: Ranking | None = None
         if self._where:
             self._look().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
 
     # -- turns
-
-    def say(self, text: str) -> Hits:
-        """Describe the picture, or go on describing it."""
-        return self.take(Say(text))
-
-    def like(
-        self, picture: Hit | PictureId, but: str = "", turn: int | None = None, attributes: Sequence[str] | None = None
-    ) -> Hits:
-        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
-
-        `attributes`: what counts of the picture, in place of `attributes_of` it.
-        """
-        return self.take(Like(_id(picture), but, turn, None if attributes is None else tuple(attributes)))
-
-    def show(self, image: str | Path, but: str = "", attributes: Sequence[str] | None = None) -> Hits:
-        """Show an image of your own."""
-        return self.take(Show(str(image), but, None if attributes is None else tuple(attributes)))
-
-    def answer(self, text: str) -> Hits:
-        """Answer the pending question; "don't know" is an answer too."""
-        return self.take(Answer(self._open_question("answer"), text))
-
-    def skip(self) -> Hits:
-        """Pass the pending question over: the retriever hears nothing, and something else is asked."""
-        return self.take(Answer(self._open_question("skip"), ""))
-
-    def keep(self, attribute: str, turn: int) -> Hits:
-        """Keep an attribute of what was on the screen after `turn`."""
-        return self.take(Keep(attribute, turn))
-
-    def reject(self, *pictures: Hit | PictureId, text: str = "") -> Hits:
-        """Reject pictures, or what `text` says; with neither, everything that is shown."""
-        return self.take(Reject(tuple(_id(picture) for picture in pictures), text))
-
-    def back_to(self, turn: int) -> Hits:
-        """Go on from an earlier turn; 0 is the start."""
-        return self.take(BackTo(turn))
 
     def take(self, turn: Turn) -> Hits:
         """One turn of any kind; if it cannot be taken, the conversation stays as it was.
@@ -272,26 +330,27 @@ class Session:
         """The question that waits for an answer, if any."""
         return self.conversation.pending
 
-    def attributes_of(self, picture: Hit | PictureId) -> tuple[str, ...]:
+    def attributes_of(self, picture: Picture) -> tuple[str, ...]:
         """What the retriever reads of this picture if it is picked, the likeliest first. Raises UnknownName."""
         return tuple(self.attribute_chances(picture))
 
-    def attribute_chances(self, picture: Hit | PictureId) -> dict[str, float]:
+    def attribute_chances(self, picture: Picture) -> dict[str, float]:
         """`attributes_of` a picture, with how likely each is."""
         gallery, predictor = self._look(), self._reads.predictor
-        row = gallery.row(_id(picture))
+        row = gallery.row(id_of(picture))
         return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
 
-    def rank_of(self, picture: Hit | PictureId) -> int:
+    def rank_of(self, picture: Picture) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
 
-        Rejected pictures, and those that a "but ..." went on from, rank last.
+        As in the papers' measures, 0 is the best: the first result, whose `Hit.rank` is 1, has `rank_of` 0. Rejected
+        pictures, and those that a "but ..." went on from, rank last.
         """
         return self.rank_bounds(picture)[1]
 
-    def rank_bounds(self, picture: Hit | PictureId) -> tuple[int, int]:
+    def rank_bounds(self, picture: Picture) -> tuple[int, int]:
         """The 0-based rank of a picture, at best and at worst where scores tie."""
-        return self.ranking().rank_bounds(_id(picture))
+        return self.ranking().rank_bounds(id_of(picture))
 
     # -- inside
 
@@ -309,16 +368,26 @@ class Session:
         self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
         return self.gallery
 
-    def _open_question(self, verb: str) -> Question:
-        if self.question is None:
-            raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
-        return self.question
-
     def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
         ranking = self._take(turn)
         return ranking.hits(self._n), ranking
 
+    def _name_image(self, image: OwnImage) -> str:
+        if isinstance(image, str | Path):
+            return str(image)
+        packed = pack_image(image)
+        name = f"pixels:{picture_id(packed)}"
+        self._images[name] = packed
+        return name
+
+    def _find_image(self, name: str) -> Path | bytes:
+        return self._images.get(name) or self._image_file(name)
+
     def _take(self, turn: Turn) -> Ranking:
+        try:
+            turn = turn_from_json(turn_to_json(turn))  # which refuses whatever a turn cannot be made of
+        except (TypeError, ValueError) as error:
+            raise BadInput(str(error)) from error
         if isinstance(turn, Say) and not turn.text.strip():
             raise EmptyQuery("nothing was said: describe the picture in a few words")
         try:
@@ -377,7 +446,7 @@ class Session:
             stop_if_asked()
             if not _is_evidence_alone(later.turn, gallery):
                 try:
-                    resolved = resolve_turn(conversation, later, gallery, self._image_file, self._reads)
+                    resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads)
                 except BadInput as error:
                     if later is newest:
                         raise
@@ -425,13 +494,21 @@ def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ..
     return tuple(found)
 
 
-def _id(picture: Hit | PictureId) -> PictureId:
-    return picture.id if isinstance(picture, Hit) else picture
+def id_of(picture: Picture) -> PictureId:
+    """The id of a picture. Raises BadInput: it is none, but something else."""
+    check_type("picture", picture, Hit, PictureRow, str)
+    return picture if isinstance(picture, str) else picture.id
+
+
+def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
+    check_type("attributes", attributes, list, tuple, type(None))
+    return None if attributes is None else tuple(attributes)
 
 
 def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
+    check_type("picture_bias", pictures, Real)
     if math.isnan(pictures):
         raise BadInput("a leaning is a number: above 0 for pictures, below 0 for words")
     return retriever.with_picture_bias(pictures)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import PosixPath, WindowsPath
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int
@@ -14,6 +16,7 @@ from jaxtyping import Bool, Float32, Int
 from viewfinder.conversation import Answer, Conversation, Keep, Node, PictureId, is_dont_know
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.region_scores import TIE
+from viewfinder.index.rows import to_frame, to_utf8
 from viewfinder.index.scores import ChanceOf, Judgement, Match, Verdict, judge_matches, judge_result, texts_said
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
@@ -25,9 +28,41 @@ CANDIDATES = AT_LEAST
 """The likeliest pictures, which a question is about."""
 
 
+_Path = WindowsPath if sys.platform == "win32" else PosixPath
+
+
+class PicturePath(_Path):
+    """The path of a picture's file: a `pathlib.Path` that also does what a text does, as it once was one.
+
+    It equals the text and has its hash, as every path has from Python 3.12 on.
+
+    >>> path = PicturePath("/pictures/dog.jpg")
+    >>> path.name, path == "/pictures/dog.jpg", path in {"/pictures/dog.jpg"}, path.endswith(".jpg")
+    ('dog.jpg', True, True, True)
+    """
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == other if isinstance(other, str) else super().__eq__(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __contains__(self, text: str) -> bool:
+        return text in str(self)
+
+    if not TYPE_CHECKING:  # a misspelt name is still found by a type checker
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):  # what `Path` keeps and has not computed yet
+                raise AttributeError(name)
+            return getattr(str(self), name)
+
+
 @dataclass(frozen=True)
 class Hit:
     """One result: `rank` from 1, `path` the first file that exists, `why` the score comes to this, as JSON.
+
+    Ranks that people see count from 1, as this one does; `Session.rank_of` and all measures count from 0.
 
         {"turns": [{"turn": 1, "parts": ["a red car"], "adds": 0.31, "share": 1.0}],
          "regions": {"boxes": [[0.0, 0.0, 0.167, 0.167], ...],
@@ -43,7 +78,7 @@ class Hit:
 
     rank: int
     id: PictureId
-    path: str
+    path: PicturePath
     score: float
     match: Match
     why: dict[str, Any] = field(default_factory=dict, compare=False)
@@ -67,9 +102,27 @@ class Hits(tuple[Hit, ...]):
         """Verdict, results and time, as the command line prints them."""
         return {
             "verdict": self.verdict,
-            "results": [asdict(hit) for hit in self],
+            "results": [{**asdict(hit), "path": str(hit.path)} for hit in self],
             "elapsed_ms": round(self.elapsed_ms, 2),
         }
+
+    def to_arrow(self) -> Any:
+        """An Arrow table, a row a hit: rank (from 1), id, path, score, match; without reasons."""
+        import pyarrow as pa
+
+        return pa.table(
+            {
+                "rank": pa.array([hit.rank for hit in self], pa.int64()),
+                "id": pa.array([hit.id for hit in self], pa.string()),
+                "path": pa.array([to_utf8(str(hit.path)) for hit in self], pa.string()),
+                "score": pa.array([hit.score for hit in self], pa.float64()),
+                "match": pa.array([hit.match for hit in self], pa.string()),
+            }
+        )
+
+    def to_pandas(self) -> Any:
+        """`to_arrow` as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
+        return to_frame(self.to_arrow())
 
 
 class Ranking:
@@ -140,7 +193,7 @@ class Ranking:
         matches = judge_matches(self._chances(rows))
         return tuple(
             [
-                Hit(start + at, ids[row], file, score, match)
+                Hit(start + at, ids[row], PicturePath(file), score, match)
                 for at, (row, file, score, match) in enumerate(zip(rows, files, scores, matches, strict=True), start=1)
             ]
         )

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
-from viewfinder.errors import UnknownName
+from viewfinder.errors import UnknownName, ViewfinderError
 from viewfinder.index.checksums import map_sealed, seal_file
 from viewfinder.index.tables import FAILURES, PICTURES, table_schema
 
@@ -48,6 +48,11 @@ class PictureRow:
     captions: tuple[str, ...] = ()
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def path(self) -> Path:
+        """The first of its files. Raises IndexError: there is none."""
+        return Path(self.files[0].path)
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -75,6 +80,47 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
         for row in rows
     ]
     return pa.Table.from_pylist(items, schema=table_schema(PICTURES))
+
+
+def describe_pictures(rows: Sequence[PictureRow]) -> Any:
+    """Pictures for people's own tables, as an Arrow table: facts, then a column of texts a catalogue column.
+
+    Several values of a picture are joined by "; "; a catalogue column that is called as a fact is has a star after it.
+    """
+    import pyarrow as pa
+
+    facts: dict[str, Any] = {
+        "id": pa.array([row.id for row in rows], pa.string()),
+        "path": pa.array([to_utf8(str(row.path)) for row in rows], pa.string()),
+        "paths": pa.array([[to_utf8(it.path) for it in row.files] for row in rows], pa.list_(pa.string())),
+        **{
+            name: pa.array([getattr(row, name) for row in rows], pa.int64() if name != "format" else pa.string())
+            for name in ("width", "height", "format", "bytes")
+        },
+        **{
+            name: pa.array([text and to_utf8(text) for text in (getattr(row, name) for row in rows)], pa.string())
+            for name in ("captured", "camera")
+        },
+        "captions": pa.array([[to_utf8(it) for it in row.captions] for row in rows], pa.list_(pa.string())),
+    }
+    for name in sorted({name for row in rows for name in row.attributes}):
+        values = ["; ".join(map(to_utf8, row.attributes.get(name, ()))) or None for row in rows]
+        facts[f"{name}*" if name in facts else name] = pa.array(values, pa.string())
+    return pa.table(facts)
+
+
+def to_frame(table: Any) -> Any:
+    """An Arrow table as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
+    try:
+        import pandas  # noqa: F401 (Arrow would raise something of its own)
+    except ModuleNotFoundError:
+        raise ViewfinderError("to_pandas needs pandas: `pip install pandas`, or take to_arrow") from None
+    return table.to_pandas()
+
+
+def to_utf8(text: str) -> str:
+    """The text with what UTF-8 cannot hold as question marks: file names need not be text."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def pictures_from_arrow(table: Any) -> list[PictureRow]:

@@ -5,6 +5,7 @@ And the cache that keeps what retrievers made of them; and how the work on many 
 
 from __future__ import annotations
 
+import os.path
 import re
 import sys
 import threading
@@ -35,7 +36,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.rows import FACTS
-from viewfinder.pictures import decode_one
+from viewfinder.pictures import Limits, decode, decode_one
 from viewfinder.questioners import find_values_meant, write_statement
 from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.retrievers.shared.wording import ValueFamily, find_named_changes
@@ -50,8 +51,8 @@ KEPT_FROM = 5
 """Pictures from the top of the screen whose attribute `Keep` keeps, when none was picked there."""
 
 
-ImageFile = Callable[[str], Path]
-"""The file of an image that a `Show` names."""
+ImageFile = Callable[[str], Path | bytes]
+"""The file of an image that a `Show` names, or what stands in it."""
 
 
 class ShownPictures(Sequence[Picture]):
@@ -131,10 +132,12 @@ class _Screens:
 
     def image(self, name: str) -> Picture:
         """An image of the user's own."""
-        path = self.image_file(name)
-        if not path.is_file():
-            raise BadInput(f"no such image: {path}")
-        return self.gallery.picture_of(decode_one(path, self.gallery.encoder.fit).pixels, self.reads)
+        file, fit = self.image_file(name), self.gallery.encoder.fit
+        if isinstance(file, bytes):  # packed by ourselves: no need of a sandbox
+            return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
+        if not os.path.isfile(file):  # noqa: PTH113 (False for whatever cannot be a file's name)
+            raise BadInput(f"no such image: {file}")
+        return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 
     def after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
         """The picture of that turn, else the top of its results, as far as they are there (or all, or UnknownName)."""
@@ -218,6 +221,15 @@ def stop_if_asked() -> None:
     check = _CHECK.get()
     if check is not None:
         check()
+
+
+def is_stop_asked() -> bool:
+    """Whether `stop_if_asked` would end the work."""
+    try:
+        stop_if_asked()
+    except Stopped:
+        return True
+    return False
 
 
 @contextmanager

@@ -1,6 +1,17 @@
 """Files on disk to upright RGB and facts: scan, identity, decoding in worker processes, thumbnails."""
 
-from viewfinder.pictures.decode import AtMost, Decoded, Facts, Fit, Limits, Stretch, can_be_read_now, decode, picture_id
+from viewfinder.pictures.decode import (
+    AtMost,
+    Decoded,
+    Facts,
+    Fit,
+    Limits,
+    Stretch,
+    can_be_read_now,
+    decode,
+    pack_image,
+    picture_id,
+)
 from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_one
 from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_root, scan
 from viewfinder.pictures.thumbnails import load_thumbnail
@@ -24,6 +35,7 @@ __all__ = [
     "decode",
     "decode_one",
     "load_thumbnail",
+    "pack_image",
     "picture_id",
     "scan",
 ]

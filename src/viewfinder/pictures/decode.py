@@ -176,6 +176,38 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         return Decoded(_pixels(image, target, turn), facts)
 
 
+LONGEST_PACKED = 2048
+"""The longer side of a packed image: more than any encoder looks at."""
+
+
+def pack_image(image: object) -> bytes:
+    """A PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w), as a PNG file: upright, sRGB, on white.
+
+    Raises BadInput: it is something else, empty, or cannot be read.
+    """
+    if isinstance(image, np.ndarray):
+        if image.dtype != np.uint8 or not (image.ndim == 2 or (image.ndim == 3 and image.shape[2] in (3, 4))):
+            raise BadInput(
+                f"an array of an image has uint8 (height, width, 3), (height, width, 4) or (height, width); "
+                f"this one has {image.dtype} {image.shape}"
+            )
+        if image.size == 0:
+            raise BadInput(f"this image has no pixels: {image.shape}")
+        image = Image.fromarray(np.ascontiguousarray(image))
+    if not isinstance(image, Image.Image):
+        raise BadInput(f"an image is a file's path, a PIL image or a numpy array, this is {type(image).__name__}")
+    if 0 in image.size:
+        raise BadInput(f"this image has no pixels: {image.size}")
+    packed = BytesIO()
+    try:
+        turn = formats.read_orientation(image.getexif())
+        pixels_hw3 = _pixels(image, AtMost(LONGEST_PACKED).target(*image.size), turn)
+    except (OSError, ValueError, SyntaxError) as error:  # of a file that is read only now, or was closed
+        raise BadInput(f"this image cannot be read: {error}") from error
+    Image.fromarray(pixels_hw3).save(packed, "PNG", compress_level=1)
+    return packed.getvalue()
+
+
 def _pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[np.uint8]:
     """Small first: colours and turning then cost nothing, and none of the three minds the order."""
     profile = image.info.get("icc_profile")

@@ -11,18 +11,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Bool
 
 from viewfinder.data import match_keys, read_captions_csv, read_catalogue
-from viewfinder.encoders.base import Calibration
+from viewfinder.encoders.base import Calibration, Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings
 from viewfinder.errors import BadInput
+from viewfinder.index import Store
 from viewfinder.index.scores import UNHEARD
-from viewfinder.library import Library
 from viewfinder.pictures import DecodedFile, Decoders, scan
 from viewfinder.tuning.verdicts import count_familiar, fit_expected
 
@@ -82,6 +83,21 @@ TUNED = FitSettings(ridge=0.5, whitening=0.7, names_mix=0.0)
 
 FEWEST = 20
 """Captioned pictures below which there is nothing to hold out and compare with."""
+
+
+class Library(Protocol):
+    """What is tuned: a `viewfinder.library.Library`, which stands a floor higher and calls `tune`."""
+
+    @property
+    def store(self) -> Store:
+        """The pictures and their raw vectors."""
+
+    @property
+    def encoder(self) -> Encoder:
+        """With the head it has now."""
+
+    def use_head(self, head: Head) -> None:
+        """Switches to another head."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from viewfinder.server.conversations.schemas import (
     Found,
     FoundAnswer,
     PictureAttributes,
+    PictureRank,
     Replay,
     Results,
     SearchIn,
@@ -184,6 +185,16 @@ async def turn_events(id: Id, number: Turn, caller: Reader, services: WithServic
     return EventSourceResponse(
         events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
     )
+
+
+@router.get(
+    "/sessions/{id}/turns/{number}/ranks/{picture}", summary="Where a picture stands", responses=responses(404, 409)
+)
+async def picture_rank(id: Id, number: Turn, picture: Picture, caller: Reader, services: WithServices) -> PictureRank:
+    """In the whole collection, whatever the filters, after a turn; from 0, as measures count."""
+    ranking = await _run(services, id, services.conversations.ranking, caller, id, number)
+    best, worst = await services.pool.run(ranking.rank_bounds, picture)
+    return PictureRank(best=best, worst=worst)
 
 
 @router.get(

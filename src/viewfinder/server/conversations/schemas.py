@@ -207,6 +207,13 @@ class PictureAttributes(BaseModel):
     known: list[str] = Field(description="all attributes it knows: what a turn may say instead")
 
 
+class PictureRank(BaseModel):
+    """Where a picture stands, counted from 0: at best and at worst, where scores tie."""
+
+    best: int
+    worst: int
+
+
 class Card(BaseModel):
     """A picture. `name` is the file's last name, `caption` what was written about it (for alternative texts).
 

@@ -1,0 +1,66 @@
+"""The library and its conversations for programs that run on asyncio: any method, in a thread of its own.
+
+>>> hits = await viewfinder.aio.run(chat.say, "a dog in the snow")       # doctest: +SKIP
+
+A session is for one thread at a time, so its calls wait for one another, in the order in which they were made. Calls of
+a library, and of different sessions, run side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
+
+from viewfinder.index.turns import Stopped, stoppable
+from viewfinder.session import TurnMethods
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+_TURNS: WeakKeyDictionary[TurnMethods, WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]] = WeakKeyDictionary()
+"""Whose turn it is, for each session; a lock is of one event loop."""
+
+
+async def run(work: Callable[Given, Result], /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    """What `work(*args, **kwargs)` gives or raises, without holding up the event loop meanwhile.
+
+    Where the task is cancelled, the work is ended at its next step and waited for, and only then the cancellation goes
+    on: nothing runs behind one's back. A turn has then been taken as a whole or not at all; `Library.add` ends after
+    the batch that is under way, and what it has acknowledged stays. A request to a server is waited for.
+    """
+    owner = getattr(work, "__self__", None)
+    if not isinstance(owner, TurnMethods):
+        return await _run_aside(lambda: work(*args, **kwargs))
+    turns = _TURNS.setdefault(owner, WeakKeyDictionary())
+    async with turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        return await _run_aside(lambda: work(*args, **kwargs))
+
+
+async def _run_aside(work: Callable[[], Result]) -> Result:
+    given_up = threading.Event()
+
+    def check() -> None:
+        if given_up.is_set():
+            raise Stopped
+
+    def guarded() -> Result:
+        with stoppable(check):
+            return work()
+
+    at_work = asyncio.get_running_loop().run_in_executor(None, contextvars.copy_context().run, guarded)
+    try:
+        return await asyncio.shield(at_work)
+    except asyncio.CancelledError:
+        given_up.set()
+        while not at_work.done():
+            try:
+                await asyncio.wait([at_work])
+            except asyncio.CancelledError:  # asked again: the work ends no sooner for it
+                continue
+        if not at_work.cancelled():
+            at_work.exception()  # what it raised is nobody's concern any more
+        raise
