@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from viewfinder.errors import BadInput, EmptyQuery, ServerFailed, UnknownName, V
 from viewfinder.index.ranking import Hits
 from viewfinder.library import Library
 from viewfinder.server.access.limits import ThreadPool
+from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.app import create_app
 from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.problems import KINDS
@@ -97,7 +99,8 @@ def test_an_image_of_ones_own_is_sent_and_forgotten(library: Library, remote: Re
         assert told(remote.find(like=mine)) == told(here)
     with pytest.raises(BadInput, match="no such image"):
         remote.find(like="nowhere.png")
-    assert not any((library.folder / "server" / "uploads").glob("*"))
+    kept = [file.name for file in (library.folder / "server" / "uploads").rglob("*") if file.is_file()]
+    assert kept == [".lock"]
 
 
 def test_a_conversation_goes_the_same_way_on_a_server_as_here(library: Library, remote: RemoteLibrary) -> None:
@@ -165,7 +168,8 @@ def test_what_is_refused_here_is_refused_there_as_the_same_error(
 
 
 def test_every_kind_of_problem_of_a_server_is_an_error_of_its_own() -> None:
-    assert client.ERRORS == {kind: error for error, (_, kind) in KINDS.items()} | {"not-found": UnknownName}
+    kinds = {kind: error for error, (_, kind) in KINDS.items()}
+    assert kinds | {"not-found": UnknownName} == client.ERRORS
 
 
 def test_a_session_has_all_that_one_says_from_the_same_place() -> None:
@@ -176,14 +180,14 @@ def test_a_server_that_wants_a_token_says_how_to_give_it(library: Library) -> No
     settings = ServerSettings(_env_file=None, tokens_always=True)
     database = Database.open(database_url(library.folder, settings))
     try:
-        secret = TokenRows(database).add("somebody", ("read", "write"), None, time.time())
+        secret = Tokens(TokenRows(database), settings).create("somebody", ("read", "write")).secret
     finally:
         database.close()
     with served(library, tokens_always=True) as url:
         for token in (None, "vf_wrong"):
             with pytest.raises(BadInput, match=r"token.*viewfinder.connect\(url, token=...\)"):
                 viewfinder.connect(url, token)
-        with viewfinder.connect(url, token=str(secret)) as connected:
+        with viewfinder.connect(url, token=secret) as connected:
             assert connected.chat().say("red")
 
 
@@ -203,7 +207,7 @@ def test_where_no_viewfinder_answers_that_is_said() -> None:
         with pytest.raises(ServerFailed, match="answers as no server of viewfinder does"):
             viewfinder.connect(url)
         other.shutdown()
-    with pytest.raises(ServerFailed, match="cannot be reached .* is `viewfinder serve` running there"):
+    with pytest.raises(ServerFailed, match=r"cannot be reached .* is `viewfinder serve` running there"):
         viewfinder.connect(url)
 
 
@@ -228,3 +232,24 @@ def test_a_busy_server_is_no_wrong_use(remote: RemoteLibrary, monkeypatch: pytes
     monkeypatch.setattr(ThreadPool, "run_stoppable", busy)
     with pytest.raises(ServerFailed, match="unforeseen"):
         remote.find("red")
+
+
+def test_the_python_of_the_page_runs_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    tiny_pictures(tmp_path / "Pictures", 6)
+    page = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+    first, images, server, aio = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(first, "python.md", "exec"), names)
+    assert names["table"].num_rows == names["everything"].num_rows == 6
+    names["library"] = viewfinder.open("~/pictures.vf")
+    exec(compile(images, "python.md", "exec"), names)
+    with served(names["library"]) as url:
+        exec(compile(server.replace("http://127.0.0.1:8008", url), "python.md", "exec"), names)
+    names["chat"] = names["library"].chat()
+    exec(compile(aio, "python.md", "exec"), names)
+    assert len(names["names"]) == 6 and all(name.endswith(".png") for name in names["names"])
+    assert "6 pictures" in capsys.readouterr().out

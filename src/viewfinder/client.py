@@ -80,7 +80,11 @@ class RemoteLibrary:
             self._http = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=TIMEOUT)
         except httpx.InvalidURL as error:
             raise BadInput(f"url: {url[:60]!r}: {error}") from error
-        self.status()  # a wrong address or token is better said now
+        try:
+            self.status()  # a wrong address or token is better said now
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -135,6 +139,10 @@ class RemoteLibrary:
     ) -> RemoteSession:
         """As `Library.chat`: a conversation that the server keeps until `forget`."""
         check_type("conversation", conversation, Conversation, type(None))
+        if picture_bias is not None:
+            speaks = {it["name"] for it in self.ask("GET", "/retrievers")["retrievers"] if it["leaning"] is not None}
+            if retriever not in speaks:
+                raise BadInput(f"{retriever} answers with pictures alone: leave the leaning out")
         settings = {
             "retriever": retriever,
             "questioner": questioner or "none",

@@ -100,10 +100,15 @@ def check_type(name: str, value: object, *kinds: type) -> None:
 
 
 def check_path(name: str, value: object) -> Path:
-    """An argument that names a file or folder. Raises BadInput: it is no path, or one that no disk can have."""
+    """An argument that names a file or folder, there or not. Raises BadInput: it is no path, or cannot be one here."""
     check_type(name, value, str, os.PathLike)
     path = os.fspath(value)  # type: ignore[call-overload]
     check_type(name, path, str)
-    if "\0" in path:
-        raise BadInput(f"{name}: {path[:60]!r} has a NUL character, which no file has in its name")
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (OSError, ValueError) as error:  # too long, a NUL in it, in a folder that is closed to us
+        reason = getattr(error, "strerror", None) or "no file can be called that"
+        raise BadInput(f"{name}: {path[:60]!r}: {reason.lower()}") from error
     return Path(path)

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from pathlib import PosixPath, WindowsPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +27,10 @@ CANDIDATES = AT_LEAST
 """The likeliest pictures, which a question is about."""
 
 
-_Path = WindowsPath if sys.platform == "win32" else PosixPath
+if sys.platform == "win32":
+    from pathlib import WindowsPath as _Path
+else:
+    from pathlib import PosixPath as _Path
 
 
 class PicturePath(_Path):

@@ -112,10 +112,9 @@ def describe_pictures(rows: Sequence[PictureRow]) -> Any:
 def to_frame(table: Any) -> Any:
     """An Arrow table as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
     try:
-        import pandas  # noqa: F401 (Arrow would raise something of its own)
-    except ModuleNotFoundError:
-        raise ViewfinderError("to_pandas needs pandas: `pip install pandas`, or take to_arrow") from None
-    return table.to_pandas()
+        return table.to_pandas()
+    except ModuleNotFoundError as error:
+        raise ViewfinderError("to_pandas needs pandas: `pip install pandas`, or take to_arrow") from error
 
 
 def to_utf8(text: str) -> str:

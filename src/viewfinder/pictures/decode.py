@@ -202,8 +202,8 @@ def pack_image(image: object) -> bytes:
     try:
         turn = formats.read_orientation(image.getexif())
         pixels_hw3 = _pixels(image, AtMost(LONGEST_PACKED).target(*image.size), turn)
-    except (OSError, ValueError, SyntaxError) as error:  # of a file that is read only now, or was closed
-        raise BadInput(f"this image cannot be read: {error}") from error
+    except Exception as error:  # as in `decode`: it may be of a file that is read only now, or was closed
+        raise BadInput(f"this image cannot be read: {str(error) or type(error).__name__}") from error
     Image.fromarray(pixels_hw3).save(packed, "PNG", compress_level=1)
     return packed.getvalue()
 

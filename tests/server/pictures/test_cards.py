@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.index import FileRecord, PictureRow, Snapshot
-from viewfinder.index.ranking import Hit
+from viewfinder.index.ranking import Hit, PicturePath
 from viewfinder.index.rows import pictures_to_arrow
 from viewfinder.library import Library
 from viewfinder.server.pictures.library import make_hits
@@ -14,7 +14,10 @@ from viewfinder.testing import tiny_snapshot
 
 def test_every_card_is_what_the_snapshot_says_of_its_row(library: Library) -> None:
     snapshot = library.gallery().snapshot
-    found = [Hit(row + 1, picture, snapshot.paths(row)[0], 0.5, "maybe") for row, picture in enumerate(snapshot.ids)]
+    found = [
+        Hit(row + 1, picture, PicturePath(snapshot.paths(row)[0]), 0.5, "maybe")
+        for row, picture in enumerate(snapshot.ids)
+    ]
     for row, hit in enumerate(make_hits(snapshot, found)):
         facts = snapshot.facts(row)
         assert (hit.rank, hit.id, hit.score, hit.match) == (row + 1, snapshot.ids[row], 0.5, "maybe")
@@ -29,4 +32,4 @@ def test_names_that_are_not_unicode_can_be_sent() -> None:
     table = pictures_to_arrow([row])
     known = tiny_snapshot([("red", "blue")])
     snapshot = Snapshot(known.matrix_nd, table, {}, space="x", generation="x", folder=None)
-    assert make_hits(snapshot, [Hit(1, "a", broken, 0.0, "unlikely")])[0].name.encode() == b"caf?.png"
+    assert make_hits(snapshot, [Hit(1, "a", PicturePath(broken), 0.0, "unlikely")])[0].name.encode() == b"caf?.png"
