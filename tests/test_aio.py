@@ -174,3 +174,23 @@ def test_adding_that_is_cancelled_keeps_what_it_acknowledged(tmp_path: Path, mon
     assert 0 < len(library) == acknowledged[-1] < 40
     library.add(tmp_path / "pictures", workers=1)
     assert len(library) == 40
+
+
+def test_a_library_is_searched_by_many_while_it_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
+    tiny_pictures(tmp_path / "first", 6)
+    more = tiny_pictures(tmp_path / "pictures", 60)
+    library = Library.open(tmp_path / "library")
+    library.add(tmp_path / "first", workers=1)
+
+    async def grow() -> list[int]:
+        adding = asyncio.create_task(viewfinder.aio.run(library.add, tmp_path / "pictures", workers=1))
+        found: list[int] = []
+        while not adding.done():
+            several = [viewfinder.aio.run(library.find, "red", n=100) for _ in range(8)]
+            found += [len(hits) for hits in await asyncio.gather(*several)]
+        await adding
+        return [*found, len(await viewfinder.aio.run(library.find, "red", n=100))]
+
+    found = asyncio.run(grow())
+    assert found[0] == 6 and found[-1] == len(more) and found == sorted(found)

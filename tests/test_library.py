@@ -207,7 +207,7 @@ def test_finding_nothing_in_particular_is_refused(home: Path) -> None:
 def test_one_picture_alone_can_be_found(home: Path) -> None:
     library, [drawn] = filled(home, 1)
     hits = library.find(drawn.caption)
-    assert [(hit.rank, hit.path) for hit in hits] == [(1, str(drawn.path))]
+    assert [(hit.rank, hit.path) for hit in hits] == [(1, PicturePath(drawn.path))]
 
 
 def test_the_path_of_a_hit_is_one_that_exists(home: Path) -> None:

@@ -83,10 +83,10 @@ def test_a_hit_has_a_path_that_is_also_the_text_it_was(home: Path) -> None:
         assert hit.path == same and same == hit.path
     assert hit.path in {str(drawn[1].path)} and hit.path in [drawn[1].path]
     assert (hit.path.suffix, hit.path.exists(), hit.path.parent) == (".png", True, home.parent / "pictures")
-    assert hit.path.endswith(".png") and drawn[1].top in hit.path
+    assert hit.path.endswith(".png") and drawn[1].top in hit.path  # type: ignore[attr-defined]
     assert pickle.loads(pickle.dumps(hit)) == copy.deepcopy(hit) == hit
     with pytest.raises(AttributeError):
-        hit.path.nothing  # noqa: B018
+        hit.path.nothing  # type: ignore[attr-defined]  # noqa: B018
     assert json.loads(json.dumps(library.find("red").to_json()))["results"][0]["rank"] == 1
 
 

@@ -401,9 +401,10 @@ class Library:
         space = self.space
         if space is None:
             raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        if self._gallery is None or self._gallery.snapshot.generation != read_generation(self.folder, space):
-            self._gallery = self.gallery_of(load_snapshot(self.folder, space))
-        return self._gallery
+        known = self._gallery  # once: another thread may set it back
+        if known is None or known.snapshot.generation != read_generation(self.folder, space):
+            known = self._gallery = self.gallery_of(load_snapshot(self.folder, space))
+        return known
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
         """A snapshot of the active space, now or as it was, seen through the encoder."""

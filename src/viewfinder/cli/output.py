@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -152,7 +151,7 @@ def print_hits(hits: Hits) -> None:
         print_line(VERDICTS[hits.verdict])
     rows = []
     for hit in hits:
-        path = hit.path if Path(hit.path).exists() else plain_text(f"{hit.path} (no longer there)", "dim")
+        path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (no longer there)", "dim")
         rows.append((str(hit.rank), plain_text(hit.match, STYLES[hit.match]), f"{hit.score:.3f}", path))
     print_table(("#", "match", "score", "path"), rows)
 

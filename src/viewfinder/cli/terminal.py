@@ -119,7 +119,7 @@ class Terminal:
         hit = self._hits[rank - 1]
         why = hit.why or self._session.ranking().why([hit.id])[hit.id]
         if self._teller.as_json:
-            print_json({"id": hit.id, "path": hit.path, "why": why})
+            print_json({"id": hit.id, "path": str(hit.path), "why": why})
             return
         rows = [
             (str(entry["turn"]), ", ".join(entry["parts"]), f"{entry['adds']:+.3f}", f"{entry['share']:+.0%}")

@@ -65,7 +65,7 @@ class TurnPrinter:
         if not in_words or before != tuple(hit.id for hit in hits):  # else they are on the screen
             print_hits(hits)
             if self.preview:  # asked for: in a pipe too
-                typer.echo(draw_preview([hit.path for hit in hits[:PREVIEWED]]), color=True)
+                typer.echo(draw_preview([str(hit.path) for hit in hits[:PREVIEWED]]), color=True)
         pairs = zip(self._noted, session.adapters, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         for line in session.adapters[known:]:

@@ -119,7 +119,7 @@ def make_hits(
 ) -> list[Hit]:
     """Results, as they go out; `why` has the reasons of some."""
     hits = list(found)
-    known = _describe_rows(snapshot, snapshot.rows_of(hit.id for hit in hits), [hit.path for hit in hits])
+    known = _describe_rows(snapshot, snapshot.rows_of(hit.id for hit in hits), [str(hit.path) for hit in hits])
     return [
         Hit(**card, rank=hit.rank, score=hit.score, match=hit.match, why=(why or {}).get(hit.id))
         for card, hit in zip(known, hits, strict=True)
