@@ -193,4 +193,4 @@ def test_a_library_is_searched_by_many_while_it_grows(tmp_path: Path, monkeypatc
         return [*found, len(await viewfinder.aio.run(library.find, "red", n=100))]
 
     found = asyncio.run(grow())
-    assert found[0] == 6 and found[-1] == len(more) and found == sorted(found)
+    assert min(found) >= 6 and found[-1] == len(more)
