@@ -155,6 +155,9 @@ def test_a_conversation_that_began_here_goes_on_there(library: Library, remote: 
         (lambda it: it.chat().keep("colour", 7), BadInput),
         (lambda it: it.chat().back_to(7), BadInput),
         (lambda it: it.chat().show("nowhere.png"), BadInput),
+        (lambda it: it.chat().rank_of("nobody"), UnknownName),
+        (lambda it: it.chat().rank_of("a/../b?c#"), UnknownName),
+        (lambda it: it.chat().rank_of(3), BadInput),
     ],
 )
 def test_what_is_refused_here_is_refused_there_as_the_same_error(

@@ -82,7 +82,7 @@ SOUND: dict[str, Any] = {
 }  # fmt: skip
 """What the other arguments are, where a method needs them."""
 
-PATIENT = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+PATIENT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")
