@@ -371,6 +371,8 @@ class Library:
             BadInput: a picture bias is given for a retriever that does not speak.
         """
         weights = None if checkpoint is None else check_path("checkpoint", checkpoint)
+        if not isinstance(retriever, str | Retriever) and not callable(retriever):
+            raise BadInput(f"retriever: a name or a retriever is needed, this is {type(retriever).__name__}")
         found = load_retriever(retriever, weights)
         self.prepare(found, progress)
         pictures = _PreparedPictures(self, found, self._gallery)
