@@ -40,7 +40,7 @@ def test_questions_are_counted_talk_by_talk() -> None:
 
 def test_what_was_taken_back_was_not_asked() -> None:
     dialogue = Conversation().then(Say("a dog")).then(Answer(Question("Is it big?"), "no")).then(BackTo(1))
-    assert question_values([HeldDialogue(dialogue)], "x")["questions"].tolist() == [0]
+    assert question_values([HeldDialogue(dialogue)], "information_gain")["questions"].tolist() == [0]
 
 
 def test_times_are_the_median_and_the_slow_end() -> None:
