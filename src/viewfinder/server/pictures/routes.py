@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from fastapi import Header, Path, Query, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
+from starlette.responses import MalformedRangeHeader
 
 from viewfinder.index.grounding import GROUNDER
 from viewfinder.library import Library
@@ -103,6 +104,17 @@ async def picture_thumbnail(
     return await _copy(ready, f"{picture}-{int(size)}", size, if_none_match, services)
 
 
+class OriginalFile(FileResponse):
+    """A file, or parts of it; a Range that makes no sense is ignored, as RFC 9110 (14.2) has it."""
+
+    @classmethod
+    def _parse_range_header(cls, http_range: str, file_size: int) -> list[tuple[int, int]]:
+        try:
+            return super()._parse_range_header(http_range, file_size)
+        except MalformedRangeHeader:
+            return []
+
+
 @router.get(
     "/pictures/{picture}/original",
     summary="The file itself",
@@ -119,7 +131,7 @@ async def picture_original(
     headers = _cached_as(picture)
     if _names(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    return FileResponse(
+    return OriginalFile(
         found.path, media_type=found.media_type, filename=found.name, content_disposition_type="inline", headers=headers
     )
 
