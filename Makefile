@@ -6,7 +6,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
 
-.PHONY: setup demo test test-long attack check docs system clean
+.PHONY: setup demo test test-long attack check dist docs network system clean
 
 setup: .venv/ready
 
@@ -30,6 +30,16 @@ check: setup
 # A site of all pages, in site/; a link that leads nowhere fails.
 docs: setup
 	$(BIN)/mkdocs build --strict
+
+# A wheel and what it is built from, in dist/.
+dist: setup
+	rm -rf build dist
+	$(BIN)/python -c "from setuptools.build_meta import build_sdist, build_wheel; build_sdist('dist'); build_wheel('dist')"
+
+# The starter's picture network, made anew from the published weights (CONTRIBUTING.md).
+network: setup
+	$(BIN)/python -c "from viewfinder.encoders.starter import encoder, network; \
+	  network.export_network(encoder.sentence_encoder())"
 
 # The page is tested in a browser, the server's tables on PostgreSQL as well: Debian has both. Where they cannot be
 # installed, those tests are skipped with a reason.

@@ -55,7 +55,7 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library of drawn pictures of the starter encoder, whose network is exported here: that alone needs torch."""
+    """A library of drawn pictures of the starter encoder."""
     folder = tmp_path_factory.mktemp("light")
     testing.tiny_pictures(folder / "pictures", 3)
     Library.open(folder / "library").add(folder / "pictures", workers=1)

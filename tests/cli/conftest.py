@@ -73,7 +73,7 @@ def library(indexed: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing of the user's is read or written, except the exported network."""
+    """Nothing of the user's is read or written."""
     monkeypatch.delenv("VIEWFINDER_LIBRARY", raising=False)
     monkeypatch.delenv("VIEWFINDER_DEBUG", raising=False)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

@@ -55,7 +55,7 @@ def test_the_doctor_finds_everything_in_order(viewfinder: Run, indexed: Path) ->
     outcome = viewfinder("doctor", "--library", indexed, "--json")
     assert outcome.code == 0, outcome.out
     names = [check["name"] for check in outcome.json["checks"]]
-    around = ["python", "packages", "encoder", "cache", "pictures", "plug-ins"]
+    around = ["python", "packages", "encoder", "extras", "pictures", "plug-ins"]
     assert names == [*around, "disk", "library", "language", "network"]
     assert "40 pictures" in outcome.json["checks"][7]["detail"]
 

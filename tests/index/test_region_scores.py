@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jaxtyping import Float32
+from onnx import parser
 
 from viewfinder.index import region_scores
 from viewfinder.index.region_scores import (
+    INTEGER_PRODUCT,
     RegionBlock,
     attention_weights,
     late_interaction,
@@ -211,3 +214,12 @@ def test_ties_share_the_mean_of_their_ranks(likeness_n: list[float]) -> None:
     level = [sum(other == mine for other in likeness_n) for mine in likeness_n]
     expected = [-(b + (1 + same) / 2) / len(likeness_n) for b, same in zip(better, level, strict=True)]
     np.testing.assert_allclose(rank_fusion(np.array([likeness_n])), expected, rtol=1e-6)
+
+
+def test_the_integer_product_is_one_matrix_product_of_bytes() -> None:
+    spelt = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        integer_product (uint8[rows, d] regions, int8[d, m] queries) => (int32[rows, m] dots)
+        <uint8 zero = {128}> { dots = MatMulInteger (regions, queries, zero) }
+    """)
+    assert onnx.load(INTEGER_PRODUCT) == spelt

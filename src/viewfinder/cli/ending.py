@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from viewfinder.errors import ViewfinderError
+from viewfinder.errors import ViewfinderError, explain_missing_package
 
 FAILED, WRONG_USE, QUARANTINED = 1, 2, 3
 INTERRUPTED = 130
@@ -67,7 +67,7 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
     if isinstance(error, MemoryError):
         return "not enough memory: close other programs or use fewer --workers", FAILED
     if isinstance(error, ModuleNotFoundError):
-        return f"{join_lines(str(error))}: install viewfinder again, `viewfinder doctor` says what is missing", FAILED
+        return explain_missing_package(error), FAILED
     what = f"{type(error).__name__}: {join_lines(str(error))[:300]}"
     return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it", FAILED
 

@@ -19,7 +19,6 @@ from viewfinder.cli.options import (
     JsonOption,
     UserSeedOption,
     VectorsOption,
-    announce_preparation,
     option,
     split_pair,
     take_vectors,
@@ -90,7 +89,6 @@ def evaluate(
     notify, options = notifier(as_json), parse_style(manner or ())
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
-    announce_preparation(model)
     plan = Plan(
         system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=options,
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, captions=captions,

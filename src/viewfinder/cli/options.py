@@ -84,17 +84,7 @@ def load_named_encoder(name: str) -> Encoder:
     """The encoder of this name or folder, ready to be used."""
     from viewfinder.encoders import load_encoder
 
-    encoder = load_encoder(name)
-    announce_preparation(encoder)
-    return encoder
-
-
-def announce_preparation(encoder: Encoder, *, shown: bool = True) -> None:
-    """The first use of the starter on a machine takes so long that it is said why."""
-    from viewfinder.encoders.starter.encoder import StarterEncoder, is_network_exported
-
-    if isinstance(encoder, StarterEncoder) and not is_network_exported():
-        prepare_encoder(encoder, shown=shown)
+    return load_encoder(name)
 
 
 def prepare_encoder(encoder: Encoder, *, shown: bool) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -322,14 +323,11 @@ def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
 @cache
 def _integer_product() -> Any:
     """ONNX Runtime for (uint8 (rows d) - 128) times int8 (d m): numpy has no fast 8-bit product."""
-    from onnx import parser
+    return inference_session(INTEGER_PRODUCT, threads=1)
 
-    model = parser.parse_model("""
-        <ir_version: 8, opset_import: ["" : 13]>
-        integer_product (uint8[rows, d] regions, int8[d, m] queries) => (int32[rows, m] dots)
-        <uint8 zero = {128}> { dots = MatMulInteger (regions, queries, zero) }
-    """)
-    return inference_session(model.SerializeToString(), threads=1)
+
+INTEGER_PRODUCT = Path(__file__).with_name("integer_product.onnx")
+"""One `MatMulInteger`, which tests/index/test_region_scores.py spells out."""
 
 
 TIE = 1e-6

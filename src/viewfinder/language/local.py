@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.errors import BadInput, LanguageModelFailed, ViewfinderError
+from viewfinder.errors import BadInput, LanguageModelFailed, ViewfinderError, explain_missing_package
 from viewfinder.language.base import LanguageModel, cut_at_stop, run_within
 from viewfinder.language.endpoint import parse_endpoint
 
@@ -100,6 +100,8 @@ class LocalModel:
             self._network = self._load()
         except ViewfinderError as error:
             self.error = error
+        except ModuleNotFoundError as error:
+            self.error = BadInput(explain_missing_package(error))
         except Exception as error:
             lines = str(error).strip().splitlines() or [type(error).__name__]
             self.error = BadInput(f"the language model {self.name} cannot be loaded ({lines[0][:200]})")

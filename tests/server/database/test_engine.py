@@ -154,7 +154,7 @@ def test_a_server_without_this_database_any_more_does_not_answer(postgres: Postg
 
 def test_without_psycopg_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(DatabaseError, match=r"pip install psycopg\[binary\]"):
+    with pytest.raises(DatabaseError, match=r"pip install 'viewfinder\[postgresql\]'"):
         Database.open("postgresql://me@127.0.0.1:1/name")
 
 

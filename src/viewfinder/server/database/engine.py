@@ -243,7 +243,7 @@ def _unopened(url: URL, error: Exception) -> ViewfinderError:
     if isinstance(error, UnknownRevision):
         return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
     if isinstance(error, ImportError):
-        return DatabaseError("PostgreSQL is reached through psycopg, which is missing: pip install psycopg[binary]")
+        return DatabaseError("psycopg, which reaches PostgreSQL, is missing: pip install 'viewfinder[postgresql]'")
     if _is_full(error):
         return DiskFull(f"the database {place} cannot be opened, its disk is full: make room")
     if _is_damaged(error):
