@@ -11,7 +11,7 @@ import pytest
 from viewfinder import testing
 from viewfinder.library import Library
 
-LEARNING = ("torch", "transformers", "sklearn")
+LEARNING = ("torch", "transformers", "sklearn", "scipy", "matplotlib", "onnx", "pandas")
 STORING = ("lancedb", "pyarrow")
 LOOKING = ("onnxruntime", "PIL")
 SERVING = ("fastapi", "uvicorn", "sqlalchemy")
@@ -23,7 +23,21 @@ STEPS = {
         "from viewfinder.cli import run; run(['--help'])",
         LEARNING + STORING + LOOKING + SERVING + ("numpy",),
     ),
-    "a search": ("from viewfinder.cli import run; run(['find', 'red', '--library', LIBRARY])", LEARNING + SERVING),
+    "a search": (
+        "from viewfinder.cli import run; run(['find', 'red', '--library', LIBRARY])",
+        LEARNING + SERVING + ("lancedb",),
+    ),
+    "the first page": (
+        "import pathlib; from starlette.testclient import TestClient; from viewfinder.library import Library;"
+        "from viewfinder.server.app import create_app; from viewfinder.server.settings import ServerSettings\n"
+        "app = create_app(Library.open(pathlib.Path(LIBRARY)), ServerSettings(_env_file=None))\n"
+        "with TestClient(app, base_url='http://localhost', client=('127.0.0.1', 5)) as client:\n"
+        "    assert client.get('/').is_success\n"
+        "    session = client.post('/api/v1/sessions', json={}).json()['id']\n"
+        "    turn = client.post(f'/api/v1/sessions/{session}/turns', json={'say': 'red'})\n"
+        "    assert turn.is_success, turn.text\n",
+        (*LEARNING, "lancedb"),
+    ),
     "an opened library": (
         "import pathlib; from viewfinder.library import Library; Library.open(pathlib.Path(LIBRARY))",
         LEARNING + STORING + SERVING,

@@ -78,10 +78,11 @@ def evaluate(
     picture differs from another, captions.jsonl. Of the protocols visual (questions about pictures), decision
     (pictures or words) and grounding (where in a picture), one file of all that was said or chosen.
     """
+    import matplotlib  # noqa: F401 (plots come last; that they cannot be drawn is said before the work)
+
     from viewfinder import encoders
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
-    from viewfinder.evaluation.captioning import caption_pairs
     from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
     from viewfinder.evaluation.report import ATTENTION, write_caption_page, write_report
     from viewfinder.evaluation.results import write_measured_run
@@ -100,6 +101,8 @@ def evaluate(
     named = (system, weights, data.resolve().name, user or "", asks)
     folder = out or RUNS / "-".join(part.replace(":", ".") for part in named if part)
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
+        from viewfinder.evaluation.captioning import caption_pairs
+
         captioning = caption_pairs(plan, model, folder, notify)
         behind, page = write_measured_run(captioning), write_caption_page(captioning)
         after = [f"every caption: {behind}; beside the pictures: {page}"]

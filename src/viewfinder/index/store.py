@@ -154,6 +154,8 @@ class Store:
     def failures(self) -> list[Failure]:
         """All files in quarantine, by path."""
         with self._tables.guarded():
+            if not self._tables.was_filled(FAILURES):
+                return []
             return failures_from_arrow(self._tables.open(FAILURES).to_arrow())
 
     def forget_failures(self, paths: Iterable[str]) -> None:

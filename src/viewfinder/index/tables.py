@@ -65,9 +65,17 @@ class Tables:
 
         Raises DamagedLibrary: files of it are not as they were written.
         """
+        self._check(name)
+        return self.connection.open_table(name)
+
+    def was_filled(self, name: str) -> bool:
+        """Whether the table has ever had a row; raises as `open`, and Lance is not imported."""
+        self._check(name)
+        return (self.path(name) / "data").is_dir()
+
+    def _check(self, name: str) -> None:
         if damaged := find_damage(self.path(name)):
             raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
-        return self.connection.open_table(name)
 
     def change(self, name: str) -> Any:
         """The same table for a write, which `record` makes known to who reads; its files are not looked at."""

@@ -112,15 +112,14 @@ def scene_likeness(a: Scene, b: Scene) -> float:
 
 
 def _likeness(scenes: Sequence[Scene]) -> Float[np.ndarray, "n n"]:
-    from sklearn.feature_extraction import DictVectorizer
-
     features = [
         {f"place/{scene.place}": PLACE, f"light/{scene.light}": LIGHT}
         | {f"kind/{thing.kind}": KIND for thing in scene.things}
         | {f"coloured/{thing.colour}/{thing.kind}": COLOURED for thing in scene.things}
         for scene in scenes
     ]
-    values_nf = DictVectorizer(sparse=False).fit_transform(features)
+    names = sorted(set().union(*features))
+    values_nf = np.array([[each.get(name, 0.0) for name in names] for each in features])
     lengths_n = np.sqrt((values_nf**2).sum(axis=1))
     likeness_nn: Float[np.ndarray, "n n"] = values_nf @ values_nf.T / np.outer(lengths_n, lengths_n)
     return likeness_nn

