@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tomllib
 import venv
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,12 +28,10 @@ TAKEN_OUT = ("torch", "transformers", "scipy", "sklearn", "matplotlib", "onnx", 
 
 
 @pytest.fixture
-def _without_torch(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     """An environment where torch is not installed, as far as importing goes."""
     monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [name for name in sys.modules if name.startswith(("viewfinder.encoders.checkpoints",))]:
-        monkeypatch.delitem(sys.modules, name)
-    return
+    monkeypatch.delitem(sys.modules, "viewfinder.encoders.checkpoints", raising=False)
 
 
 @pytest.mark.usefixtures("_without_torch")

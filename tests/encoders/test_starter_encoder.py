@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 from safetensors import safe_open
 from tokenizers import Tokenizer
-from tokenizers.implementations import BertWordPieceTokenizer
+from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 from viewfinder.data.photographs import read_photographs
 from viewfinder.encoders import Encoder, load_encoder

@@ -272,7 +272,7 @@ class SentenceEncoder:
     """Unit sentence vectors: the mean of the token states, as all-MiniLM-L6-v2 was trained."""
 
     def __init__(self) -> None:
-        from tokenizers.implementations import BertWordPieceTokenizer
+        from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
         self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY))
         self._tokenizer.enable_truncation(LONGEST)
