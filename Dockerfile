@@ -16,4 +16,4 @@ EXPOSE 8008
 HEALTHCHECK --start-period=30s --timeout=5s CMD \
     ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8008/api/v1/health/ready', timeout=4)"]
 ENTRYPOINT ["viewfinder"]
-CMD ["serve"]
+CMD ["serve", "--create"]
