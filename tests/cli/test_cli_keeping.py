@@ -90,14 +90,11 @@ def test_the_doctor_finds_a_broken_library(viewfinder: Run, library: Path) -> No
     assert [line.split()[1] for line in outcome.out.splitlines() if line.startswith("BROKEN")] == ["library"]
 
 
-def test_the_doctor_finds_that_the_encoder_cannot_be_prepared(
-    viewfinder: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr("viewfinder.cli.doctor.TO_EXPORT", ("a_package_nobody_has",))
-    outcome = viewfinder("doctor")
-    assert outcome.code == 1
-    assert "a_package_nobody_has" in outcome.out
+def test_the_doctor_names_the_extras_that_are_whole(viewfinder: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    extras = {"train": frozenset({"torch", "a_package_nobody_has"}), "hub": frozenset({"torch"})}
+    monkeypatch.setattr("viewfinder.cli.doctor.EXTRAS", extras)
+    found = {check["name"]: check["detail"] for check in viewfinder("doctor", "--json").json["checks"]}
+    assert found["extras"] == "installed: hub"
 
 
 def test_bench_measures_find_beside_its_parts(viewfinder: Run, indexed: Path) -> None:
