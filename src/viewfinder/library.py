@@ -410,7 +410,7 @@ class Library:
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
         """A snapshot of the active space, now or as it was, seen through the encoder."""
-        return Gallery(snapshot, self.encoder, self._raw)
+        return Gallery(snapshot, self.encoder, self._raw, match_words=True)
 
     @cached_property
     def encoder(self) -> Encoder:

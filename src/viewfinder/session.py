@@ -31,6 +31,7 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
+    is_dont_know,
     is_skip,
     turn_from_json,
     turn_to_json,
@@ -42,8 +43,10 @@ from viewfinder.index.turns import MEMO, ByteCache, ImageFile, resolve_turn, sto
 from viewfinder.pictures import pack_image, picture_id
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.answers import is_choice
+from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import AnsweringRetriever, Retriever
-from viewfinder.retrievers.base import Evidence, Operation
+from viewfinder.retrievers.base import Evidence, Operation, WordMatch
+from viewfinder.retrievers.composer import split_clauses
 
 if TYPE_CHECKING:
     import numpy as np
@@ -421,7 +424,7 @@ class Session(TurnMethods):
         allowed_n = gallery.snapshot.where(self._where) if self._where else None
         adapters = (*query.adapters, *lost.values(), *unread)
         path = conversation.path(node.number)
-        query = replace(query, evidence=_find_evidence(path, gallery))
+        query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(path, gallery))
         return Ranking(gallery, query, allowed_n, adapters, path)
 
     def _state(
@@ -503,6 +506,28 @@ def id_of(picture: Picture) -> PictureId:
 def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
     check_type("attributes", attributes, list, tuple, type(None))
     return None if attributes is None else tuple(attributes)
+
+
+def _match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
+    """What was said that is written of pictures; a picture that is picked or shown takes the place of what was said."""
+    if gallery.words is None:
+        return ()
+    found: list[WordMatch] = []
+    for node in path:
+        match node.turn:
+            case Like(text=said) | Show(text=said):
+                found, text = [], said
+            case Say(said):
+                text = said
+            case Answer(question, said) if question.attribute in (None, REMEMBER) and not is_dont_know(said):
+                text = said
+            case _:
+                continue
+        wanted = split_clauses(text).wanted
+        if wanted and gallery.written_likelihood_ratios(wanted) is not None:
+            found.append(WordMatch(node.number, wanted))
+    return tuple(found)
+
 
 
 def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:

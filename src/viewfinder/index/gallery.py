@@ -6,7 +6,7 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import Any
@@ -22,6 +22,7 @@ from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_f
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
     CROWD,
+    UNHEARD,
     Judgement,
     content_stems,
     contrast_scores,
@@ -38,6 +39,7 @@ from viewfinder.index.scores import (
     vocabulary_vectors,
 )
 from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.words import WordIndex, build_entries
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, SentenceEncoder
@@ -81,15 +83,21 @@ class Gallery:
     """Pictures to search in. Rows are the snapshot's; nothing here changes.
 
     `raw` is where the raw vectors of the pictures come from, which trained systems project into spaces of their own.
+    `match_words`: whether what is said is also looked for in captions and catalogue; not where systems are compared by
+    what they see, with descriptions that may be those very captions.
     """
 
-    def __init__(self, snapshot: Snapshot, encoder: Encoder, raw: RawVectors | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, encoder: Encoder, raw: RawVectors | None = None, *, match_words: bool = False
+    ) -> None:
         self.snapshot = snapshot
         self.encoder = encoder
         self.raw = raw
+        self._match_words = match_words
         self._blocks: dict[str, RegionBlock] = {}
         # A turn asks for it again and again, and so does every turn after it.
         self.log_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._log_likelihood_ratios)
+        self.written_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._written_likelihood_ratios)
 
     def __len__(self) -> int:
         return len(self.snapshot)
@@ -255,6 +263,24 @@ class Gallery:
         mean = max(float(likely_n.mean()), LEAST_LIKELY)
         return np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
 
+    @cached_property
+    def words(self) -> WordIndex | None:
+        """What is written of the pictures; None where nothing is, or nobody shall look."""
+        if not self._match_words:
+            return None
+        index = WordIndex(self.snapshot.derived("words-1", build_entries), len(self))
+        return index if len(index) else None
+
+    def _written_likelihood_ratios(self, text: str) -> Float32[np.ndarray, " n"] | None:
+        """How much likelier a text is said of each picture for what is written of it, in nats; None: nothing matches.
+
+        Kept for the latest texts as `written_likelihood_ratios`.
+        """
+        if self.words is None:
+            return None
+        known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
+        return self.words.log_likelihood_ratios(text, lambda word: 10.0 ** known.get(word, UNHEARD))
+
     # -- scores
 
     def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
@@ -311,13 +337,16 @@ class Gallery:
         return found
 
     def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
-        """What each answer that counts as evidence adds to the score of these pictures."""
+        """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
         return self._evidence_adds(query)[:, rows_k].T
 
     def _evidence_adds(self, query: Query) -> Float32[np.ndarray, "evidence n"]:
         known = [self.log_likelihood_ratios(evidence.answer) for evidence in query.evidence]
-        # None: the column it was about has gone since.
-        adds = [np.zeros(len(self), np.float32) if each_n is None else each_n / query.sharpness for each_n in known]
+        return self._added(query, known + [self.written_likelihood_ratios(match.text) for match in query.word_matches])
+
+    def _added(self, query: Query, nats_m: Sequence[Float32[np.ndarray, " n"] | None]) -> Float32[np.ndarray, "m n"]:
+        """What likelihood ratios add to scores; nothing where there is none: what they were about has gone since."""
+        adds = [np.zeros(len(self), np.float32) if each_n is None else each_n / query.sharpness for each_n in nats_m]
         return np.stack(adds).astype(np.float32) if adds else np.zeros((0, len(self)), np.float32)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores) -> Judgement | None:
@@ -326,18 +355,20 @@ class Gallery:
         if calibration is None or not texts or not len(self):
             return None
         texts_md = np.concatenate([self.encoder.words([text]) for text in texts])  # which it has just read, and kept
-        # Where the query is their plain mean, and nothing else, its scores are those of what was said. Systems may read
-        # the same words as another vector than the encoder's.
+        # Where the query is their plain mean, and nothing else but what is written, its scores are those of what was
+        # said. Systems may read the same words as another vector than the encoder's.
         alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
         plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
         read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
+        adds_mn = self._added(query, [self.written_likelihood_ratios(match.text) for match in query.word_matches])
         if len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5):
-            said_n = scores.total_n
+            said_n = scores.total_n - adds_mn.sum(axis=0) if len(adds_mn) else scores.total_n
         else:
             said_n = dot_scores(self.snapshot.matrix_nd, texts_md.mean(axis=0)) - self.background_n
         best = top_k(said_n, CROWD).tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
-        return judge_conversation(calibration, said_n, texts_md, texts, named)
+        found = judge_conversation(calibration, said_n, texts_md, texts, named)
+        return replace(found, written_n=adds_mn.sum(axis=0) * query.sharpness) if len(adds_mn) else found
 
     # -- regions
 

@@ -28,7 +28,7 @@ from viewfinder.index.region_scores import (
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.questioners.said import stems
 from viewfinder.retrievers import Part, Query, RegionSpace
-from viewfinder.retrievers.base import Evidence
+from viewfinder.retrievers.base import Evidence, WordMatch
 from viewfinder.retrievers.composer import clauses_in_context, split_clauses
 
 BLOCKS = 4
@@ -278,30 +278,40 @@ def expected_score(calibration: Calibration, texts_md: Float[np.ndarray, "m d"])
     return float((texts_md @ calibration.expected[:-1] + calibration.expected[-1]).mean())
 
 
-def curve(weights: Sequence[float], features_f: Float[np.ndarray, " f"], score: float) -> float:
-    """A chance: the logistic of the weighted features and the score, the bias last."""
-    logit = float(np.dot(weights, [*features_f, score, 1.0]))
+def curve(weights: Sequence[float], features_f: Float[np.ndarray, " f"], score: float, nats: float = 0.0) -> float:
+    """A chance: the logistic of the weighted features and the score, the bias last; `nats` is what is known besides."""
+    logit = float(np.dot(weights, [*features_f, score, 1.0])) + nats
     return 1 / (1 + math.exp(-min(max(logit, -50.0), 50.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What was said, judged against a collection; `said_n` are the pictures' scores for it."""
+    """What was said, judged against a collection.
+
+    `said_n` are the pictures' scores for it; `written_n` says how much likelier each is meant for what is written of
+    it, in nats: Bayes' rule adds that to the logarithm of the odds.
+    """
 
     calibration: Calibration
     features_f: Float[np.ndarray, " f"]
     said_n: Float32[np.ndarray, " n"]
+    written_n: Float32[np.ndarray, " n"] | None = None
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether what was said is here: found where that is likelier than not."""
-        chance = curve(self.calibration.here, self.features_f, float(self.said_n.max()))
+        # If it is here, any picture may be meant: the mean over all of them.
+        written = (
+            0.0 if self.written_n is None else float(np.logaddexp.reduce(self.written_n) - np.log(len(self.written_n)))
+        )
+        chance = curve(self.calibration.here, self.features_f, float(self.said_n.max()), written)
         limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
         return "nothing" if chance < limit else "found" if chance >= LIKELY else "unsure"
 
     def match(self, row: int) -> float:
         """The chance that a picture is what was said."""
-        return curve(self.calibration.match, self.features_f, float(self.said_n[row]))
+        written = 0.0 if self.written_n is None else float(self.written_n[row])
+        return curve(self.calibration.match, self.features_f, float(self.said_n[row]), written)
 
 
 def judge_conversation(
@@ -418,11 +428,12 @@ def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float
 
 
 def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:
-    """The shares of each hit's score as JSON: per turn, what it said and what it added. Parts first, then evidence."""
+    """The shares of each hit's score as JSON: per turn, what it said and what it added. Parts first, then evidence,
+    then word matches."""
     found = []
     for shares_p in shares_kp:
         turns: dict[int, dict[str, Any]] = {}
-        terms: tuple[Part | Evidence, ...] = (*query.parts, *query.evidence)
+        terms: tuple[Part | Evidence | WordMatch, ...] = (*query.parts, *query.evidence, *query.word_matches)
         for part, share in zip(terms, shares_p, strict=True):
             entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
             if part.label not in entry["parts"]:  # several slots may hold a little of the same

@@ -240,6 +240,19 @@ class Evidence:
         return f"{self.answer.question.text} {self.answer.text}"
 
 
+@dataclass(frozen=True)
+class WordMatch:
+    """What a turn says, as text: it counts for pictures of which captions or catalogue say nearly the same words."""
+
+    turn: int
+    text: str
+
+    @property
+    def label(self) -> str:
+        """As it is shown to people."""
+        return f'written of it: "{self.text}"'
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """What is compared with pictures, and how.
@@ -254,7 +267,7 @@ class Query:
 
     `sharpness` turns scores into chances: a lead of 1 / sharpness makes a picture e times as likely. A system that was
     trained with a softmax over scores says what they were multiplied by. By the same number what answers say of
-    pictures (`evidence`) is added to the scores.
+    pictures (`evidence`), and what is written of them (`word_matches`), is added to the scores.
 
     `operations` is what the last turn does with earlier ones, for systems that read that.
     """
@@ -267,6 +280,7 @@ class Query:
     sharpness: float = 20.0
     operations: tuple[Operation, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    word_matches: tuple[WordMatch, ...] = ()
 
 
 @runtime_checkable

@@ -125,6 +125,7 @@ def _warmed(gallery: Gallery) -> Gallery:
         gallery.vocabulary_nl  # noqa: B018
     gallery.tags  # noqa: B018
     gallery.label_chances()
+    gallery.words  # noqa: B018
     return gallery
 
 

@@ -14,18 +14,19 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float, Float32, Int
 
 from viewfinder.data import match_keys, read_captions_csv, read_catalogue
 from viewfinder.encoders.base import Calibration, Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
-from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings
+from viewfinder.encoders.starter.fit import BANK_OF_OWN, OWN_TEMPERATURE, CaptionedVectors, HeadCorrection
 from viewfinder.errors import BadInput
 from viewfinder.index import Store
 from viewfinder.index.scores import UNHEARD
+from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders, scan
-from viewfinder.tuning.verdicts import count_familiar, fit_expected
+from viewfinder.tuning.verdicts import Written, calibrate_collection
 
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if it holds for at least and at most this share of the pictures ..."""
@@ -78,8 +79,13 @@ def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list
 
 Tell = Callable[[str], None]
 
-TUNED = FitSettings(ridge=0.5, whitening=0.7, names_mix=0.0)
-"""The closed form where a collection brings its own captions: more than the shipped head has, and alike."""
+RIDGES = (3.0, 1.0, 0.3, 0.1, 0.03)
+"""How much a head keeps to what it knew while it learns a collection; small: the pictures learnt lie at their texts.
+Below the last, what shares a kind and a colour is found less well."""
+
+FOLDS = 5
+MOST_COMPARED = 4000
+"""Pictures, at most, on which that is chosen."""
 
 FEWEST = 20
 """Captioned pictures below which there is nothing to hold out and compare with."""
@@ -102,11 +108,16 @@ class Library(Protocol):
 
 @dataclass(frozen=True)
 class TuneReport:
-    """What `tune` came to: which head won, and each candidate's mean reciprocal rank on held-out pictures."""
+    """What `tune` came to: which head is kept, and how many texts find their picture first, with each head.
+
+    `own` counts the pictures that were learnt, `held_out` pictures that were not (by cross-validation): what a new one
+    gains. Both are of pictures alone, without what is written of them.
+    """
 
     pictures: int
     texts: int
     chosen: str
+    own: dict[str, float]
     held_out: dict[str, float]
     space: str
 
@@ -114,7 +125,7 @@ class TuneReport:
 def tune(
     library: Library, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
 ) -> TuneReport:
-    """Fits a head on captions or catalogue columns of pictures in the library, and switches to it if it is better.
+    """Learns the pictures of a library from captions or catalogue columns; switches to what is better for new ones too.
 
     The new space is built beside the present one from stored raw vectors, no picture is read again; the switch is
     one atomic step, and `Library.switch_back` undoes it.
@@ -130,27 +141,106 @@ def tune(
     if len(said) < FEWEST:
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {FEWEST}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
-    kind = _captioned(library, encoder, said)
-    from viewfinder.encoders.starter.refine import refine_head
+    kind, paths = _captioned(library, encoder, said)
+    shipped = StarterEncoder().head  # a head that was tuned before has seen what is held out here
+    chosen = choose_ridge(shipped, kind)
+    if chosen.ridge is not None:
+        tell("what scores mean on these pictures")
+        correction = HeadCorrection(shipped, kind)
+        head = _with_labels(correction.head_with(chosen.ridge), kind)
+        if shipped.calibration is not None:
+            asked, files = kind.of(chosen.rows_k), [paths[row] for row in chosen.rows_k.tolist()]
+            values = [said[file][1] or held for file, held in zip(files, _labels_held(asked), strict=True)]
+            written = _written(library, files)
+            calibration = calibrate_collection(
+                shipped.calibration, head, encoder.sentences, asked, chosen.new_kd, values, written
+            )
+            head = replace(head, calibration=calibration)
+        library.use_head(head)
+    name = "shipped" if chosen.ridge is None else "tuned"
+    return TuneReport(len(kind), len(kind.captions_ms), name, chosen.own, chosen.held_out, library.encoder.version)
 
-    refined = refine_head(
-        encoder.head, kind, TUNED, report=lambda epoch, mrr: tell(f"epoch {epoch}: held-out reciprocal rank {mrr:.3f}")
-    )
-    if refined.chosen != "shipped":
-        library.use_head(replace(refined.head, calibration=_calibration(refined.head, encoder, kind)))
-    return TuneReport(len(kind), len(kind.captions_ms), refined.chosen, refined.held_out, library.encoder.version)
+
+@dataclass(frozen=True, eq=False)
+class RidgeChoice:
+    """How strongly to correct a head, None: not at all; and what was compared.
+
+    `rows_k` are the pictures that it was chosen on, `new_kd` their vectors as the chosen head sees new pictures.
+    """
+
+    ridge: float | None
+    own: dict[str, float]
+    held_out: dict[str, float]
+    rows_k: Int[np.ndarray, " k"]
+    new_kd: Float[np.ndarray, "k d"]
 
 
-def _calibration(head: Head, encoder: StarterEncoder, kind: CaptionedVectors) -> Calibration | None:
-    """The curves that were measured on photographs, with the scores and words that these pictures have."""
-    known = encoder.calibration
-    if known is None:
+def choose_ridge(shipped: Head, kind: CaptionedVectors, *, seed: int = 0) -> RidgeChoice:
+    """The correction with which own and new pictures are found best together, new ones never worse than before.
+
+    A picture is new that is in another fold than those learnt, among all the others as they are once learnt.
+    """
+    rng = np.random.default_rng(seed)
+    rows_k = np.sort(rng.permutation(len(kind))[:MOST_COMPARED])
+    compared = kind.of(rows_k)
+    fold_k = rng.permutation(len(compared)) % FOLDS
+    correction = HeadCorrection(shipped, compared)
+    before_kd, texts_md = shipped.pictures(compared.raw_vnr[0]), correction.texts_md
+    fold_m = fold_k[compared.owners_m]
+    # As large a share of the texts as the head will know of all.
+    known_m = rng.random(len(texts_md)) < BANK_OF_OWN / len(kind.captions_ms)
+
+    def found(head: Head, learnt_kd: Float[np.ndarray, "k d"], new_kd: Float[np.ndarray, "k d"]) -> tuple[float, float]:
+        """The share of texts that find their picture first, and the mean reciprocal rank."""
+        ranks = []
+        for fold in range(FOLDS):
+            seen_kd = np.where((fold_k == fold)[:, None], new_kd, learnt_kd)
+            if head is not shipped:
+                head = replace(head, bank_md=texts_md[known_m & ((fold_m != fold) | (new_kd is learnt_kd))])
+            scores_mk = texts_md[fold_m == fold] @ seen_kd.T - head.background(seen_kd)
+            ranks.append(target_ranks(scores_mk, compared.owners_m[fold_m == fold]))
+        ranks_m = np.concatenate(ranks)
+        return float(recall_at(1, ranks_m)), mean_reciprocal_rank(ranks_m)
+
+    tuned = replace(shipped, bank_temperature=OWN_TEMPERATURE)
+    first, reciprocal = found(shipped, before_kd, before_kd)
+    best = (reciprocal * 2, RidgeChoice(None, {"shipped": first}, {"shipped": first}, rows_k, before_kd))
+    for ridge in RIDGES:
+        learnt_kd, new_kd = correction.learnt_and_new(ridge, fold_k)
+        (own_first, own), (new_first, new) = found(tuned, learnt_kd, learnt_kd), found(tuned, learnt_kd, new_kd)
+        if new >= reciprocal and new_first >= first and own + new > best[0]:
+            figures = {"shipped": first, "tuned": own_first}, {"shipped": first, "tuned": new_first}
+            best = own + new, RidgeChoice(ridge, *figures, rows_k, new_kd)
+    return best[1]
+
+
+def _with_labels(head: Head, kind: CaptionedVectors) -> Head:
+    """The head with the words that hold for many pictures of the collection as its vocabulary, if there are any."""
+    if kind.labels_ls is None:
+        return head
+    return replace(head, labels=kind.labels, labels_ld=head.sentences(kind.labels_ls, kind.labels)).rounded()
+
+
+def _labels_held(kind: CaptionedVectors) -> list[list[str]]:
+    """The labels that hold for each picture."""
+    if kind.holds_nl is None:
+        return [[] for _ in range(len(kind))]
+    return [[kind.labels[at] for at in np.flatnonzero(holds_l)] for holds_l in kind.holds_nl]
+
+
+def _written(library: Library, paths: Sequence[Path]) -> Written | None:
+    """What is written of these pictures in the library itself; None where nothing is, or some are not in it."""
+    gallery = library.gallery()
+    ids = {file.path: row.id for row in library.store.rows() for file in row.files}
+    rows = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
+    if gallery.words is None or None in rows:
         return None
-    own = count_familiar(kind.texts)
-    familiar = {
-        word: max(known.familiar.get(word, UNHEARD), own.get(word, UNHEARD)) for word in {**known.familiar, **own}
-    }
-    return replace(known, expected=fit_expected(head, encoder.sentences, kind), familiar=familiar)
+
+    def written(text: str) -> Float32[np.ndarray, " n"] | None:
+        nats_n = gallery.written_likelihood_ratios(text)
+        return None if nats_n is None else nats_n[rows]
+
+    return written
 
 
 PictureTexts = tuple[list[str], list[str]]
@@ -200,8 +290,10 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
     return frozenset(n for n, cells in values.items() if min(len(set(cells)), many[n]) > len(cells) / 2)
 
 
-def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]) -> CaptionedVectors:
-    """Raw vectors of the pictures (stored ones where the library has them) and sentence vectors of the texts."""
+def _captioned(
+    library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
+) -> tuple[CaptionedVectors, list[Path]]:
+    """Raw vectors of the pictures (stored ones where the library has them), sentence vectors of texts; the files."""
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     known = [path for path in said if str(path) in ids]
     stored_nr = library.store.read_vectors_of(encoder.raw_version, [ids[str(path)] for path in known])
@@ -218,4 +310,4 @@ def _captioned(library: Library, encoder: StarterEncoder, said: Mapping[Path, Pi
     captions = tuple(text for found in texts for text in found)
     raw_vnr = np.stack([raw[path] for path in paths])[None]
     kind = CaptionedVectors(raw_vnr, encoder.sentences(captions), owners_m, captions)
-    return with_labels(kind, encoder, [said[path] for path in paths])
+    return with_labels(kind, encoder, [said[path] for path in paths]), paths

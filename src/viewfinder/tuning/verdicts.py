@@ -23,6 +23,7 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.index.scores import (
     SMALL_WORDS,
+    UNHEARD,
     content_stems,
     conversation_features,
     curve,
@@ -30,6 +31,7 @@ from viewfinder.index.scores import (
     mean_familiarity,
 )
 from viewfinder.questioners.said import stems
+from viewfinder.retrievers import Query
 
 KINDS = """
 dog horse bird cat bicycle boat snow beach guitar pool mountain skateboard football soccer basketball tennis motorcycle
@@ -182,6 +184,116 @@ def fit_logistic(
     found = LogisticRegression(max_iter=5000)
     found.fit(rows_kf[:, :-1] / deviation_f, labels_k, sample_weight=weights_k)
     return (*(found.coef_[0] / deviation_f).tolist(), float(found.intercept_[0]))
+
+
+Written = Callable[[str], Float32[np.ndarray, " n"] | None]
+"""How much likelier a text is said of each picture for what is written of it, in nats; None: it tells nothing."""
+
+NEAR = 1.0
+"""How strongly the curves of a collection are held to those of photographs: as so many examples."""
+
+ASKED = 400
+"""Pictures of a collection that are asked for."""
+
+
+def calibrate_collection(
+    known: Calibration,
+    head: Head,
+    sentences: Texts,
+    kind: CaptionedVectors,
+    new_nd: Float[np.ndarray, "n d"],
+    values: Sequence[Sequence[str]],
+    written: Written | None = None,
+    *,
+    seed: int = 0,
+) -> Calibration:
+    """The curves for a head on the collection it has learnt, near those that are `known`.
+
+    Every picture is asked for by a text of it, by a fragment or by two of its `values`: once as it is, and once
+    without all pictures of which these words hold. `new_nd` are the pictures as the head sees them where it has not
+    learnt them: half of those asked for are taken to be new.
+    """
+    rng = random.Random(seed)
+    expected = fit_expected(head, sentences, kind)
+    own_nd = head.pictures(kind.raw_vnr[0])
+    own_n, new_n = head.background(own_nd), head.background(new_nd)
+    own = count_familiar(kind.texts)
+    familiar = {
+        word: max(known.familiar.get(word, UNHEARD), own.get(word, UNHEARD)) for word in (*known.familiar, *own)
+    }
+    texts_n: list[list[str]] = [[] for _ in own_nd]
+    for owner, text in zip(kind.owners_m.tolist(), kind.texts, strict=True):
+        texts_n[owner].append(text)
+    words_n = [set(stems(" ".join((*texts, *held)))) for texts, held in zip(texts_n, values, strict=True)]
+    here: list[tuple[list[float], bool, float]] = []
+    matches: list[tuple[list[float], bool, float]] = []
+    spoken: list[bool] = []
+    for n in rng.sample(range(len(own_nd)), min(ASKED, len(own_nd))):
+        text = _ask_for(texts_n[n], values[n], rng)
+        wanted = set(content_stems([text]))
+        meant_n = np.array([wanted <= words for words in words_n])
+        meant_n[n] = True
+        vector_d = head.sentences(sentences([text]), [text])[0]
+        as_new_n = meant_n & (rng.random() < 0.5)
+        score_n = np.where(as_new_n, new_nd @ vector_d - new_n, own_nd @ vector_d - own_n).astype(np.float32)
+        nats_n = None if written is None else written(text)
+        nats_n = np.zeros(len(score_n), np.float32) if nats_n is None else nats_n
+        usual = float(vector_d @ expected[:-1] + expected[-1])
+        for rows_k in (np.arange(len(score_n)), np.flatnonzero(~meant_n)):
+            if not len(rows_k):
+                continue
+            said_k, nats_k, is_here = score_n[rows_k], nats_n[rows_k], len(rows_k) == len(score_n)
+            features_f = conversation_features(said_k, usual, mean_familiarity(familiar, [text]), [text])
+            order_k = np.argsort(-(said_k + nats_k / Query(()).sharpness), kind="stable")
+            judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
+            if is_here and not meant_n[order_k[:10]].any():
+                continue
+            marginal = float(np.logaddexp.reduce(nats_k) - np.log(len(nats_k)))
+            here.append(([*features_f, float(said_k.max()), 1.0], is_here, marginal))
+            spoken.append(is_in_sentences(features_f))
+            matches += [
+                ([*features_f, float(said_k[at]), 1.0], bool(meant_n[rows_k[at]]), float(nats_k[at])) for at in judged
+            ]
+    here_f, match_f = _fit_near(known.here, here), _fit_near(known.match, matches)
+    chances = [
+        (way, 1 / (1 + math.exp(-(float(np.dot(here_f, row)) + nats))))
+        for way, (row, is_here, nats) in zip(spoken, here, strict=True)
+        if is_here
+    ]
+    fragments, sentence = (
+        float(np.quantile([chance for way, chance in chances if way == wanted] or [known.nothing_below[wanted]], LOST))
+        for wanted in (False, True)
+    )
+    return Calibration(here_f, match_f, (fragments, sentence), expected, familiar)
+
+
+def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> str:
+    """What somebody says who looks for a picture: one of its texts, a fragment of it, or two of its values."""
+    way, text = rng.randrange(3), rng.choice(texts) if texts else " ".join(values)
+    if way == 2 and len(values) > 1:
+        return " ".join(rng.sample(list(values), 2)).lower()
+    return text if way == 0 else make_fragment(text, rng)
+
+
+def _fit_near(known: Sequence[float], judged: Sequence[tuple[list[float], bool, float]]) -> tuple[float, ...]:
+    """Weights of a logistic regression near known ones, by Newton's method: rows, labels, and what is known besides."""
+    rows_kf, labels_k, nats_k = (np.array(column, np.float64) for column in zip(*judged, strict=True))
+    mean_f = np.append(rows_kf[:, :-1].mean(axis=0), 0.0)
+    scale_f = np.where(rows_kf.std(axis=0) > 1e-6, rows_kf.std(axis=0), 1.0)  # what never differs tells nothing
+    start_f = np.asarray(known) * scale_f
+    start_f[-1] += float(np.dot(known, mean_f))
+    rows_kf, weights_f = (rows_kf - mean_f) / scale_f, start_f.copy()
+    for _ in range(50):
+        chance_k = 1 / (1 + np.exp(-np.clip(rows_kf @ weights_f + nats_k, -50, 50)))
+        slope_f = rows_kf.T @ (chance_k - labels_k) + NEAR * (weights_f - start_f)
+        bend_ff = (rows_kf * (chance_k * (1 - chance_k))[:, None]).T @ rows_kf + NEAR * np.eye(len(weights_f))
+        step_f = np.linalg.solve(bend_ff, slope_f)
+        weights_f -= step_f / max(np.abs(step_f).max(), 1.0)  # a whole step could go too far
+        if np.abs(step_f).max() < 1e-8:
+            break
+    weights_f /= scale_f
+    weights_f[-1] -= float(np.dot(weights_f, mean_f))
+    return tuple(weights_f.tolist())
 
 
 def _conversations(gallery: _Gallery, style: str, not_there: Sequence[str], rng: random.Random) -> Iterator[Sample]:

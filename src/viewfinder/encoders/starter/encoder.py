@@ -44,6 +44,12 @@ MOST_WORDS = 40
 
 VISUAL = OBJECTS + TEXTURE
 
+BANK_TEMPERATURE = 0.1
+"""Of the softmax over the bank of captions, where a head does not say another."""
+
+AT_ONCE = 1 << 24
+"""Numbers that are compared with the bank at once: 64 MB."""
+
 
 def unit_rows(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
     """Rows at length 1; a zero row stays zero."""
@@ -92,6 +98,7 @@ class Head:
     visual_residual: Residual | None = None
     sentence_residual: Residual | None = None
     known_as: str = ""
+    bank_temperature: float = BANK_TEMPERATURE
 
     @property
     def width(self) -> int:
@@ -100,12 +107,13 @@ class Head:
 
     def pictures(self, raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """Raw picture vectors into the shared space, unit length."""
-        visual_nx = head_input(raw_nr)
-        learnt_nd = visual_nx @ self.visual_xd + self.visual_bias_d
-        if self.visual_residual is not None:
-            learnt_nd = learnt_nd + self.visual_residual(visual_nx)
         named_nd = (raw_nr[:, VISUAL:].astype(np.float32) - self.names_mean_s) @ self.sentence_sd
-        return unit_rows(unit_rows(learnt_nd) + self.names_mix * unit_rows(named_nd))
+        return unit_rows(unit_rows(self.learnt(head_input(raw_nr))) + self.names_mix * unit_rows(named_nd))
+
+    def learnt(self, visual_nx: Float[np.ndarray, "n x"]) -> Float[np.ndarray, "n d"]:
+        """What the learnt maps make of `head_input`, of any length."""
+        learnt_nd: Float[np.ndarray, "n d"] = visual_nx @ self.visual_xd + self.visual_bias_d
+        return learnt_nd if self.visual_residual is None else learnt_nd + self.visual_residual(visual_nx)
 
     def sentences(self, sentences_ns: Float[np.ndarray, "n s"], texts: Sequence[str] = ()) -> Float[np.ndarray, "n d"]:
         """Sentence vectors into the shared space, unit length, with the words of their texts where these are given."""
@@ -125,7 +133,10 @@ class Head:
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all: `background_scores` over the bank of captions."""
-        return background_scores(pictures_nd, self.bank_md)
+        step = max(AT_ONCE // max(len(self.bank_md), 1), 1)
+        parts = [pictures_nd[at : at + step] for at in range(0, max(len(pictures_nd), 1), step)]
+        found = [background_scores(part_kd, self.bank_md, temperature=self.bank_temperature) for part_kd in parts]
+        return np.concatenate(found)
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name this head's numbers."""
@@ -149,6 +160,7 @@ class Head:
             "version": str(HEAD_VERSION),
             "raw": RAW_VERSION,
             "names_mix": repr(self.names_mix),
+            "bank_temperature": repr(self.bank_temperature),
             "labels": json.dumps(self.labels),
             "lexicon": json.dumps(self.lexicon),
             "calibration": json.dumps(known and [known.here, known.match, known.nothing_below, dict(known.familiar)]),
@@ -173,9 +185,8 @@ class Head:
 
     def rounded(self) -> Head:
         """The head as it will be read back: every number through float16."""
-        return _from_arrays(
-            self._arrays(), self.names_mix, labels=self.labels, lexicon=self.lexicon, calibration=self.calibration
-        )
+        known = {"labels": self.labels, "lexicon": self.lexicon, "bank_temperature": self.bank_temperature}
+        return _from_arrays(self._arrays(), self.names_mix, calibration=self.calibration, **known)
 
 
 def load_head(file: Path) -> Head:
@@ -201,7 +212,9 @@ def load_head(file: Path) -> Head:
         expected = arrays["calibration.expected"].astype(np.float32)
         calibration = Calibration(tuple(here), tuple(match), tuple(nothing_below), expected, familiar)
     labels, lexicon = (tuple(json.loads(metadata[name])) for name in ("labels", "lexicon"))
-    return _from_arrays(arrays, float(metadata["names_mix"]), labels=labels, lexicon=lexicon, calibration=calibration)
+    known = {"labels": labels, "lexicon": lexicon, "calibration": calibration}
+    temperature = float(metadata.get("bank_temperature", BANK_TEMPERATURE))
+    return _from_arrays(arrays, float(metadata["names_mix"]), bank_temperature=temperature, **known)
 
 
 def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, **known: Any) -> Head:
@@ -246,7 +259,7 @@ def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
 
 
 def background_scores(
-    pictures_nd: Float[np.ndarray, "n d"], bank_md: Float[np.ndarray, "m d"], *, temperature: float = 0.1
+    pictures_nd: Float[np.ndarray, "n d"], bank_md: Float[np.ndarray, "m d"], *, temperature: float = BANK_TEMPERATURE
 ) -> Float[np.ndarray, " n"]:
     """How well each picture answers anything: temperature x log mean exp(score / temperature) over the bank.
 

@@ -1,13 +1,16 @@
-"""Fitting the alignment head: a closed form for few pictures, refined by contrast where there are many.
+"""Fitting the alignment head: a closed form, from which the shipped head is trained by contrast (`refine`).
 
 The closed form is ridge regression from picture features onto the mean caption of each picture, in a sentence
 space whose common directions are damped (partial whitening). It has no random numbers.
+
+A collection with texts of its own corrects the shipped head in a closed form as well (`HeadCorrection`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -31,7 +34,7 @@ class FitSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RefineSettings:
-    """The numbers of the training by contrast (`refine`); these are for a user's collection, chosen on products."""
+    """The numbers of the training by contrast (`refine`); `tuning.starter.TRAINED` has those of the shipped head."""
 
     hidden: int = 768
     epochs: int = 40
@@ -46,7 +49,6 @@ class RefineSettings:
     lexicon: int = 0  # words with vectors, at most
     word_dropout: float = 0.3
     bank: int = 512
-    held_out: float = 0.1
     seed: int = 0
 
 
@@ -178,3 +180,89 @@ def _ridge(
     # Any common factor cancels in the unit length; this one keeps float16 far from its limits.
     solution_xd /= np.abs(solution_xd).max()
     return solution_xd.astype(np.float32), (-mean_x @ solution_xd).astype(np.float32)
+
+
+BANK_OF_OWN = 16_384
+"""Texts, at most, in the bank of a head that has learnt a collection."""
+
+OWN_TEMPERATURE = 0.05
+"""Of their softmax: with 0.1, pictures that lie at their texts are still in the way of new ones."""
+
+
+class HeadCorrection:
+    """A head that learns the pictures of one collection: its picture side is moved towards their own texts.
+
+    Ridge regression from what the head reads of a picture onto what is missing to its texts. The side of the texts
+    stays, so that words mean what they meant; with a large `ridge` the head stays as it is, with a small one the
+    pictures learnt lie at their texts. The background then counts from the collection's own texts, lest what lies at
+    one text is in the way of all that are said of other, newer pictures. What that makes of a picture that was not
+    learnt follows without fitting again: a ridge regression foretells each fold from the others by its hat matrix.
+    """
+
+    def __init__(self, head: Head, kind: CaptionedVectors) -> None:
+        self.head, self.kind = head, kind
+        read_nx = head_input(kind.raw_vnr[0])
+        self._mean_x = read_nx.mean(axis=0)
+        spread = [read_nx[:, part].std() + 1e-6 for part in (slice(0, OBJECTS), slice(OBJECTS, None))]
+        self._scale_x = np.repeat(spread, [OBJECTS, TEXTURE]) * np.sqrt(
+            np.repeat([OBJECTS, TEXTURE], [OBJECTS, TEXTURE])
+        )
+        features_nx = ((read_nx - self._mean_x) / self._scale_x).astype(np.float32)
+        self._features_nx = np.concatenate([features_nx, np.ones((len(kind), 1), np.float32)], axis=1)
+        self._learnt_nd = head.learnt(read_nx)
+        self.texts_md = head.sentences(kind.captions_ms, kind.texts)
+        own_nd = np.zeros_like(self._learnt_nd)
+        np.add.at(own_nd, kind.owners_m, self.texts_md)
+        length_n1 = np.linalg.norm(self._learnt_nd, axis=1, keepdims=True)
+        self._missing_nd = unit_rows(own_nd) * length_n1 - self._learnt_nd
+        self._unit = float(np.square(self._features_nx).sum() / len(kind))
+
+    def head_with(self, ridge: float) -> Head:
+        """The corrected head, as it will be read back. `ridge` counts in mean squared lengths of features."""
+        features_nx, penalty = self._features_nx.astype(np.float64), ridge * self._unit
+        if len(features_nx) < features_nx.shape[1]:
+            within_nn = features_nx @ features_nx.T
+            within_nn[np.diag_indices_from(within_nn)] += penalty
+            moved_xd = features_nx.T @ np.linalg.solve(within_nn, self._missing_nd)
+        else:
+            gram_xx = features_nx.T @ features_nx
+            gram_xx[np.diag_indices_from(gram_xx)] += penalty
+            moved_xd = np.linalg.solve(gram_xx, features_nx.T @ self._missing_nd)
+        matrix_xd, bias_d = moved_xd[:-1] / self._scale_x[:, None], moved_xd[-1]
+        corrected = replace(
+            self.head,
+            visual_xd=(self.head.visual_xd + matrix_xd).astype(np.float32),
+            visual_bias_d=(self.head.visual_bias_d + bias_d - self._mean_x @ matrix_xd).astype(np.float32),
+            bank_md=self.texts_md[
+                np.linspace(0, len(self.texts_md) - 1, min(len(self.texts_md), BANK_OF_OWN)).astype(int)
+            ],
+            bank_temperature=OWN_TEMPERATURE,
+            calibration=None,
+            known_as="",
+        )
+        return corrected.rounded()
+
+    def learnt_and_new(
+        self, ridge: float, fold_n: Int[np.ndarray, " n"]
+    ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
+        """The pictures' vectors once they are learnt, and as they are while their fold is not; `head_with` a ridge."""
+        powers_e, directions_ne = self._eigen
+        shares_e = powers_e / (powers_e + ridge * self._unit)
+        moved_nd = (directions_ne * shares_e) @ (directions_ne.T @ self._missing_nd)
+        new_nd = np.empty_like(moved_nd)
+        for fold in np.unique(fold_n):
+            own_ke = directions_ne[rows_k := np.flatnonzero(fold_n == fold)]
+            left_kk = np.eye(len(rows_k)) - (own_ke * shares_e) @ own_ke.T
+            new_nd[rows_k] = self._missing_nd[rows_k] - np.linalg.solve(left_kk, (self._missing_nd - moved_nd)[rows_k])
+        return unit_rows(self._learnt_nd + moved_nd), unit_rows(self._learnt_nd + new_nd)
+
+    @cached_property
+    def _eigen(self) -> tuple[Float[np.ndarray, " e"], Float[np.ndarray, "n e"]]:
+        """Eigenvalues of the features' products, and the orthonormal directions of the pictures they belong to."""
+        features_nx = self._features_nx.astype(np.float64)
+        if len(features_nx) < features_nx.shape[1]:
+            powers_e, directions_ne = np.linalg.eigh(features_nx @ features_nx.T)
+            return np.maximum(powers_e, 0.0), directions_ne
+        powers_e, of_features_xe = np.linalg.eigh(features_nx.T @ features_nx)
+        powers_e = np.maximum(powers_e, 1e-9)
+        return powers_e, features_nx @ of_features_xe / np.sqrt(powers_e)

@@ -1,4 +1,4 @@
-"""Training a head by contrast (InfoNCE): the shipped one, and those of collections with many captions of their own.
+"""Training the shipped head by contrast (InfoNCE).
 
 Starts from the closed form of `fit` and adds a residual network on either side and a vector for every word of a
 lexicon, so that step 0 is the closed form itself; pictures that are held out say when to stop, 0 epochs included.
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from viewfinder.encoders.starter.encoder import MOST_WORDS, Head, Residual, head_input, unit_rows, words_of
-from viewfinder.encoders.starter.fit import CaptionedVectors, FitSettings, RefineSettings, fit_head, with_bank
+from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, with_bank
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 SAME_TEXT = 0.999
@@ -26,52 +26,6 @@ SAME_TEXT = 0.999
 
 FEWEST_TEXTS = 3
 """Texts that a word must be in to have a vector."""
-
-ReportEpoch = Callable[[int, float], None]
-"""Told after every epoch: its number and the held-out mean reciprocal rank."""
-
-
-@dataclass(frozen=True)
-class RefinedHead:
-    """A head chosen on held-out pictures, and the mean reciprocal rank there of each candidate."""
-
-    head: Head
-    chosen: str
-    held_out: dict[str, float]
-
-
-def refine_head(
-    shipped: Head,
-    kind: CaptionedVectors,
-    closed_form: FitSettings,
-    settings: RefineSettings | None = None,
-    report: ReportEpoch | None = None,
-) -> RefinedHead:
-    """The best of three heads for one collection: the shipped one, the closed form, the closed form refined.
-
-    They are compared on a tenth of the pictures that none of them has seen; the winner is then fitted on all.
-    """
-    settings = settings or RefineSettings()
-    order_n = np.random.default_rng(settings.seed).permutation(len(kind))
-    held = max(int(len(kind) * settings.held_out), 1)
-    examined, rest = kind.of(np.sort(order_n[:held])), kind.of(np.sort(order_n[held:]))
-    by_epoch: list[float] = []
-
-    def judge(epoch: int, head: Head) -> None:
-        by_epoch.append(held_out_rank(head, examined))
-        if report is not None:
-            report(epoch, by_epoch[-1])
-
-    train_head(fit_head([rest], closed_form), [rest], settings, judge=judge)
-    best = int(np.argmax(by_epoch))
-    held_out = {"shipped": held_out_rank(shipped, examined), "closed form": by_epoch[0], "refined": by_epoch[best]}
-    if held_out["shipped"] >= by_epoch[best]:
-        return RefinedHead(shipped, "shipped", held_out)
-    start = fit_head([kind], closed_form)
-    if best == 0:
-        return RefinedHead(start, "closed form", held_out)
-    # The one-cycle schedule is that of the full run, cut at the same epoch, so that both runs are alike.
-    return RefinedHead(train_head(start, [kind], settings, epochs=best), "refined", held_out)
 
 
 def held_out_rank(head: Head, kind: CaptionedVectors) -> float:

@@ -1,0 +1,124 @@
+"""What people wrote of pictures, as text: which pictures have the words that were said in captions or catalogue.
+
+Pictures and words are compared as vectors; a brand, a model or a number is in no vector. How much likelier somebody
+says a text of this picture than of another is a mixture of two ways to speak: most people describe, and then the words
+of the catalogue tell nothing; some name, and then nearly all that is said stands there. So a name moves its picture to
+the top, and a sentence in which a word happens to be a value moves nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+import numpy as np
+from jaxtyping import Float32, Int64
+
+from viewfinder.index.rows import FACTS
+from viewfinder.index.scores import SMALL_WORDS
+from viewfinder.index.snapshot import Snapshot
+from viewfinder.questioners.said import WORD, stem
+
+NAMING = 0.4
+"""The odds that somebody who says something names the picture rather than describes it."""
+
+SAID_IF_THERE = 0.5
+"""The chance that who names a picture says a word that is written of it."""
+
+SAID_IF_NOT = 0.02
+"""How much rarer who names a picture says a word that is not written of it than other people do."""
+
+
+class WordIndex:
+    """Pictures by the words that captions and catalogue have of them.
+
+    `entries_2e` is one array, so that it is kept beside a snapshot and mapped: for every word of every picture the
+    word's key, ascending, and the picture's row, ascending with it.
+    """
+
+    def __init__(self, entries_2e: Int64[np.ndarray, "2 e"], pictures: int) -> None:
+        self._keys_e, self._rows_e = entries_2e
+        self._pictures = pictures
+
+    def __len__(self) -> int:
+        """The words of all pictures."""
+        return len(self._keys_e)
+
+    def rows(self, word: str) -> Int64[np.ndarray, " k"]:
+        """The pictures that have a word, each once; `word` as `written_words` gives it."""
+        first, last = np.searchsorted(self._keys_e, [key := _key(word), key + 1])
+        return self._rows_e[first:last]
+
+    def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
+        """How much likelier each picture is to be meant by a text than by what describes nothing of it, in nats, >= 0.
+
+        None where no word of the text is written of any picture. `share_of`: how often people say a word at all.
+        """
+        words = said_words(text)
+        found = [(word, rows_k) for word in words if len(rows_k := self.rows(word))]
+        if not found:
+            return None
+        naming_n = np.full(self._pictures, np.log(NAMING) + len(words) * np.log(SAID_IF_NOT), np.float32)
+        for word, rows_k in found:
+            usual = max(len(rows_k) / self._pictures, share_of(word))
+            naming_n[rows_k] += np.float32(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT))
+        return np.logaddexp(np.float32(0.0), naming_n)
+
+
+def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
+    """The entries of a snapshot's `WordIndex`: captions, and catalogue columns but those that files fill as well."""
+    known: dict[str, list[int]] = {}
+
+    def keys_of(text: str) -> list[int]:
+        if text not in known:
+            known[text] = [_key(word) for word in dict.fromkeys(written_words(text))]
+        return known[text]
+
+    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for name in set(snapshot.columns()) - set(FACTS):
+        column = snapshot.column(name)
+        keys_v = [keys_of(value) for value in column.values]
+        count_c = np.array([len(found) for found in keys_v], np.int64)[column.codes]
+        keys += [np.array(keys_v[code], np.int64) for code in column.codes.tolist()]
+        rows.append(np.repeat(column.rows, count_c))
+    for row in range(len(snapshot) if snapshot.has_captions else 0):
+        found = [key for caption in snapshot.captions(row) for key in keys_of(caption)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
+    return np.unique(np.stack([np.concatenate(keys), np.concatenate(rows)]), axis=1)
+
+
+def written_words(text: str) -> Iterator[str]:
+    """The words of a text without inflection, and as one besides where marks part them.
+
+    >>> list(written_words("Men's WR-200 watches"))
+    ['man', 's', 'man', 'wr', '200', 'wr200', 'watch']
+    """
+    for piece in text.casefold().split():
+        words = WORD.findall(piece)
+        yield from map(_stem, words)
+        if len(words) > 1:
+            yield _stem("".join(words))
+
+
+def said_words(text: str) -> list[str]:
+    """The words of a text that may be names, each once; a letter counts with what it is tied to.
+
+    >>> said_words("a v-neck T-Shirt, size 7, of Levi's")
+    ['vneck', 'tshirt', 'siz', '7', 'levi']
+    """
+    found: list[str] = []
+    for piece in text.casefold().split():
+        words = WORD.findall(piece)
+        found += map(_stem, ["".join(words)] if len(words) == 2 and len(words[0]) == 1 else words)
+    named = (word for word in found if word not in SMALL_WORDS and (len(word) > 1 or word.isdigit()))
+    return list(dict.fromkeys(named))
+
+
+_stem = lru_cache(maxsize=65_536)(stem)
+
+
+@lru_cache(maxsize=65_536)
+def _key(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 2
