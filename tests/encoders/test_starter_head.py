@@ -14,6 +14,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
 from viewfinder.encoders.base import Calibration
+from viewfinder.encoders.starter import encoder
 from viewfinder.encoders.starter.encoder import (
     VISUAL,
     Head,
@@ -24,14 +25,16 @@ from viewfinder.encoders.starter.encoder import (
     unit_rows,
 )
 from viewfinder.encoders.starter.fit import (
+    OWN_TEMPERATURE,
     CaptionedVectors,
     FitSettings,
+    HeadCorrection,
     RefineSettings,
     fit_head,
     with_bank,
 )
 from viewfinder.encoders.starter.network import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH
-from viewfinder.encoders.starter.refine import contrastive_loss, refine_head, train_head
+from viewfinder.encoders.starter.refine import contrastive_loss, train_head
 from viewfinder.errors import BadInput, EncoderMismatch
 
 SMALL = FitSettings(width=16, bank=8, names_mix=0.0)
@@ -356,19 +359,56 @@ def test_a_sharper_scale_makes_right_pairs_cheaper() -> None:
     assert losses == sorted(losses, reverse=True)
 
 
-@pytest.mark.slow
-def test_refining_starts_from_the_closed_form_and_keeps_the_best(fitted: Head) -> None:
-    settings = RefineSettings(hidden=8, epochs=2, batch=32, held_out=0.25)
-    poor = replace(fitted, visual_xd=-fitted.visual_xd, visual_bias_d=-fitted.visual_bias_d)
-    told: list[tuple[int, float]] = []
-    kind = captioned(36)
-    refined = refine_head(poor, kind, SMALL, settings, report=lambda *at: told.append(at))
-    assert [epoch for epoch, _ in told] == [0, 1, 2]
-    assert set(refined.held_out) == {"shipped", "closed form", "refined"}
-    assert refined.chosen == max(refined.held_out, key=lambda name: (refined.held_out[name], name == "closed form"))
-    assert refined.held_out["closed form"] == told[0][1] > refined.held_out["shipped"]
-    again = refine_head(poor, kind, SMALL, settings)
-    assert again.head.fingerprint() == refined.head.fingerprint()
+def unlearnt(count: int) -> tuple[Head, CaptionedVectors]:
+    """A head for pictures of the six kinds, and others whose own texts it has not seen."""
+    return fit_head([captioned(48)], SMALL), captioned(count, seed=5)
+
+
+@pytest.mark.parametrize("count", [40, VISUAL + 60])
+def test_a_correction_foretells_the_pictures_that_it_learns_and_those_that_it_does_not(count: int) -> None:
+    head, kind = unlearnt(count)
+    correction, fold_n = HeadCorrection(head, kind), np.arange(count) % 4
+    learnt_nd, new_nd = correction.learnt_and_new(0.1, fold_n)
+    seen_nr = kind.raw_vnr[0]
+    assert np.abs(correction.head_with(0.1).pictures(seen_nr) - learnt_nd).max() < 0.02  # a head has 16 bits
+    # The slow way: features of the others, and a regression on them alone.
+    rest, out = np.flatnonzero(fold_n != 1), fold_n == 1
+    features_nx, missing_nd = correction._features_nx.astype(np.float64), correction._missing_nd
+    penalty = 0.1 * np.square(features_nx).sum() / count
+    gram_xx = features_nx[rest].T @ features_nx[rest] + penalty * np.eye(features_nx.shape[1])
+    moved_nd = features_nx[out] @ np.linalg.solve(gram_xx, features_nx[rest].T @ missing_nd[rest])
+    slow_nd = unit_rows(head.learnt(head_input(seen_nr[out])) + moved_nd)
+    assert np.abs(slow_nd - new_nd[out]).max() < 1e-4
+
+
+def test_pictures_that_are_learnt_lie_at_their_texts_the_less_is_kept_of_before() -> None:
+    head, kind = unlearnt(40)
+
+    def likeness(corrected: Head) -> float:
+        texts_md = corrected.sentences(kind.captions_ms)
+        return float((texts_md * corrected.pictures(kind.raw_vnr[0])[kind.owners_m]).sum(axis=1).mean())
+
+    correction = HeadCorrection(head, kind)
+    found = [likeness(head), *(likeness(correction.head_with(ridge)) for ridge in (10.0, 1.0, 0.01))]
+    assert found == sorted(found)
+    assert 1 - found[-1] < (1 - found[0]) / 2
+    assert np.array_equal(correction.head_with(1.0).sentence_sd, head.sentence_sd)
+
+
+def test_a_head_that_learnt_a_collection_is_read_back_with_its_bank_and_temperature(tmp_path: Path) -> None:
+    head = HeadCorrection(*unlearnt(40)).head_with(0.3)
+    head.save(tmp_path / "head.safetensors")
+    again = load_head(tmp_path / "head.safetensors")
+    assert (len(again.bank_md), again.bank_temperature) == (120, OWN_TEMPERATURE)
+    assert again.fingerprint() == head.fingerprint()
+
+
+def test_the_background_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch, fitted: Head) -> None:
+    seen_nd = fitted.pictures(captioned(50).raw_vnr[0])
+    whole_n = fitted.background(seen_nd)
+    monkeypatch.setattr(encoder, "AT_ONCE", 7 * len(fitted.bank_md))
+    assert np.allclose(fitted.background(seen_nd), whole_n, atol=1e-6)
+    assert fitted.background(seen_nd[:0]).shape == (0,)
 
 
 @pytest.mark.slow
@@ -398,12 +438,3 @@ def test_pictures_with_any_number_of_captions_are_trained_on_together(fitted: He
     head = train_head(fitted, [uneven, captioned(10, seed=1)], settings, judge=lambda epoch, head: told.append(epoch))
     assert told == [0, 1, 2]
     assert np.isfinite(head.pictures(kind.raw_vnr[0])).all()
-
-
-@pytest.mark.slow
-def test_a_head_that_nothing_beats_is_kept(fitted: Head) -> None:
-    kind = captioned(24)
-    hopeless = FitSettings(width=1, bank=8, names_mix=0.0, ridge=1e6)
-    refined = refine_head(fitted, kind, hopeless, RefineSettings(hidden=2, epochs=1, batch=16, learning_rate=1e-9))
-    assert refined.chosen == "shipped"
-    assert refined.head is fitted

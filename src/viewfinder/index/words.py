@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -68,25 +69,25 @@ class WordIndex:
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
     """The entries of a snapshot's `WordIndex`: captions, and catalogue columns but those that files fill as well."""
-    known: dict[str, list[int]] = {}
-
-    def keys_of(text: str) -> list[int]:
-        if text not in known:
-            known[text] = [_key(word) for word in dict.fromkeys(written_words(text))]
-        return known[text]
-
+    columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for name in set(snapshot.columns()) - set(FACTS):
-        column = snapshot.column(name)
-        keys_v = [keys_of(value) for value in column.values]
-        count_c = np.array([len(found) for found in keys_v], np.int64)[column.codes]
-        keys += [np.array(keys_v[code], np.int64) for code in column.codes.tolist()]
+    for column in columns:
+        # The words of every value once, then of every picture in turn.
+        keys_v = [[_key(word) for word in written_words(value)] for value in column.values]
+        count_v = np.array([len(found) for found in keys_v], np.int64)
+        first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
+        place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
+        keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
         rows.append(np.repeat(column.rows, count_c))
     for row in range(len(snapshot) if snapshot.has_captions else 0):
-        found = [key for caption in snapshot.captions(row) for key in keys_of(caption)]
+        found = [_key(word) for caption in snapshot.captions(row) for word in written_words(caption)]
         keys.append(np.array(found, np.int64))
         rows.append(np.full(len(found), row))
-    return np.unique(np.stack([np.concatenate(keys), np.concatenate(rows)]), axis=1)
+    keys_e, rows_e = np.concatenate(keys), np.concatenate(rows)
+    order_e = np.lexsort((rows_e, keys_e))
+    entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
+    is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
+    return entries_2e[:, is_new_e]
 
 
 def written_words(text: str) -> Iterator[str]:

@@ -22,6 +22,7 @@ from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.index.scores import (
+    FEATURES,
     SMALL_WORDS,
     UNHEARD,
     content_stems,
@@ -244,6 +245,7 @@ def calibrate_collection(
                 continue
             said_k, nats_k, is_here = score_n[rows_k], nats_n[rows_k], len(rows_k) == len(score_n)
             features_f = conversation_features(said_k, usual, mean_familiarity(familiar, [text]), [text])
+            features_f[FEATURES.index("log size")] = math.log10(len(score_n))  # lest it tells that some were taken out
             order_k = np.argsort(-(said_k + nats_k / Query(()).sharpness), kind="stable")
             judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
             if is_here and not meant_n[order_k[:10]].any():

@@ -1,0 +1,111 @@
+"""Words of captions and catalogue as text: which pictures have them, and what that does to a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.index import Gallery
+from viewfinder.index.ranking import Hits
+from viewfinder.index.turns import ByteCache
+from viewfinder.index.words import NAMING, SAID_IF_NOT, SAID_IF_THERE, WordIndex, build_entries, said_words
+from viewfinder.retrievers import Composer
+from viewfinder.retrievers.composer import PlainClip
+from viewfinder.session import Session
+from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
+
+LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
+SHOES = {3: "Nike Airliner WR-200", 4: "Nike Runner 7", 9: "Doctor Palm Men's Sandals"}
+
+
+def gallery(written: Mapping[int, str] = SHOES, *, match_words: bool = True) -> Gallery:
+    encoder = ColourEncoder()
+    known = [{"name": (written[at],)} if at in written else {} for at in range(len(LOOKS))]
+    return Gallery(tiny_snapshot(LOOKS, known, encoder=encoder), encoder, match_words=match_words)
+
+
+def index_of(written: Mapping[int, str]) -> WordIndex:
+    return WordIndex(build_entries(gallery(written).snapshot), len(LOOKS))
+
+
+def search(text: str, where: Gallery, retriever: Any = None) -> tuple[Hits, Session]:
+    session = Session(where, retriever or Composer(), None, n=len(LOOKS), memo=ByteCache())
+    return session.say(text), session
+
+
+def ids(hits: Hits) -> list[str]:
+    return [hit.id for hit in hits]
+
+
+@pytest.mark.parametrize(
+    ("word", "rows"),
+    [("nik", [3, 4]), ("wr200", [3]), ("200", [3]), ("7", [4]), ("man", [9]), ("sandal", [9]), ("adidas", [])],
+)
+def test_a_word_leads_to_the_pictures_that_have_it(word: str, rows: list[int]) -> None:
+    assert index_of(SHOES).rows(word).tolist() == rows
+
+
+def test_words_are_found_in_whatever_way_they_are_written() -> None:
+    index = index_of(SHOES)
+    for said in ("NIKE airliners", "airliner by Nike", "nike wr200", "Nike WR-200"):
+        assert [len(index.rows(word)) > 0 for word in said_words(said)] == [True] * len(said_words(said))
+
+
+def test_the_likelihood_ratio_of_a_name_by_hand() -> None:
+    nats_n = index_of(SHOES).log_likelihood_ratios("nike runner", lambda word: 0.0)
+    assert nats_n is not None
+    count = len(LOOKS)
+    both = NAMING * (SAID_IF_THERE / (2 / count)) * (SAID_IF_THERE / (1 / count))
+    one = NAMING * (SAID_IF_THERE / (2 / count)) * SAID_IF_NOT
+    assert nats_n[[4, 3, 0]].tolist() == pytest.approx([np.log1p(both), np.log1p(one), np.log1p(NAMING * 0.0004)], 1e-4)
+
+
+def test_a_word_that_people_say_often_anyway_tells_less() -> None:
+    index = index_of(SHOES)
+    rare, common = (index.log_likelihood_ratios("palm", lambda word, share=share: share) for share in (0.0, 0.5))
+    assert rare is not None
+    assert common is not None
+    assert rare[9] > common[9] > common[0] > 0
+
+
+def test_a_picture_is_found_by_its_name_and_the_reason_says_so() -> None:
+    hits, session = search("nike airliner wr-200", gallery())
+    assert ids(hits)[0] == "p003"
+    assert session.rank_of("p003") == 0
+    [turn] = hits[0].why["turns"]
+    assert turn["parts"] == ["nike airliner wr-200", 'written of it: "nike airliner wr-200"']
+    assert turn["adds"] == pytest.approx(hits[0].score, abs=1e-3)
+
+
+def test_a_name_finds_its_picture_with_any_retriever() -> None:
+    hits, _ = search("doctor palm men's sandals", gallery(), PlainClip("clip-t", text=True, image=False))
+    assert ids(hits)[0] == "p009"
+
+
+def test_a_sentence_in_which_a_word_happens_to_be_a_value_is_ranked_as_if_nothing_were_written() -> None:
+    said = "a red top over blue trousers on somebody who stands below a palm beside the water"
+    assert ids(search(said, gallery())[0]) == ids(search(said, gallery(match_words=False))[0])
+
+
+def test_where_nothing_is_written_nothing_is_looked_for() -> None:
+    assert gallery({}).words is None
+    assert gallery(match_words=False).words is None
+    assert search("nike airliner", gallery({}))[1].last_query.word_matches == ()  # type: ignore[union-attr]
+
+
+def test_a_picture_that_is_picked_takes_the_place_of_the_name_said_before() -> None:
+    _, session = search("nike airliner", gallery())
+    session.like("p009")
+    assert session.last_query is not None
+    assert session.last_query.word_matches == ()
+    session.back_to(1)
+    assert [match.text for match in session.last_query.word_matches] == ["nike airliner"]
+
+
+def test_what_is_not_wanted_is_no_name() -> None:
+    _, session = search("a red top, not nike", gallery())
+    assert session.last_query is not None
+    assert session.last_query.word_matches == ()
