@@ -26,7 +26,7 @@ from machine import described
 
 import viewfinder
 from viewfinder.data import CaptionedPicture
-from viewfinder.data.photographs import names_digest, read_photographs
+from viewfinder.data.photographs import names_digest, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
@@ -59,7 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path("runs/starter"), help="where `train starter` has written")
-    parser.add_argument("--only", choices=["photos", "verdicts", "products", "heads"])
+    parser.add_argument("--only", choices=["photos", "verdicts", "products", "shop", "heads"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "quality.json")
     given = parser.parse_args()
     data, measured = given.data.resolve(), {}
@@ -67,6 +67,7 @@ def main() -> None:
         "photos": lambda: photos(data),
         "verdicts": lambda: verdicts(data),
         "products": lambda: products(data, PRODUCT_SEED),
+        "shop": lambda: shop(data),
         "heads": lambda: heads(data, given.cache),
     }
     for name in [given.only] if given.only else parts:
@@ -202,6 +203,72 @@ def products(data: Path, seed: int) -> dict[str, Any]:
         shelf.add(catalogue=table)
         results["tuned on catalogue, which the pool has too"] = by_colour(shelf, folder, pool)
     return results
+
+
+def shop(data: Path) -> dict[str, Any]:
+    """A shop and its own items: products that the head in the box has not seen, before and after `tune`.
+
+    `own` items have rows in the table that was learnt, every fifth item is `new` and has none. Found by pictures alone,
+    and by what the library's catalogue says as well; then what is answered to names, kinds and things that are not.
+    """
+    folder = data / "fashion-products"
+    with (folder / "products.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if (folder / "images" / f"{row['id']}.jpg").exists()]
+    here, elsewhere = ([row for row in rows if (part_of(row["id"]) == "fit") == side] for side in (False, True))
+    new = here[::5]
+    own = [row for row in here if row not in new]
+    results: dict[str, Any] = {"own": len(own), "new": len(new)}
+    with library_of(images(folder, here)) as library:
+        table = library.folder / "shop.csv"
+
+        def measure(what: str) -> None:
+            results[what] = {f"own, {name}": value for name, value in by_name(library, folder, own).items()}
+            results[what] |= {f"new, {name}": value for name, value in by_name(library, folder, new).items()}
+            results[what] |= by_verdict(library, here, images(folder, here), elsewhere)
+            print(what, json.dumps(results[what]), flush=True)
+
+        measure("pictures alone")
+        write_table(table, own, tuple(rows[0])[1:])
+        print(tune(library, catalogue=table), flush=True)
+        measure("pictures alone, tuned on own")
+        library.switch_back()
+        write_table(table, here, tuple(rows[0])[1:])
+        library.add(catalogue=table)
+        measure("with the catalogue")
+        write_table(table, own, tuple(rows[0])[1:])
+        tune(library, catalogue=table)
+        measure("with the catalogue, tuned on own")
+    return results
+
+
+def by_verdict(
+    library: Library, here: Sequence[dict[str, str]], files: Sequence[Path], elsewhere: Sequence[dict[str, str]]
+) -> dict[str, dict[str, float]]:
+    """Whether names, and colours with kinds, are found where they are here and where they are not; what is likely."""
+    known = {id_of(library, file): row for row, file in zip(here, files, strict=True)}
+    kinds = Counter((row["baseColour"], row["articleType"]) for row in here)
+    others = sorted({(row["baseColour"], row["articleType"]) for row in elsewhere} - kinds.keys())
+    names = {row["productDisplayName"] for row in here}
+    absent = sorted({row["productDisplayName"] for row in elsewhere} - names)
+    asked = {
+        "names here": [row["productDisplayName"] for row in here],
+        "names not here": absent,
+        "kinds here": [" ".join(kind).lower() for kind, count in kinds.items() if count >= 3],
+        "kinds not here": [" ".join(kind).lower() for kind in others],
+    }
+    found: dict[str, dict[str, float]] = {}
+    likely: list[float] = []
+    for what, texts in asked.items():
+        chosen = np.random.default_rng(0).permutation(len(texts))[:200]
+        answers = [library.find(texts[at]) for at in chosen]
+        found[f"{what}: found"] = interval([float(hits.verdict == "found") for hits in answers])
+        for at, hits in zip(chosen, answers, strict=True):
+            if what.startswith("kinds"):
+                right = [" ".join((known[hit.id]["baseColour"], known[hit.id]["articleType"])).lower() for hit in hits]
+                likely += [
+                    float(kind == texts[at]) for kind, hit in zip(right, hits, strict=True) if hit.match == "likely"
+                ]
+    return found | {"likely hits of kinds that are right": interval(likely)}
 
 
 def by_name(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> dict[str, Any]:

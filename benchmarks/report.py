@@ -70,6 +70,7 @@ def main() -> None:
         "worlds": worlds_table(worlds["worlds"]),
         "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
         "quality": quality_table(quality),
+        "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
         "speed": speed_table(speed),
         "twins": twins_table(json.loads((RESULTS / "twins.json").read_text())),
@@ -175,6 +176,19 @@ def quality_table(quality: dict[str, Any]) -> list[str]:
         f"| {what} | {reach} | {percent(found['mean'])} | {percent(found['low'])} to {percent(found['high'])} |"
         for what, reach, found in rows
     ]
+
+
+def shop_table(shop: dict[str, Any]) -> list[str]:
+    """A shop's own and new items, by name and by kind, and what it is told; a column a way to look."""
+    ways = [name for name, figures in shop.items() if isinstance(figures, dict)]
+    rows = [
+        f"| {what} | " + " | ".join(_with_interval(shop[way][what]) for way in ways) + " |" for what in shop[ways[0]]
+    ]
+    return [f"| | {' | '.join(ways)} |", "|---" * (len(ways) + 1) + "|", *rows]
+
+
+def _with_interval(found: dict[str, float]) -> str:
+    return f"{100 * found['mean']:.1f} ({100 * found['low']:.1f} to {100 * found['high']:.1f})"
 
 
 def heads_table(rows: list[dict[str, Any]]) -> list[str]:
@@ -298,13 +312,23 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
 
 def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
     """What the README's first screen has room for."""
-    photos, products = quality["photos"], quality["products"]
+    photos, shop = quality["photos"], quality["shop"]
+
+    def first(how: str, whose: str) -> str:
+        return percent(shop[how][f"{whose}, R@1"]["mean"])
+
     return [
         "| | |",
         "|---|---|",
         f"| one sentence, 1,000 photos: among the first ten | {percent(photos['R@10 after turn 1']['mean'])} |",
         f"| five sentences, one a turn | {percent(photos['R@10 after turn 5']['mean'])} |",
-        f"| product by its name, 1,501 photos, after `tune` | {percent(products['tuned on names']['R@10']['mean'])} |",
+        f"| a shop's {shop['own']:,} own items by name: the first, by pictures alone "
+        f"| {first('pictures alone', 'own')} |",
+        f"| ... after `tune` on them | {first('pictures alone, tuned on own', 'own')} |",
+        f"| ... new items that `tune` has not seen, after it (before: {first('pictures alone', 'new')}) | "
+        f"{first('pictures alone, tuned on own', 'new')} |",
+        f"| ... with the catalogue as text, without `tune`: among the first ten | "
+        f"{percent(shop['with the catalogue']['own, R@10']['mean'])} |",
         f"| a turn at 50,000 pictures | {speed['finding']['find_ms']:.0f} ms |",
     ]
 
