@@ -53,6 +53,11 @@ STEPS = {
         "load_encoder('starter').pictures([numpy.zeros((32, 48, 3), numpy.uint8)])",
         LEARNING + STORING,
     ),
+    "tuning": (
+        "import pathlib; from viewfinder.library import Library; from viewfinder.tuning import tune;"
+        "tune(Library.open(pathlib.Path(LIBRARY)), captions=pathlib.Path(LIBRARY).with_name('captions.csv'))",
+        LEARNING,
+    ),
     "questioners": (
         "from viewfinder.questioners.names import load_questioner as load; load('information_gain');"
         "load('llm=http://127.0.0.1:9/v1#none'); load('plugir=http://127.0.0.1:9/v1#none')",
@@ -71,7 +76,9 @@ STEPS = {
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library of drawn pictures of the starter encoder."""
     folder = tmp_path_factory.mktemp("light")
-    testing.tiny_pictures(folder / "pictures", 3)
+    files = testing.tiny_pictures(folder / "pictures", 24)
+    said = (f"{drawn.path.name},{drawn.top} over {drawn.bottom}\n" for drawn in files)
+    (folder / "captions.csv").write_text("image,caption\n" + "".join(said), encoding="utf-8")
     Library.open(folder / "library").add(folder / "pictures", workers=1)
     return folder / "library"
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from viewfinder.encoders.base import Calibration
 from viewfinder.index import Gallery
 from viewfinder.index.ranking import Hits
 from viewfinder.index.turns import ByteCache
@@ -21,8 +22,10 @@ LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
 SHOES = {3: "Nike Airliner WR-200", 4: "Nike Runner 7", 9: "Doctor Palm Men's Sandals"}
 
 
-def gallery(written: Mapping[int, str] = SHOES, *, match_words: bool = True) -> Gallery:
-    encoder = ColourEncoder()
+def gallery(
+    written: Mapping[int, str] = SHOES, *, match_words: bool = True, calibration: Calibration | None = None
+) -> Gallery:
+    encoder = ColourEncoder(calibration=calibration)
     known = [{"name": (written[at],)} if at in written else {} for at in range(len(LOOKS))]
     return Gallery(tiny_snapshot(LOOKS, known, encoder=encoder), encoder, match_words=match_words)
 
@@ -109,3 +112,14 @@ def test_what_is_not_wanted_is_no_name() -> None:
     _, session = search("a red top, not nike", gallery())
     assert session.last_query is not None
     assert session.last_query.word_matches == ()
+
+
+def test_bayes_adds_what_is_written_to_what_is_seen_in_the_verdict_and_in_each_match() -> None:
+    # By what is seen a picture is meant with odds of 1 to e**3, whatever its score.
+    flat = Calibration((0.0,) * 9 + (-3.0,), (0.0,) * 9 + (-3.0,), (0.01, 0.01), np.zeros(49, np.float32))
+    named, _ = search("nike airliner wr-200", gallery(calibration=flat))
+    matches = {hit.id: hit.match for hit in named}
+    assert (named.verdict, matches["p003"], matches["p009"]) == ("found", "likely", "unlikely")
+    unnamed, _ = search("nike airliner wr-200", gallery({}, calibration=flat))
+    assert unnamed.verdict == "unsure"
+    assert {hit.match for hit in unnamed} == {"unlikely"}

@@ -11,15 +11,17 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Float32
 
+from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.encoder import VISUAL, Head, unit_rows
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import NAMES, RAW_WIDTH
-from viewfinder.index.scores import SMALL_WORDS, Judgement, judge_conversation
+from viewfinder.index.scores import LIKELY, SMALL_WORDS, Judgement, judge_conversation
 from viewfinder.questioners.said import stems
 from viewfinder.tuning import verdicts
 from viewfinder.tuning.verdicts import (
     Photographs,
     balance_by_turn,
+    calibrate_collection,
     calibrate_conversations,
     count_familiar,
     fit_expected,
@@ -128,6 +130,35 @@ def test_a_drawn_world_is_told_from_what_is_not_in_it(monkeypatch: pytest.Monkey
     assert np.mean(own) > 0.7
     assert np.mean(others) < 0.3
     again = calibrate_conversations(head, sentences, photographs(60, 1), photographs(120, 2), not_there)
+    assert (again.here, again.match, again.nothing_below) == (known.here, known.match, known.nothing_below)
+
+
+def test_a_collection_says_itself_what_its_scores_mean() -> None:
+    head, shop = world_head(), photographs(150, 4).vectors
+    values = [text.split()[:2] for text in shop.texts[2::3]]  # "brown dog at some hill": colour and thing
+    seen_nd = head.pictures(shop.raw_vnr[0])
+    # Curves that call everything here and likely.
+    hopeful = Calibration((0.0,) * 9 + (5.0,), (0.0,) * 9 + (5.0,), (0.1, 0.1), np.zeros(WIDTH + 1, np.float32))
+    known = calibrate_collection(hopeful, head, sentences, shop, seen_nd, values)
+    held = [" ".join(pair) for pair in values]
+    others = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS if f"{colour} {thing}" not in held]
+    background_n = head.background(seen_nd)
+
+    def likely(text: str) -> tuple[str, list[bool]]:
+        texts_md = head.sentences(sentences([text]), [text])
+        said_n = (texts_md[0] @ seen_nd.T - background_n).astype(np.float32)
+        judged = judge_conversation(known, said_n, texts_md, [text])
+        best = np.argsort(-said_n)[:10].tolist()
+        return judged.verdict, [held[row] == text for row in best if judged.match(row) >= LIKELY]
+
+    here, absent = [likely(text) for text in sorted(set(held))], [likely(text) for text in others]
+    assert len(absent) >= 3
+    assert np.mean([verdict == "found" for verdict, _ in here]) > 0.8
+    assert np.mean([verdict == "found" for verdict, _ in absent]) < 0.3
+    right = [good for _, found in (*here, *absent) for good in found]
+    assert len(right) > 50
+    assert np.mean(right) > 0.8
+    again = calibrate_collection(hopeful, head, sentences, shop, seen_nd, values)
     assert (again.here, again.match, again.nothing_below) == (known.here, known.match, known.nothing_below)
 
 

@@ -64,7 +64,7 @@ class WordIndex:
         for word, rows_k in found:
             usual = max(len(rows_k) / self._pictures, share_of(word))
             naming_n[rows_k] += np.float32(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT))
-        return np.logaddexp(np.float32(0.0), naming_n)
+        return np.asarray(np.logaddexp(np.float32(0.0), naming_n))
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:

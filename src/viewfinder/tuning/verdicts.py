@@ -196,6 +196,9 @@ NEAR = 1.0
 ASKED = 400
 """Pictures of a collection that are asked for."""
 
+TRIES = 4
+"""Fragments, or pairs of values, of which the most telling is asked."""
+
 
 def calibrate_collection(
     known: Calibration,
@@ -230,9 +233,11 @@ def calibrate_collection(
     matches: list[tuple[list[float], bool, float]] = []
     spoken: list[bool] = []
     for n in rng.sample(range(len(own_nd)), min(ASKED, len(own_nd))):
-        text = _ask_for(texts_n[n], values[n], rng)
-        wanted = set(content_stems([text]))
-        meant_n = np.array([wanted <= words for words in words_n])
+        # Of several ways to say it the one that fits fewest: what nearly fits is hardest to tell from what is meant.
+        text, meant_n = min(
+            ((said, _holds_for(said, words_n)) for said in _ask_for(texts_n[n], values[n], rng)),
+            key=lambda tried: int(tried[1].sum()),
+        )
         meant_n[n] = True
         vector_d = head.sentences(sentences([text]), [text])[0]
         as_new_n = meant_n & (rng.random() < 0.5)
@@ -269,12 +274,18 @@ def calibrate_collection(
     return Calibration(here_f, match_f, (fragments, sentence), expected, familiar)
 
 
-def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> str:
-    """What somebody says who looks for a picture: one of its texts, a fragment of it, or two of its values."""
+def _holds_for(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
+    """Which pictures have all words of a text that mean something."""
+    wanted = set(content_stems([text]))
+    return np.array([wanted <= words for words in words_n])
+
+
+def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
+    """What somebody may say who looks for a picture: a text of it, or fragments of one, or two of its values."""
     way, text = rng.randrange(3), rng.choice(texts) if texts else " ".join(values)
     if way == 2 and len(values) > 1:
-        return " ".join(rng.sample(list(values), 2)).lower()
-    return text if way == 0 else make_fragment(text, rng)
+        return [" ".join(rng.sample(list(values), 2)).lower() for _ in range(TRIES)]
+    return [text] if way == 0 else [make_fragment(text, rng) for _ in range(TRIES)]
 
 
 def _fit_near(known: Sequence[float], judged: Sequence[tuple[list[float], bool, float]]) -> tuple[float, ...]:
