@@ -49,7 +49,7 @@ class WordIndex:
     def rows(self, word: str) -> Int64[np.ndarray, " k"]:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
         first, last = np.searchsorted(self._keys_e, [key := _key(word), key + 1])
-        return self._rows_e[first:last]
+        return np.asarray(self._rows_e[first:last])
 
     def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
         """How much likelier each picture is to be meant by a text than by what describes nothing of it, in nats, >= 0.

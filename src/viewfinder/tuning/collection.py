@@ -232,8 +232,9 @@ def _written(library: Library, paths: Sequence[Path]) -> Written | None:
     """What is written of these pictures in the library itself; None where nothing is, or some are not in it."""
     gallery = library.gallery()
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
-    rows = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
-    if gallery.words is None or None in rows:
+    found = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
+    rows = [row for row in found if row is not None]
+    if gallery.words is None or len(rows) < len(paths):
         return None
 
     def written(text: str) -> Float32[np.ndarray, " n"] | None:
