@@ -137,12 +137,12 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
     head, shop = world_head(), photographs(150, 4).vectors
     values = [text.split()[:2] for text in shop.texts[2::3]]  # "brown dog at some hill": colour and thing
     seen_nd = head.pictures(shop.raw_vnr[0])
+    background_n = head.background(seen_nd)
     # Curves that call everything here and likely.
     hopeful = Calibration((0.0,) * 9 + (5.0,), (0.0,) * 9 + (5.0,), (0.1, 0.1), np.zeros(WIDTH + 1, np.float32))
-    known = calibrate_collection(hopeful, head, sentences, shop, seen_nd, values)
+    known = calibrate_collection(hopeful, head, sentences, shop, (seen_nd, background_n), values)
     held = [" ".join(pair) for pair in values]
     others = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS if f"{colour} {thing}" not in held]
-    background_n = head.background(seen_nd)
 
     def likely(text: str) -> tuple[str, list[bool]]:
         texts_md = head.sentences(sentences([text]), [text])
@@ -158,7 +158,7 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
     right = [good for _, found in (*here, *absent) for good in found]
     assert len(right) > 50
     assert np.mean(right) > 0.8
-    again = calibrate_collection(hopeful, head, sentences, shop, seen_nd, values)
+    again = calibrate_collection(hopeful, head, sentences, shop, (seen_nd, background_n), values)
     assert (again.here, again.match, again.nothing_below) == (known.here, known.match, known.nothing_below)
 
 

@@ -153,7 +153,7 @@ def tune(
             values = [said[file][1] or held for file, held in zip(files, _labels_held(asked), strict=True)]
             written = _written(library, files)
             calibration = calibrate_collection(
-                shipped.calibration, head, encoder.sentences, asked, chosen.new_kd, values, written
+                shipped.calibration, head, encoder.sentences, asked, chosen.new, values, written
             )
             head = replace(head, calibration=calibration)
         library.use_head(head)
@@ -165,14 +165,14 @@ def tune(
 class RidgeChoice:
     """How strongly to correct a head, None: not at all; and what was compared.
 
-    `rows_k` are the pictures that it was chosen on, `new_kd` their vectors as the chosen head sees new pictures.
+    `rows_k` are the pictures that it was chosen on, `new` their vectors and backgrounds as if new to it.
     """
 
     ridge: float | None
     own: dict[str, float]
     held_out: dict[str, float]
     rows_k: Int[np.ndarray, " k"]
-    new_kd: Float[np.ndarray, "k d"]
+    new: tuple[Float[np.ndarray, "k d"], Float[np.ndarray, " k"]]
 
 
 def choose_ridge(shipped: Head, kind: CaptionedVectors, *, seed: int = 0) -> RidgeChoice:
@@ -190,27 +190,32 @@ def choose_ridge(shipped: Head, kind: CaptionedVectors, *, seed: int = 0) -> Rid
     # As large a share of the texts as the head will know of all.
     known_m = rng.random(len(texts_md)) < BANK_OF_OWN / len(kind.captions_ms)
 
-    def found(head: Head, learnt_kd: Float[np.ndarray, "k d"], new_kd: Float[np.ndarray, "k d"]) -> tuple[float, float]:
-        """The share of texts that find their picture first, and the mean reciprocal rank."""
-        ranks = []
+    def found(
+        head: Head, learnt_kd: Float[np.ndarray, "k d"], new_kd: Float[np.ndarray, "k d"]
+    ) -> tuple[float, float, Float[np.ndarray, " k"]]:
+        """The share of texts that find their picture first, the mean reciprocal rank, and backgrounds as in a fold."""
+        ranks, background_k = [], np.zeros(len(compared), np.float32)
         for fold in range(FOLDS):
             seen_kd = np.where((fold_k == fold)[:, None], new_kd, learnt_kd)
             if head is not shipped:
                 head = replace(head, bank_md=texts_md[known_m & ((fold_m != fold) | (new_kd is learnt_kd))])
-            scores_mk = texts_md[fold_m == fold] @ seen_kd.T - head.background(seen_kd)
+            seen_k = head.background(seen_kd)
+            background_k[fold_k == fold] = seen_k[fold_k == fold]
+            scores_mk = texts_md[fold_m == fold] @ seen_kd.T - seen_k
             ranks.append(target_ranks(scores_mk, compared.owners_m[fold_m == fold]))
         ranks_m = np.concatenate(ranks)
-        return float(recall_at(1, ranks_m)), mean_reciprocal_rank(ranks_m)
+        return float(recall_at(1, ranks_m)), mean_reciprocal_rank(ranks_m), background_k
 
     tuned = replace(shipped, bank_temperature=OWN_TEMPERATURE)
-    first, reciprocal = found(shipped, before_kd, before_kd)
-    best = (reciprocal * 2, RidgeChoice(None, {"shipped": first}, {"shipped": first}, rows_k, before_kd))
+    first, reciprocal, before_k = found(shipped, before_kd, before_kd)
+    best = (reciprocal * 2, RidgeChoice(None, {"shipped": first}, {"shipped": first}, rows_k, (before_kd, before_k)))
     for ridge in RIDGES:
         learnt_kd, new_kd = correction.learnt_and_new(ridge, fold_k)
-        (own_first, own), (new_first, new) = found(tuned, learnt_kd, learnt_kd), found(tuned, learnt_kd, new_kd)
+        own_first, own, _ = found(tuned, learnt_kd, learnt_kd)
+        new_first, new, new_k = found(tuned, learnt_kd, new_kd)
         if new >= reciprocal and new_first >= first and own + new > best[0]:
             figures = {"shipped": first, "tuned": own_first}, {"shipped": first, "tuned": new_first}
-            best = own + new, RidgeChoice(ridge, *figures, rows_k, new_kd)
+            best = own + new, RidgeChoice(ridge, *figures, rows_k, (new_kd, new_k))
     return best[1]
 
 

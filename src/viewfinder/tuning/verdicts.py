@@ -196,6 +196,9 @@ NEAR = 1.0
 ASKED = 400
 """Pictures of a collection that are asked for."""
 
+SHARES_NEW = (0.0, 0.2)
+"""How many of a collection's pictures may be newer than what was learnt."""
+
 TRIES = 4
 """Fragments, or pairs of values, of which the most telling is asked."""
 
@@ -205,7 +208,7 @@ def calibrate_collection(
     head: Head,
     sentences: Texts,
     kind: CaptionedVectors,
-    new_nd: Float[np.ndarray, "n d"],
+    new: tuple[Float[np.ndarray, "n d"], Float[np.ndarray, " n"]],
     values: Sequence[Sequence[str]],
     written: Written | None = None,
     *,
@@ -214,13 +217,14 @@ def calibrate_collection(
     """The curves for a head on the collection it has learnt, near those that are `known`.
 
     Every picture is asked for by a text of it, by a fragment or by two of its `values`: once as it is, and once
-    without all pictures of which these words hold. `new_nd` are the pictures as the head sees them where it has not
-    learnt them: half of those asked for are taken to be new.
+    without all pictures of which these words hold. `new` are vectors and backgrounds of the pictures as the head sees
+    them where it has not learnt them: half of those asked for, and of the others none or some, are taken to be new.
     """
     rng = random.Random(seed)
     expected = fit_expected(head, sentences, kind)
     own_nd = head.pictures(kind.raw_vnr[0])
-    own_n, new_n = head.background(own_nd), head.background(new_nd)
+    own_n, (new_nd, new_n) = head.background(own_nd), new
+    drawn = np.random.default_rng(seed)
     own = count_familiar(kind.texts)
     familiar = {
         word: max(known.familiar.get(word, UNHEARD), own.get(word, UNHEARD)) for word in (*known.familiar, *own)
@@ -240,7 +244,8 @@ def calibrate_collection(
         )
         meant_n[n] = True
         vector_d = head.sentences(sentences([text]), [text])[0]
-        as_new_n = meant_n & (rng.random() < 0.5)
+        as_new_n = drawn.random(len(own_nd)) < rng.choice(SHARES_NEW)
+        as_new_n[meant_n] = rng.random() < 0.5
         score_n = np.where(as_new_n, new_nd @ vector_d - new_n, own_nd @ vector_d - own_n).astype(np.float32)
         nats_n = None if written is None else written(text)
         nats_n = np.zeros(len(score_n), np.float32) if nats_n is None else nats_n
