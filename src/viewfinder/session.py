@@ -529,7 +529,6 @@ def _match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...
     return tuple(found)
 
 
-
 def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
