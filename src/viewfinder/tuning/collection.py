@@ -17,13 +17,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from viewfinder.data import match_keys, read_captions_csv, read_catalogue
-from viewfinder.encoders.base import Calibration, Encoder
+from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import BANK_OF_OWN, OWN_TEMPERATURE, CaptionedVectors, HeadCorrection
 from viewfinder.errors import BadInput
-from viewfinder.index import Store
-from viewfinder.index.scores import UNHEARD
+from viewfinder.index import Gallery, Store
 from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders, scan
 from viewfinder.tuning.verdicts import Written, calibrate_collection
@@ -101,6 +100,9 @@ class Library(Protocol):
     @property
     def encoder(self) -> Encoder:
         """With the head it has now."""
+
+    def gallery(self) -> Gallery:
+        """Its pictures as they are searched."""
 
     def use_head(self, head: Head) -> None:
         """Switches to another head."""
