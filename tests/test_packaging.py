@@ -153,7 +153,7 @@ def test_the_wheel_alone_adds_finds_and_talks_without_torch(installed: Path, tmp
 @pytest.mark.parametrize(
     ("verb", "extra"),
     [
-        (["train", "starter", "--data", "nowhere"], "train"),
+        (["train", "drilldown", "--data", "."], "train"),
         (["evaluate", "composer", "--data", "nowhere"], "train"),
         (["add", "pyvenv.cfg", "--library", "new", "--encoder", "owner/model"], "hub"),
     ],
