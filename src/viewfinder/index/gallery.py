@@ -347,7 +347,7 @@ class Gallery:
     def _added(self, query: Query, nats_m: Sequence[Float32[np.ndarray, " n"] | None]) -> Float32[np.ndarray, "m n"]:
         """What likelihood ratios add to scores; nothing where there is none: what they were about has gone since."""
         adds = [np.zeros(len(self), np.float32) if each_n is None else each_n / query.sharpness for each_n in nats_m]
-        return np.stack(adds).astype(np.float32) if adds else np.zeros((0, len(self)), np.float32)
+        return np.stack(adds) if adds else np.zeros((0, len(self)), np.float32)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores) -> Judgement | None:
         """What was said, judged against these pictures; None where nothing was, or nobody measured what scores mean."""

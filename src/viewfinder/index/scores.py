@@ -284,6 +284,14 @@ def curve(weights: Sequence[float], features_f: Float[np.ndarray, " f"], score: 
     return 1 / (1 + math.exp(-min(max(logit, -50.0), 50.0)))
 
 
+def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
+    """The logarithm of the mean of likelihood ratios that are given as logarithms, most of them 0."""
+    telling_k = nats_n[nats_n != 0].astype(np.float64)
+    highest = telling_k.max(initial=0.0)
+    whole = np.exp(telling_k - highest).sum() + (len(nats_n) - len(telling_k)) * np.exp(-highest)
+    return float(np.log(whole / len(nats_n)) + highest)
+
+
 @dataclass(frozen=True, eq=False)
 class Judgement:
     """What was said, judged against a collection.
@@ -301,9 +309,7 @@ class Judgement:
     def verdict(self) -> Verdict:
         """Whether what was said is here: found where that is likelier than not."""
         # If it is here, any picture may be meant: the mean over all of them.
-        written = (
-            0.0 if self.written_n is None else float(np.logaddexp.reduce(self.written_n) - np.log(len(self.written_n)))
-        )
+        written = 0.0 if self.written_n is None else mean_odds(self.written_n)
         chance = curve(self.calibration.here, self.features_f, float(self.said_n.max()), written)
         limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
         return "nothing" if chance < limit else "found" if chance >= LIKELY else "unsure"

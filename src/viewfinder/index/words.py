@@ -30,6 +30,9 @@ SAID_IF_THERE = 0.5
 SAID_IF_NOT = 0.02
 """How much rarer who names a picture says a word that is not written of it than other people do."""
 
+LEAST_TELLING = -8.0
+"""Log odds of naming below which a text moves nothing: by less than a thousandth of a nat."""
+
 
 class WordIndex:
     """Pictures by the words that captions and catalogue have of them.
@@ -64,7 +67,10 @@ class WordIndex:
         for word, rows_k in found:
             usual = max(len(rows_k) / self._pictures, share_of(word))
             naming_n[rows_k] += np.float32(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT))
-        return np.asarray(np.logaddexp(np.float32(0.0), naming_n))
+        ratios_n = np.zeros(self._pictures, np.float32)
+        telling_k = np.flatnonzero(naming_n > LEAST_TELLING)
+        ratios_n[telling_k] = np.log1p(np.exp(naming_n[telling_k].astype(np.float64)))
+        return ratios_n
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:

@@ -30,6 +30,7 @@ from viewfinder.index.scores import (
     curve,
     is_in_sentences,
     mean_familiarity,
+    mean_odds,
 )
 from viewfinder.questioners.said import stems
 from viewfinder.retrievers import Query
@@ -260,7 +261,7 @@ def calibrate_collection(
             judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
             if is_here and not meant_n[order_k[:10]].any():
                 continue
-            marginal = float(np.logaddexp.reduce(nats_k) - np.log(len(nats_k)))
+            marginal = mean_odds(nats_k)
             here.append(([*features_f, float(said_k.max()), 1.0], is_here, marginal))
             spoken.append(is_in_sentences(features_f))
             matches += [
