@@ -10,13 +10,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
@@ -31,7 +29,6 @@ from viewfinder.errors import (
     EmptyQuery,
     EncoderMismatch,
     LibraryError,
-    NewerLibrary,
     NotALibrary,
     check_path,
     check_type,
@@ -43,6 +40,7 @@ from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots
 from viewfinder.index.rows import describe_pictures, to_frame
+from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, mark_settings, read_settings, write_settings
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
 from viewfinder.index.turns import is_stop_asked
 from viewfinder.pictures import BadFile, absolute_root
@@ -54,26 +52,8 @@ if TYPE_CHECKING:
     from viewfinder.session import OwnImage
     from viewfinder.tuning import TuneReport
 
-SCHEMA = "viewfinder/library"
-FORMAT = 1
-_SCRATCH = "library.json.new-"
 CHECKSUM = ".crc32"
 """What the name of a head's checksum ends with."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What `library.json` holds. `head` is a file below the library, None for the encoder's own.
-
-    `roots` are the folders that were added.
-    """
-
-    encoder: str
-    space: str | None = None
-    head: str | None = None
-    previous: tuple[str, str | None] | None = None
-    roots: tuple[str, ...] = ()
-    format: int = FORMAT
 
 
 @dataclass
@@ -135,9 +115,9 @@ class Library:
             NewerLibrary: it was written by a later viewfinder.
             EncoderMismatch: it was made with another encoder than the one asked for.
         """
-        file = folder / "library.json"
+        file = folder / SETTINGS
         if file.exists():
-            settings = _read_settings(file)
+            settings = read_settings(file)
             if encoder is not None and encoder != settings.encoder:
                 raise EncoderMismatch(
                     f"{folder} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
@@ -150,7 +130,7 @@ class Library:
             raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
         interrupted = {"tables", "writing.lock"}  # what the making of one leaves
         if folder.exists() and not (
-            folder.is_dir() and all(it.name in interrupted or it.name.startswith(_SCRATCH) for it in folder.iterdir())
+            folder.is_dir() and all(it.name in interrupted or it.name.startswith(SCRATCH) for it in folder.iterdir())
         ):
             raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
         settings = Settings(encoder or "starter")
@@ -612,28 +592,21 @@ class Library:
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
-        mark = _mark(self.folder / "library.json")
+        mark = mark_settings(self.folder)
         if mark in (self._settings_mark, (0, 0)):
             return
-        fresh, self._settings_mark = _read_settings(self.folder / "library.json"), mark
+        fresh, self._settings_mark = read_settings(self.folder / SETTINGS), mark
         if fresh != self.settings:
             self.settings = fresh
             self._gallery = None
             self.__dict__.pop("encoder", None)
 
     def _save(self, settings: Settings) -> None:
-        data = {"schema": SCHEMA, **asdict(settings)}
-        text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
-        file = self.folder / "library.json"
-        with private_files(self.folder):
-            for place in (self.folder / TABLES / file.name, file):
-                scratch = place.with_name(f"{_SCRATCH}{os.getpid()}")
-                scratch.write_text(text, encoding="utf-8")
-                scratch.replace(place)
+        write_settings(self.folder, settings)
         if settings.head != self.settings.head:
             self.__dict__.pop("encoder", None)
         self.settings = settings
-        self._settings_mark = _mark(file)
+        self._settings_mark = mark_settings(self.folder)
         self._gallery = None
 
 
@@ -652,40 +625,6 @@ class _PreparedPictures:
         return self.last
 
 
-def _mark(file: Path) -> tuple[int, int]:
-    """Changes when the file is replaced; (0, 0) while there is none."""
-    try:
-        status = file.stat()
-    except FileNotFoundError:
-        return 0, 0
-    return status.st_ino, status.st_mtime_ns
-
-
-def _read_settings(file: Path) -> Settings:
-    try:
-        data = json.loads(file.read_text(encoding="utf-8"))
-        checksum = data.pop("checksum", None)
-        whole = dict(data)
-        if data.pop("schema", None) != SCHEMA:
-            raise ValueError("another schema")
-        if data["format"] > FORMAT:
-            raise NewerLibrary(
-                f"{file.parent} was written by a later viewfinder (format {data['format']}, "
-                f"this one reads {FORMAT}): upgrade viewfinder to open it"
-            )
-        if checksum not in (None, _checksum(whole)):
-            raise ValueError("it was changed since it was written")
-        previous, roots = data.pop("previous", None), tuple(data.pop("roots", ()))
-        return Settings(**data, previous=None if previous is None else (previous[0], previous[1]), roots=roots)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        advice = f"`viewfinder repair {file.parent}` makes it again"
-        raise NotALibrary(f"{file} is not a library's settings: {error}; {advice}") from error
-
-
-def _checksum(data: Mapping[str, Any]) -> str:
-    return f"{zlib.crc32(json.dumps(data, sort_keys=True).encode()):08x}"
-
-
 def _is_sound(head: Path) -> bool:
     """Whether a head is there, and is what was saved, where that is known."""
     try:
@@ -697,9 +636,9 @@ def _is_sound(head: Path) -> bool:
 
 def _salvage_settings(folder: Path, encoder: str | None, report: RepairReport) -> Settings:
     """What `library.json` says, else its copy, else what the tables tell. Raises NewerLibrary, BadInput."""
-    for file in (folder / "library.json", folder / TABLES / "library.json"):
+    for file in (folder / SETTINGS, folder / TABLES / SETTINGS):
         with suppress(NotALibrary):
-            settings = _read_settings(file)
+            settings = read_settings(file)
             if file.parent != folder:
                 report.mended.append("library.json, from its copy")
             return settings
