@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +234,29 @@ def test_a_library_in_order_is_left_as_it_is(home: Path) -> None:
     assert look(home) == before
     with pytest.raises(NotALibrary, match="nothing that is left of one"):
         Library.repair(home.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("damage", ["none", "gone", "other bytes"])
+def test_repair_moves_a_damaged_database_of_a_server_away_and_says_so(home: Path, damage: str) -> None:
+    file = home / "server/server.sqlite3"
+    file.parent.mkdir()
+    Path(f"{file}.lock").touch()
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE said (words)")
+    if damage == "gone":
+        file.unlink()
+    elif damage == "other bytes":
+        file.write_bytes(b"these are no conversations\n" * 100)
+    lost = Library.repair(home).lost
+    assert file.exists() is (damage == "none")
+    assert Path(f"{file}.lock").exists() is (damage == "none")
+    assert [line for line in lost if "database" not in line] == []
+    assert len(lost) == (damage != "none")
+
+
+def test_a_list_of_failures_that_went_back_is_told_as_such(home: Path) -> None:
+    min((home / "tables/failures.lance/_versions").glob("*.manifest")).unlink()
+    assert any("list of failures" in line for line in Library.repair(home).mended)
 
 
 # -- checksums

@@ -38,7 +38,7 @@ from viewfinder.index.checksums import checksum_file
 from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
-from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots
+from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
 from viewfinder.index.rows import describe_pictures, to_frame
 from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, mark_settings, read_settings, write_settings
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
@@ -255,6 +255,8 @@ class Library:
             report = RepairReport(tables.damaged)
             library = Library(folder, _salvage_settings(folder, encoder, report))
             library.__dict__["store"] = store  # which holds the lock
+            if aside := set_database_aside(folder):
+                report.lost.append(aside)
             library._repair_pictures(tables, report)
             library._repair_heads(report)
             library._repair_vectors(tables, report, progress)
@@ -468,7 +470,7 @@ class Library:
 
     def _repair_pictures(self, tables: TablesRepair, report: RepairReport) -> None:
         """Rows that were lost come back from snapshots, where vectors say that the pictures were not forgotten."""
-        if tables.lost.get(FAILURES, 0) != 0:
+        if tables.lost.get(FAILURES, 0) != 0 or FAILURES in tables.reverted:
             report.mended.append("the list of failures: the next `viewfinder add` looks at those files again")
         if PICTURES in tables.reverted:
             report.lost.append(

@@ -1,7 +1,9 @@
-"""Batches as long as a second or two of work."""
+"""Batches as long as a second or two of work; what a process must be allowed for them."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -56,3 +58,12 @@ def test_items_come_in_their_order_and_no_earlier_than_needed(clock: list[float]
 
 def test_nothing_to_do_is_no_batch() -> None:
     assert list(pace_batches(iter([]))) == []
+
+
+def test_too_few_open_files_are_said_before_anything_panics() -> None:
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12)); "
+        "from viewfinder.index.tables import check_descriptors; check_descriptors()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.endswith("this process may open 12 files only, 64 are needed: raise `ulimit -n`\n")

@@ -11,7 +11,7 @@ from PIL import Image
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures.decode import picture_id
-from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, thumbnail_path
+from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, read_thumbnail, thumbnail_path
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def files_in(cache: Path) -> list[str]:
 def test_a_thumbnail_is_a_small_jpeg_filed_under_the_pictures_id(photo: Path, cache: Path) -> None:
     name = id_of(photo)
     made = load_thumbnail(photo, name, cache)
-    assert made == (cache / name[:2] / f"{name}-320.jpg").read_bytes()
+    assert made == read_thumbnail(cache / name[:2] / f"{name}-320.jpg")
     with Image.open(BytesIO(made)) as image:
         assert (image.format, image.size) == ("JPEG", (320, 213))
 
@@ -51,6 +51,18 @@ def test_a_placeholder_is_made_with_it_and_takes_a_hundred_bytes(photo: Path, ca
         assert (image.format, image.size) == ("WEBP", (16, 11))
         red, green, blue = np.asarray(image.convert("RGB"))[5, 8].tolist()
         assert red > 230 and green < 25 and blue < 25
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 300, None])
+def test_a_damaged_thumbnail_is_made_again(photo: Path, cache: Path, damage: bytes | None) -> None:
+    name = id_of(photo)
+    made = load_thumbnail(photo, name, cache, longest=160)
+    place = thumbnail_path(cache, name, 160)
+    whole = place.read_bytes()
+    flipped = whole[:50] + bytes([whole[50] ^ 1]) + whole[51:]
+    place.write_bytes(flipped if damage is None else damage)
+    assert load_thumbnail(photo, name, cache, longest=160) == made
+    assert place.read_bytes() == whole
 
 
 def test_a_thumbnail_once_made_needs_no_picture(photo: Path, cache: Path) -> None:

@@ -69,6 +69,31 @@ def rows_of_snapshots(folder: Path) -> Iterator[PictureRow]:
             yield from pictures_from_arrow(table)
 
 
+def set_database_aside(folder: Path) -> str:
+    """Moves a server's damaged database out of the way, so that a new one is begun; says what is lost, or nothing."""
+    import sqlite3
+    from contextlib import closing
+
+    file = folder / "server" / "server.sqlite3"
+    lock = Path(f"{file}.lock")
+    try:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
+            if database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
+                return ""
+        where = f"it is {file.name}{ASIDE} now"
+    except sqlite3.OperationalError:  # there is none, or it cannot be opened
+        if file.exists() or not lock.exists():
+            return ""
+        where = "it is gone"
+    except sqlite3.DatabaseError:
+        where = f"it is {file.name}{ASIDE} now"
+    for each in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
+        if each.exists():
+            each.replace(f"{each}{ASIDE}")
+    lock.unlink(missing_ok=True)
+    return f"the server's database, with its conversations and tokens: {where}, and the next server begins a new one"
+
+
 def _repair_table(tables: Tables, name: str, report: TablesRepair) -> None:
     path = tables.path(name)
     damaged = find_damage(path, everything=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
@@ -52,6 +53,7 @@ class Tables:
     @cached_property
     def connection(self) -> Any:
         """Lance's handle of the folder of tables."""
+        check_descriptors()
         import lancedb
 
         return lancedb.connect(self.folder / TABLES)
@@ -127,9 +129,24 @@ class Tables:
             raise
 
 
+DESCRIPTORS = 64
+"""Files that Lance, and what comes with it, may have open at once."""
+
+
+def check_descriptors() -> None:
+    """Raises LibraryError where this process may open too few files: Lance would panic."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if most != resource.RLIM_INFINITY and most < DESCRIPTORS:
+        raise LibraryError(f"this process may open {most} files only, {DESCRIPTORS} are needed: raise `ulimit -n`")
+
+
 def _tells_damage(error: BaseException) -> bool:
     """Whether an error comes of a table's bytes: of Arrow, of Lance (a panic is no `Exception`), of JSON."""
-    if isinstance(error, ValueError) and ("was not found" in str(error) or "LanceError" in str(error)):
+    if isinstance(error, ValueError) and re.search("was not found|LanceError|Schema error", str(error)):
         return True
     kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(error).__mro__}
     return bool(kinds & {"pyarrow.lib.ArrowException", "pyo3_runtime.PanicException", "json.decoder.JSONDecodeError"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import zlib
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
@@ -20,6 +21,9 @@ PLACEHOLDER = 16
 SIZES = (PLACEHOLDER, 160, 320, 640, 1280)
 """Pixels of the longer side."""
 
+CHECKSUM_BYTES = 4
+"""The CRC-32 of a copy, after its last byte."""
+
 _QUALITY = 85
 _PLACEHOLDER_QUALITY = 50
 
@@ -34,12 +38,22 @@ def load_thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 3
     """
     place = thumbnail_path(cache, picture_id, longest)
     with suppress(OSError):
-        return place.read_bytes()
+        return read_thumbnail(place)
     picture = decode_one(path, AtMost(longest))
     if picture.id != picture_id:
         raise PictureError(f"{printable_path(path.name)} has changed since it was added: add it again")
     cache_thumbnails(picture, cache, sizes=(longest, PLACEHOLDER))
     return encode_thumbnail(picture, longest)
+
+
+def read_thumbnail(place: Path) -> bytes:
+    """A copy in the cache. Raises OSError: there is none, or a damaged one, which is removed."""
+    kept = place.read_bytes()
+    content, checksum = kept[:-CHECKSUM_BYTES], kept[-CHECKSUM_BYTES:]
+    if zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big") != checksum or not content:
+        place.unlink()
+        raise FileNotFoundError(place)
+    return content
 
 
 def cache_thumbnails(picture: DecodedFile, cache: Path, *, sizes: tuple[int, ...]) -> None:
@@ -82,6 +96,7 @@ def choose_size(asked: int, longest: int) -> int:
 def _write_whole(place: Path, content: bytes) -> None:
     """A reader sees the whole file or none, also when several processes make the same one."""
     place.parent.mkdir(parents=True, exist_ok=True)
+    content += zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big")
     unfinished = place.with_name(f".{uuid.uuid4().hex}.part")
     try:
         unfinished.touch(mode=0o600)

@@ -74,9 +74,15 @@ class LiveLibrary(Library):
         self._look_now.set()
 
     def _keep(self) -> None:
+        told = ""
         while not self._ending.is_set():
             try:
                 made = self._refresh()
+                told = ""
+            except ViewfinderError as error:  # moved away, or damaged: said once
+                if told != (told := str(error)):
+                    _LOG.warning("the pictures could not be looked at again: %s", told)
+                made = False
             except Exception:  # the next look may find things in order again
                 _LOG.exception("the pictures could not be looked at again")
                 made = False

@@ -140,8 +140,9 @@ def _explain(request: Request, error: Exception) -> Problem:
                 headers["Allow"] = ", ".join(sorted(method.upper() for method in methods))
             kind = HTTPStatus(status).phrase.lower().replace(" ", "-")
             return Problem(status, kind, str(error.detail), headers=headers)
-        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            return problem_of(DiskFull("the server's disk is full; nothing acknowledged is lost"))
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EROFS):
+            why = "can only be read" if error.errno == errno.EROFS else "is full; nothing acknowledged is lost"
+            return problem_of(DiskFull(f"the server's disk {why}"))
         case _:
             _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
             return Problem(500, "unforeseen", "something unforeseen happened; the server's log says what")

@@ -99,8 +99,18 @@ def test_a_damaged_file_is_said_in_one_line_with_what_to_do(tmp_path: Path, dama
         Database.open(f"sqlite:///{file}")
     said = str(caught.value)
     assert "\n" not in said
-    assert str(file) in said and "move it away" in said and "pictures are not in it" in said
+    assert str(file) in said and f"move it and {file}.lock away" in said and "pictures are not in it" in said
     assert file.read_bytes() == bytes(content), "it is left as it is"
+
+
+def test_a_database_that_is_gone_is_not_begun_anew_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "server.sqlite3"
+    Database.open(f"sqlite:///{file}").close()
+    file.unlink()
+    with pytest.raises(DatabaseError, match="is gone, with its conversations and tokens"):
+        Database.open(f"sqlite:///{file}")
+    Path(f"{file}.lock").unlink()
+    Database.open(f"sqlite:///{file}").close()
 
 
 def test_damage_that_comes_while_it_is_open_is_said_without_a_path(tmp_path: Path) -> None:

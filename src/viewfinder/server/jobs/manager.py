@@ -276,7 +276,7 @@ class Jobs:
             try:
                 Path(self._alone.lock_file).parent.mkdir(parents=True, exist_ok=True)
                 self._alone.acquire(timeout=0)
-            except Timeout:
+            except (Timeout, OSError):  # it runs elsewhere, or this library cannot be written to
                 return None
         return await asyncio.to_thread(self._take_next)
 

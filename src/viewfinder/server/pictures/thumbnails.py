@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, thumbnail_path
+from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, read_thumbnail, thumbnail_path
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
 
@@ -52,7 +52,7 @@ class Thumbnails:
         """
         find_picture(self._library, picture_id)
         with suppress(OSError):
-            return thumbnail_path(self._cache, picture_id, size).read_bytes()
+            return read_thumbnail(thumbnail_path(self._cache, picture_id, size))
         source = self.source(picture_id)
         return self.kept(source, size) or source
 
@@ -70,7 +70,7 @@ class Thumbnails:
     def kept(self, source: PictureSource, size: int) -> bytes | None:
         """A copy, if it was made before."""
         with suppress(OSError):
-            return _place(source, size).read_bytes()
+            return read_thumbnail(_place(source, size))
         return None
 
     async def made(self, source: PictureSource, size: int) -> bytes:
@@ -96,7 +96,7 @@ class Thumbnails:
         for picture_id in dict.fromkeys(picture_ids):
             if snapshot.row_of(picture_id) is not None:
                 with suppress(OSError):
-                    content = thumbnail_path(self._cache, picture_id, PLACEHOLDER).read_bytes()
+                    content = read_thumbnail(thumbnail_path(self._cache, picture_id, PLACEHOLDER))
                     found[picture_id] = f"data:image/webp;base64,{base64.b64encode(content).decode('ascii')}"
         return found
 

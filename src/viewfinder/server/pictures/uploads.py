@@ -212,8 +212,9 @@ class Uploads:
         self._copies = folder / "thumbnails"
         # Held while rows and files are brought in line: one of a pair of equal files must not take both away.
         self._changing = FileLock(folder / ".lock")
-        folder.mkdir(parents=True, exist_ok=True)
-        _remove_left_over(folder)
+        with suppress(OSError):  # of a library that can only be read: it takes no uploads
+            folder.mkdir(parents=True, exist_ok=True)
+            _remove_left_over(folder)
 
     def accept(self, given: ReceivedFile, caller: Caller) -> UploadRow:
         """Decodes a file that has arrived and keeps it; the caller's oldest images make room.
