@@ -135,3 +135,20 @@ def test_the_mean_of_odds_is_that_of_the_slow_way_and_does_not_overflow() -> Non
     nats_n = np.array([0.0, 0.0, 3.0, 5.0], np.float32)
     assert mean_odds(nats_n) == pytest.approx(float(np.log(np.exp(nats_n).mean())))
     assert mean_odds(np.array([2000.0, 0.0], np.float32)) == pytest.approx(2000 - np.log(2))
+
+
+def test_what_is_left_out_for_speed_would_have_told_nothing() -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{at}" for at in range(12)]
+    written = {row: " ".join(rng.choice(words, 5, p=np.arange(1, 13) / 78)) for row in range(len(LOOKS))}
+    index = index_of(written)
+    for _ in range(30):
+        said = [str(word) for word in rng.permutation(words)[: int(rng.integers(1, 8))]]
+        nats_n = index.log_likelihood_ratios(" ".join(said), lambda word: 0.0)
+        assert nats_n is not None
+        for row, text in written.items():
+            ratio = NAMING
+            for word in said:
+                share = len(index.rows(word)) / len(LOOKS)
+                ratio *= SAID_IF_THERE / share if word in text.split() else SAID_IF_NOT
+            assert nats_n[row] == pytest.approx(np.log1p(ratio), abs=0.01)

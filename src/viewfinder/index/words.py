@@ -30,8 +30,8 @@ SAID_IF_THERE = 0.5
 SAID_IF_NOT = 0.02
 """How much rarer who names a picture says a word that is not written of it than other people do."""
 
-LEAST_TELLING = -8.0
-"""Log odds of naming below which a text moves nothing: by less than a thousandth of a nat."""
+LEAST_TELLING = -5.0
+"""Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
 
 
 class WordIndex:
@@ -60,13 +60,27 @@ class WordIndex:
         None where no word of the text is written of any picture. `share_of`: how often people say a word at all.
         """
         words = said_words(text)
-        found = [(word, rows_k) for word in words if len(rows_k := self.rows(word))]
+        found = []
+        for word in words:
+            if len(rows_k := self.rows(word)):
+                usual = max(len(rows_k) / self._pictures, share_of(word))
+                found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
         if not found:
             return None
-        naming_n = np.full(self._pictures, np.log(NAMING) + len(words) * np.log(SAID_IF_NOT), np.float32)
-        for word, rows_k in found:
-            usual = max(len(rows_k) / self._pictures, share_of(word))
-            naming_n[rows_k] += np.float32(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT))
+        # The most telling words first: from where the rest alone could not tell, only pictures with one of those count.
+        found.sort(key=lambda gain: -gain[0])
+        nothing, rest = float(np.log(NAMING) + len(words) * np.log(SAID_IF_NOT)), sum(gain for gain, _ in found)
+        naming_n = np.full(self._pictures, nothing, np.float32)
+        hopeful_k: Int64[np.ndarray, " k"] | None = None
+        for gain, rows_k in found:
+            if nothing + rest < LEAST_TELLING and hopeful_k is None:
+                hopeful_k = np.flatnonzero(naming_n > nothing)
+            if hopeful_k is None or len(rows_k) < len(hopeful_k):
+                naming_n[rows_k] += np.float32(gain)
+            else:
+                place_k = np.minimum(np.searchsorted(rows_k, hopeful_k), len(rows_k) - 1)
+                naming_n[hopeful_k[rows_k[place_k] == hopeful_k]] += np.float32(gain)
+            rest -= gain
         ratios_n = np.zeros(self._pictures, np.float32)
         telling_k = np.flatnonzero(naming_n > LEAST_TELLING)
         ratios_n[telling_k] = np.log1p(np.exp(naming_n[telling_k].astype(np.float64)))
