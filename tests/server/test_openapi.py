@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from viewfinder.library import Library, Settings
+from viewfinder.index.settings import Settings
+from viewfinder.library import Library
 from viewfinder.server.api_page import write_page
 from viewfinder.server.app import create_app
 from viewfinder.server.openapi import list_operations

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from viewfinder.library import Library, Settings
+from viewfinder.index.settings import Settings
+from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.openapi import Document, list_operations
 from viewfinder.server.settings import ServerSettings

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.index import Gallery, load_built_snapshot, read_generation
-from viewfinder.library import Library, Settings
+from viewfinder.index.settings import Settings
+from viewfinder.library import Library
 
 LOOK_S = 1.0
 """How often the tables are looked at; a look takes 0.1 ms."""
