@@ -40,7 +40,7 @@ from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
 from viewfinder.index.rows import describe_pictures, to_frame
-from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, mark_settings, read_settings, write_settings
+from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, read_settings, write_settings
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
 from viewfinder.index.turns import is_stop_asked
 from viewfinder.pictures import BadFile, absolute_root
@@ -594,7 +594,7 @@ class Library:
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
-        mark = mark_settings(self.folder)
+        mark = _mark_settings(self.folder)
         if mark in (self._settings_mark, (0, 0)):
             return
         fresh, self._settings_mark = read_settings(self.folder / SETTINGS), mark
@@ -608,7 +608,7 @@ class Library:
         if settings.head != self.settings.head:
             self.__dict__.pop("encoder", None)
         self.settings = settings
-        self._settings_mark = mark_settings(self.folder)
+        self._settings_mark = _mark_settings(self.folder)
         self._gallery = None
 
 
@@ -625,6 +625,15 @@ class _PreparedPictures:
             self.library.prepare(self.retriever)
             self.last = self.library.gallery()
         return self.last
+
+
+def _mark_settings(folder: Path) -> tuple[int, int]:
+    """Changes when a library's settings are replaced; (0, 0) while there are none. 5 us."""
+    try:
+        status = (folder / SETTINGS).stat()
+    except FileNotFoundError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
 
 
 def _is_sound(head: Path) -> bool:

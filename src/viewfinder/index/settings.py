@@ -68,14 +68,5 @@ def write_settings(folder: Path, settings: Settings) -> None:
             scratch.replace(place)
 
 
-def mark_settings(folder: Path) -> tuple[int, int]:
-    """Changes when a library's settings are replaced; (0, 0) while there are none. 5 us."""
-    try:
-        status = (folder / SETTINGS).stat()
-    except FileNotFoundError:
-        return 0, 0
-    return status.st_ino, status.st_mtime_ns
-
-
 def _checksum(data: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(data, sort_keys=True).encode()):08x}"

@@ -90,8 +90,8 @@ class RetrieverPool:
         Raises:
             UnknownName, BadInput: there is none, or it has no weights here.
         """
-        PLUGINS.check_name(name, self.names())
         if name not in self._loaded:
+            PLUGINS.check_name(name, self.names())
             with self._loading:
                 if name not in self._loaded:
                     self._loaded[name] = load_retriever(name)
