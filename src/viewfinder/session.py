@@ -424,7 +424,10 @@ class Session(TurnMethods):
         allowed_n = gallery.snapshot.where(self._where) if self._where else None
         adapters = (*query.adapters, *lost.values(), *unread)
         path = conversation.path(node.number)
-        query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(path, gallery))
+        asks_for = path
+        if (speaker := self._speaker) is not None:  # what is answered in words asks for no pictures
+            asks_for = [it for it in path if speaker.shows(self._state(conversation, it, gallery, lost))]
+        query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(asks_for, gallery))
         return Ranking(gallery, query, allowed_n, adapters, path)
 
     def _state(

@@ -142,7 +142,10 @@ def test_any_turn_can_be_looked_at_again_as_another_retriever_has_it(conversatio
     other = conversations.results(LOCAL, id, 3, retriever="clip-t")
     assert other.adapters == ["drop: clip-t has no use for reject"]
     assert conversations.results(LOCAL, id, 3).adapters == []
-    assert conversations.ranking(LOCAL, id, 1).why(["p000"])["p000"]["turns"][0]["parts"] == ["red"]
+    assert conversations.ranking(LOCAL, id, 1).why(["p000"])["p000"]["turns"][0]["parts"] == [
+        "red",
+        'written of it: "red"',
+    ]
 
 
 def test_a_conversation_goes_on_after_it_was_read_again(
@@ -392,7 +395,8 @@ def test_one_search_is_a_conversation_that_nobody_keeps(conversations: Conversat
     kept = conversations.take(LOCAL, id, RejectTurn(reject=[], text="green"))
     assert [hit.id for hit in found.results] == [hit.id for hit in kept.results][:3]
     assert (found.total, found.next, found.verdict) == (64, "3", kept.verdict)
-    assert [entry["parts"] for entry in (found.results[0].why or {})["turns"]] == [["red over blue"], ["not green"]]
+    parts = [entry["parts"] for entry in (found.results[0].why or {})["turns"]]
+    assert parts == [["red over blue", 'written of it: "red over blue"'], ["not green"]]
     following = conversations.search(
         LOCAL,
         SearchIn(text="red over blue", without="green", n=2, cursor="3", why=False),

@@ -99,7 +99,7 @@ def test_a_damaged_file_is_said_in_one_line_with_what_to_do(tmp_path: Path, dama
         Database.open(f"sqlite:///{file}")
     said = str(caught.value)
     assert "\n" not in said
-    assert str(file) in said and f"move it and {file}.lock away" in said and "pictures are not in it" in said
+    assert str(file) in said and "move it and its lock file away" in said and "pictures are not in it" in said
     assert file.read_bytes() == bytes(content), "it is left as it is"
 
 

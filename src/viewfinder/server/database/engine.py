@@ -219,8 +219,8 @@ def _alone(url: URL) -> Iterator[None]:
     lock = Path(f"{file}.lock")  # stays beside the file
     if lock.exists() and not file.exists():
         raise DatabaseError(
-            f"the database {file} is gone, with its conversations and tokens: restore a copy of it, or remove {lock} "
-            "and a new one is begun"
+            f"the database {file} is gone, with its conversations and tokens: restore a copy of it, or remove its lock "
+            "file and a new one is begun"
         )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(mode=0o600)  # conversations and token hashes are nobody else's to read
@@ -255,7 +255,7 @@ def _unopened(url: URL, error: Exception) -> ViewfinderError:
     if _is_damaged(error):
         return DatabaseError(
             f"the database {place} cannot be opened: {_in_one_line(error)}. It is damaged: restore a copy of it, "
-            f"or move it and {place}.lock away and a new one is begun; the library's pictures are not in it"
+            "or move it and its lock file away and a new one is begun; the library's pictures are not in it"
         )
     secrets = {url.password, *(value for key, value in url.query.items() if "password" in key)}
     said = _in_one_line(error)
