@@ -42,8 +42,8 @@ STEPS, LONG_STEPS, MOST_STEPS = 300, 1200, 6000
 """A walk is of STEPS (or LONG_STEPS), and longer where ids have led it past an operation, up to MOST_STEPS."""
 _OF_JOBS = {"resume_job", "pause_job", "cancel_job"}
 SELDOM = {"log_in", "retriever_attributes", "picture_rank", "export_study_runs", *_OF_JOBS}
-"""They want a token in their body, a picture in their query or beside a turn, a study that has ended, or the right moment
-of a job."""
+"""They want a token in their body, a picture in their query or with a turn, a study that has ended, the right moment of
+a job."""
 
 TURNS: list[dict[str, Any]] = [
     *({"say": "red over blue"}, {"say": "something green"}, {"answer": "don't know"}),
