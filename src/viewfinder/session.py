@@ -426,7 +426,7 @@ class Session(TurnMethods):
         path = conversation.path(node.number)
         asks_for = path
         if (speaker := self._speaker) is not None:  # what is answered in words asks for no pictures
-            asks_for = [it for it in path if speaker.shows(self._state(conversation, it, gallery, lost))]
+            asks_for = tuple(it for it in path if speaker.shows(self._state(conversation, it, gallery, lost)))
         query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(asks_for, gallery))
         return Ranking(gallery, query, allowed_n, adapters, path)
 
