@@ -62,7 +62,7 @@ def test_a_turn_in_a_thread_finds_what_it_finds_otherwise() -> None:
 def test_the_event_loop_goes_on_meanwhile_and_turns_of_a_session_wait_for_one_another() -> None:
     chat, slow = slow_session()
 
-    async def talk() -> None:
+    async def conversation() -> None:
         turns = [asyncio.create_task(viewfinder.aio.run(chat.say, colour)) for colour in ("red", "blue", "green")]
         await begun(slow)
         await asyncio.sleep(0.05)  # the loop is free, and the others wait
@@ -70,7 +70,7 @@ def test_the_event_loop_goes_on_meanwhile_and_turns_of_a_session_wait_for_one_an
         await asyncio.gather(*turns)
 
     for _ in range(2):  # in another event loop as well
-        asyncio.run(talk())
+        asyncio.run(conversation())
     said = [getattr(node.turn, "text", "") for node in chat.conversation.path()]
     assert said == ["red", "blue", "green"] * 2
     assert slow.most_at_once == 1
@@ -80,7 +80,7 @@ def test_sessions_do_not_wait_for_one_another() -> None:
     (first, slow), (second, other) = slow_session(), slow_session()
     other.let_go.set()
 
-    async def talk() -> None:
+    async def conversation() -> None:
         waiting = asyncio.create_task(viewfinder.aio.run(first.say, "red"))
         await begun(slow)
         await viewfinder.aio.run(second.say, "blue")
@@ -88,13 +88,13 @@ def test_sessions_do_not_wait_for_one_another() -> None:
         slow.let_go.set()
         await waiting
 
-    asyncio.run(talk())
+    asyncio.run(conversation())
 
 
 def test_a_turn_that_is_cancelled_was_not_taken_and_the_next_one_is() -> None:
     chat, slow = slow_session()
 
-    async def talk() -> None:
+    async def conversation() -> None:
         turn = asyncio.create_task(viewfinder.aio.run(chat.say, "red"))
         await begun(slow)
         turn.cancel()
@@ -105,7 +105,7 @@ def test_a_turn_that_is_cancelled_was_not_taken_and_the_next_one_is() -> None:
         slow.let_go.set()
         assert await viewfinder.aio.run(chat.say, "blue")
 
-    asyncio.run(talk())
+    asyncio.run(conversation())
     assert len(chat.conversation) == 1
 
 
@@ -134,7 +134,7 @@ def test_who_is_cancelled_twice_still_waits_for_the_work() -> None:
 def test_who_waits_for_a_turn_and_gives_up_holds_nobody_up() -> None:
     chat, slow = slow_session()
 
-    async def talk() -> None:
+    async def conversation() -> None:
         first = asyncio.create_task(viewfinder.aio.run(chat.say, "red"))
         await begun(slow)
         second = asyncio.create_task(viewfinder.aio.run(chat.say, "blue"))
@@ -144,7 +144,7 @@ def test_who_waits_for_a_turn_and_gives_up_holds_nobody_up() -> None:
         await first
         await viewfinder.aio.run(chat.say, "green")
 
-    asyncio.run(talk())
+    asyncio.run(conversation())
     assert [getattr(node.turn, "text", "") for node in chat.conversation.path()] == ["red", "green"]
 
 

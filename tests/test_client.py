@@ -104,7 +104,7 @@ def test_an_image_of_ones_own_is_sent_and_forgotten(library: Library, remote: Re
 
 
 def test_a_conversation_goes_the_same_way_on_a_server_as_here(library: Library, remote: RemoteLibrary) -> None:
-    def talk(chat: TurnMethods) -> Iterator[Any]:
+    def conversation(chat: TurnMethods) -> Iterator[Any]:
         hits = chat.say("red")
         yield told(hits), chat.question
         yield told(chat.like(hits[2], but="blue")), chat.question
@@ -119,8 +119,8 @@ def test_a_conversation_goes_the_same_way_on_a_server_as_here(library: Library, 
         yield told(chat.take(Say("black"))), chat.question
 
     here, there = library.chat(), remote.chat()
-    steps = list(talk(here))
-    assert list(talk(there)) == steps
+    steps = list(conversation(here))
+    assert list(conversation(there)) == steps
     assert any(question is not None for _, question in steps)
     first = here.conversation.here.shown[0]
     assert there.rank_of(first) == here.rank_of(first) == 0

@@ -65,17 +65,19 @@ def turns(draw: st.DrawFn, said: int) -> Turn:
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     """Any conversation of up to 8 turns, with what was shown and asked."""
-    talk = Conversation()
+    conversation = Conversation()
     for said in range(draw(st.integers(0, 8))):
-        talk = talk.then(draw(turns(said)))
-        talk = talk.recorded(shown=draw(st.lists(TEXT, max_size=3).map(tuple)), asked=draw(st.none() | QUESTION))
-    return talk
+        conversation = conversation.then(draw(turns(said)))
+        conversation = conversation.recorded(
+            shown=draw(st.lists(TEXT, max_size=3).map(tuple)), asked=draw(st.none() | QUESTION)
+        )
+    return conversation
 
 
-def replayed(talk: Conversation, count: int | None = None) -> Conversation:
+def replayed(conversation: Conversation, count: int | None = None) -> Conversation:
     """The first `count` lines of the script, said again."""
     again = Conversation()
-    for node in talk.nodes[1 : None if count is None else count + 1]:
+    for node in conversation.nodes[1 : None if count is None else count + 1]:
         assert node.turn is not None
         again = again.then(node.turn).recorded(shown=node.shown, asked=node.asked)
     return again
@@ -89,23 +91,23 @@ def malformed(change: dict[str, Any]) -> dict[str, Any]:
 
 @PATIENT
 @given(conversations())
-def test_what_is_written_is_read_back_with_every_key(talk: Conversation) -> None:
-    read = Conversation.from_json(json.loads(json.dumps(talk.to_json())))
-    assert read == talk
-    assert read.to_json() == talk.to_json()
+def test_what_is_written_is_read_back_with_every_key(conversation: Conversation) -> None:
+    read = Conversation.from_json(json.loads(json.dumps(conversation.to_json())))
+    assert read == conversation
+    assert read.to_json() == conversation.to_json()
 
 
 @PATIENT
 @given(conversations())
-def test_any_script_replays_to_the_same_conversation(talk: Conversation) -> None:
-    assert replayed(talk) == talk
+def test_any_script_replays_to_the_same_conversation(conversation: Conversation) -> None:
+    assert replayed(conversation) == conversation
 
 
 @PATIENT
 @given(conversations(), st.data())
-def test_going_back_to_a_turn_stands_where_its_prefix_stood(talk: Conversation, data: st.DataObject) -> None:
-    number = data.draw(st.integers(0, len(talk)))
-    back, prefix = talk.then(BackTo(number)), replayed(talk, number)
+def test_going_back_to_a_turn_stands_where_its_prefix_stood(conversation: Conversation, data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, len(conversation)))
+    back, prefix = conversation.then(BackTo(number)), replayed(conversation, number)
     assert back.here.key == prefix.here.key
     assert back.path() == prefix.path()
     assert back.pending == prefix.pending
@@ -114,17 +116,17 @@ def test_going_back_to_a_turn_stands_where_its_prefix_stood(talk: Conversation, 
 
 @PATIENT
 @given(conversations(), st.data())
-def test_a_branch_leaves_all_others_as_they_were(talk: Conversation, data: st.DataObject) -> None:
-    number = data.draw(st.integers(0, len(talk)))
-    branched = talk.then(BackTo(number)).then(data.draw(turns(len(talk) + 1)))
-    assert branched.nodes[: len(talk) + 1] == talk.nodes
-    assert all(branched.path(node.number) == talk.path(node.number) for node in talk.nodes)
+def test_a_branch_leaves_all_others_as_they_were(conversation: Conversation, data: st.DataObject) -> None:
+    number = data.draw(st.integers(0, len(conversation)))
+    branched = conversation.then(BackTo(number)).then(data.draw(turns(len(conversation) + 1)))
+    assert branched.nodes[: len(conversation) + 1] == conversation.nodes
+    assert all(branched.path(node.number) == conversation.path(node.number) for node in conversation.nodes)
 
 
 @PATIENT
 @given(conversations(), st.data())
-def test_a_turn_is_its_json_again(talk: Conversation, data: st.DataObject) -> None:
-    turn = data.draw(turns(len(talk)))
+def test_a_turn_is_its_json_again(conversation: Conversation, data: st.DataObject) -> None:
+    turn = data.draw(turns(len(conversation)))
     assert turn_from_json(json.loads(json.dumps(turn_to_json(turn)))) == turn
 
 
@@ -155,10 +157,10 @@ def test_wrong_values_under_right_keys_are_value_errors(kind: str, value: Any, e
 @given(st.sampled_from(["parent", "shown", "asked", "say", "schema"]), ANYTHING)
 def test_malformed_conversations_are_value_errors_and_nothing_else(key: str, value: Any) -> None:
     try:
-        talk = Conversation.from_json(malformed({key: value}))
+        conversation = Conversation.from_json(malformed({key: value}))
     except ValueError:
         return
-    assert Conversation.from_json(talk.to_json()) == talk
+    assert Conversation.from_json(conversation.to_json()) == conversation
 
 
 @pytest.mark.parametrize("data", [None, [], "x", 3, {}, {"schema": "viewfinder/conversation", "version": 1}])
@@ -234,9 +236,9 @@ def test_attributes_are_written_only_where_some_were_said() -> None:
 
 def test_the_key_of_a_turn_without_attributes_is_what_it_always_was() -> None:
     # Talks that were kept before attributes could be said go on with the same memoised steps and the same hits.
-    talk = Conversation().then(Say("a dress")).then(Like("p", "red"))
-    assert talk.here.key == "2b33784c89911389297c91a14ca06209"
-    assert talk.here.key != Conversation().then(Say("a dress")).then(Like("p", "red", attributes=())).here.key
+    conversation = Conversation().then(Say("a dress")).then(Like("p", "red"))
+    assert conversation.here.key == "2b33784c89911389297c91a14ca06209"
+    assert conversation.here.key != Conversation().then(Say("a dress")).then(Like("p", "red", attributes=())).here.key
 
 
 def test_equal_words_with_another_number_have_another_key() -> None:
@@ -249,14 +251,14 @@ def test_equal_words_with_another_number_have_another_key() -> None:
 def test_a_turn_that_refers_to_another_branch_has_a_key_of_its_own() -> None:
     keys = []
     for first in ("a cat", "a horse"):
-        talk = Conversation().then(Say(first)).recorded(shown=(first,), asked=None)
-        keys.append(talk.then(BackTo(0)).then(Say("a dog")).then(Keep("colour", 1)).here.key)
+        conversation = Conversation().then(Say(first)).recorded(shown=(first,), asked=None)
+        keys.append(conversation.then(BackTo(0)).then(Say("a dog")).then(Keep("colour", 1)).here.key)
     assert keys[0] != keys[1]
 
 
 def test_what_was_shown_is_part_of_the_key_of_what_comes_next() -> None:
-    talk = Conversation().then(Say("a dog"))
-    seen = [talk.recorded(shown=shown, asked=None).then(Reject()).here.key for shown in (("p",), ("q",))]
+    conversation = Conversation().then(Say("a dog"))
+    seen = [conversation.recorded(shown=shown, asked=None).then(Reject()).here.key for shown in (("p",), ("q",))]
     assert seen[0] != seen[1]
 
 

@@ -56,13 +56,13 @@ def gallery(notes: AnnotatedPhotos) -> Gallery:
 
 
 @pytest.fixture(scope="module", params=["sentences", "fragments"])
-def talks(request: pytest.FixtureRequest, gallery: Gallery, notes: AnnotatedPhotos) -> list[Heard]:
+def conversations(request: pytest.FixtureRequest, gallery: Gallery, notes: AnnotatedPhotos) -> list[Heard]:
     known = [key for key in sorted(notes.pictures) if len(notes.of(key).captions) >= ENOUGH_CAPTIONS]
     style = SpeakingStyle(speaks=request.param, policy="answers")
-    return [heard for target in pick_evenly(known, PEOPLE) for heard in talk(gallery, notes, target, style)]
+    return [heard for target in pick_evenly(known, PEOPLE) for heard in conversation(gallery, notes, target, style)]
 
 
-def talk(gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle) -> Iterator[Heard]:
+def conversation(gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle) -> Iterator[Heard]:
     """A truthful person describes a photograph and answers what is asked; what says nothing is left out."""
     session, user = Session(gallery, load_retriever("composer"), "information_gain"), photo_person(notes, style=style)
     shown: tuple[str, ...] = ()
@@ -77,13 +77,13 @@ def talk(gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingS
             yield Heard(isinstance(turn, Answer), before, session.rank_of(target), hits.verdict)
 
 
-def test_a_truthful_answer_does_not_worsen_the_rank_on_average(talks: list[Heard]) -> None:
-    changes = [math.log2(one.after + 1) - math.log2(one.before + 1) for one in talks if one.is_answer]
+def test_a_truthful_answer_does_not_worsen_the_rank_on_average(conversations: list[Heard]) -> None:
+    changes = [math.log2(one.after + 1) - math.log2(one.before + 1) for one in conversations if one.is_answer]
     assert len(changes) >= PEOPLE // 2, "hardly any question could be answered"
     assert np.mean(changes) <= 0, f"{np.mean(changes):+.3f} bits over {len(changes)} answers"
 
 
-def test_what_is_among_the_first_ten_is_hardly_ever_called_not_there(talks: list[Heard]) -> None:
-    denied = [one.verdict == "nothing" for one in talks if one.after < 10]
+def test_what_is_among_the_first_ten_is_hardly_ever_called_not_there(conversations: list[Heard]) -> None:
+    denied = [one.verdict == "nothing" for one in conversations if one.after < 10]
     assert len(denied) >= PEOPLE // 2, "hardly anything is found"
     assert np.mean(denied) <= 0.05, f"{sum(denied)} of {len(denied)} turns"

@@ -480,7 +480,7 @@ def test_a_turn_that_names_a_pruned_picture_says_so(home: Path) -> None:
     assert [hit.path for hit in chat.say("red")] == [str(drawn[1].path)]
 
 
-def test_a_talk_goes_on_without_a_picture_that_was_pruned_and_says_so(home: Path) -> None:
+def test_a_conversation_goes_on_without_a_picture_that_was_pruned_and_says_so(home: Path) -> None:
     library, drawn = filled(home, 4)
     chat = library.chat()
     liked = chat.like(library.find(drawn[0].caption)[0])[0]

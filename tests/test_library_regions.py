@@ -51,7 +51,7 @@ def draw(path: Path, top: str, bottom: str) -> Path:
     return path
 
 
-def test_the_first_talk_makes_the_regions_and_finds_by_them(home: Path, looks: Any) -> None:
+def test_the_first_conversation_makes_the_regions_and_finds_by_them(home: Path, looks: Any) -> None:
     library, drawn = filled(home)
     assert library.status()["with_regions"] == 0
     assert library.verify() == []
@@ -67,7 +67,7 @@ def test_the_first_talk_makes_the_regions_and_finds_by_them(home: Path, looks: A
     assert library.verify() == []
 
 
-def test_the_second_talk_reads_no_picture_and_does_not_import_lance(home: Path, looks: Any) -> None:
+def test_the_second_conversation_reads_no_picture_and_does_not_import_lance(home: Path, looks: Any) -> None:
     library, _ = filled(home)
     first = library.chat(looks, None).say("blue")
     code = (
@@ -144,13 +144,13 @@ def test_pruned_pictures_take_their_regions_along(home: Path, looks: Any) -> Non
     assert library.verify() == []
 
 
-def test_a_talk_begins_while_another_process_adds_pictures(home: Path, looks: Any) -> None:
+def test_a_conversation_begins_while_another_process_adds_pictures(home: Path, looks: Any) -> None:
     library, _ = filled(home)
     with Library.open(home).store.writing():
         assert len(library.chat(looks, None).say("red")) == 6
 
 
-def test_a_talk_over_words_needs_no_regions(home: Path) -> None:
+def test_a_conversation_over_words_needs_no_regions(home: Path) -> None:
     library, _ = filled(home)
     library.chat().say("red")
     assert library.status()["with_regions"] == 0

@@ -54,9 +54,9 @@ def session(
     return Session(gallery, load_retriever(retriever), "information_gain", memo=memo or ByteCache(), **kwargs)
 
 
-def line(talk: Conversation, kind: str, number: int, text: str) -> dict[str, Any]:
-    """A script line that fits this point of a talk, whatever was drawn."""
-    shown, back = talk.here.shown, number % (len(talk) + 1)
+def line(conversation: Conversation, kind: str, number: int, text: str) -> dict[str, Any]:
+    """A script line that fits this point of a conversation, whatever was drawn."""
+    shown, back = conversation.here.shown, number % (len(conversation) + 1)
     seen = shown[number % len(shown)] if shown else "p007"
     lines: dict[str, dict[str, Any]] = {
         "say": {"say": text},
@@ -87,8 +87,8 @@ def take(live: Session, said: dict[str, Any]) -> Hits | None:
         return None
 
 
-def replay(talk: Conversation, live: Session, count: int | None = None) -> Session:
-    for node in talk.nodes[1 : None if count is None else count + 1]:
+def replay(conversation: Conversation, live: Session, count: int | None = None) -> Session:
+    for node in conversation.nodes[1 : None if count is None else count + 1]:
         assert node.turn is not None
         live.take(node.turn)
     return live
@@ -161,7 +161,7 @@ def test_the_size_of_the_memo_changes_nothing(script: list[tuple[str, int, str]]
 
 @PATIENT
 @given(st.lists(SCRIPTS, min_size=2, max_size=3))
-def test_one_memo_may_serve_many_talks(scripts: list[list[tuple[str, int, str]]]) -> None:
+def test_one_memo_may_serve_many_conversations(scripts: list[list[tuple[str, int, str]]]) -> None:
     shared = ByteCache()
     for script in scripts:
         live, alone = session(shared), session()
@@ -247,11 +247,11 @@ def test_equal_vectors_are_ties_whatever_the_last_bit_of_their_scores() -> None:
     assert live.rank_of("p003") == live.rank_of("p011") == live.rank_of("p019") == 2
 
 
-def test_a_talk_of_more_turns_than_python_may_nest_can_be_taken_up_again() -> None:
-    talk = Conversation()
+def test_a_conversation_of_more_turns_than_python_may_nest_can_be_taken_up_again() -> None:
+    conversation = Conversation()
     for number in range(1010):
-        talk = talk.then(Say(f"{NAMES[number % 8]} {number % 10}"))
-    assert len(session(conversation=talk).say("red")) == 10
+        conversation = conversation.then(Say(f"{NAMES[number % 8]} {number % 10}"))
+    assert len(session(conversation=conversation).say("red")) == 10
 
 
 def test_pictures_that_are_all_alike_are_found_without_a_warning() -> None:
@@ -365,7 +365,7 @@ def test_an_image_of_ones_own_finds_its_like(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n"])
-def test_saying_nothing_is_refused_and_leaves_the_talk_as_it_was(text: str) -> None:
+def test_saying_nothing_is_refused_and_leaves_the_conversation_as_it_was(text: str) -> None:
     live = session()
     live.say("red")
     before = live.conversation
@@ -374,7 +374,7 @@ def test_saying_nothing_is_refused_and_leaves_the_talk_as_it_was(text: str) -> N
     assert live.conversation is before
 
 
-def test_a_turn_that_fails_leaves_the_talk_as_it_was() -> None:
+def test_a_turn_that_fails_leaves_the_conversation_as_it_was() -> None:
     live = session()
     hits = live.say("red")
     before = live.conversation
@@ -385,7 +385,7 @@ def test_a_turn_that_fails_leaves_the_talk_as_it_was() -> None:
     assert live.say("blue")[0].rank == hits[0].rank
 
 
-def test_a_talk_goes_on_from_a_saved_conversation() -> None:
+def test_a_conversation_goes_on_from_a_saved_conversation() -> None:
     live = session()
     live.say("red")
     resumed = session(conversation=Conversation.from_json(live.conversation.to_json()))

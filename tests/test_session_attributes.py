@@ -101,7 +101,7 @@ def test_weights_without_attributes_read_none_either() -> None:
     assert live.adapters == ("drop: the attributes in turn 1: by-attributes reads none",)
 
 
-def test_a_talk_that_was_kept_goes_on_with_its_attributes() -> None:
+def test_a_conversation_that_was_kept_goes_on_with_its_attributes() -> None:
     retriever = ByAttributes()
     live = session(retriever)
     live.like("p001", "darker", attributes=["bluish"])

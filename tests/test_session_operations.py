@@ -80,7 +80,7 @@ def test_a_turn_whose_picture_has_gone_does_nothing_any_more(looks_back: Made) -
     assert later.ranking().adapters[0].startswith("drop: turn 3: ")
 
 
-def test_a_talk_that_was_kept_does_the_same(looks_back: Made) -> None:
+def test_a_conversation_that_was_kept_does_the_same(looks_back: Made) -> None:
     live = session(looks_back())
     for text in ("red", "over blue", "the second", "like the first"):
         live.say(text)

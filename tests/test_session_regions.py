@@ -178,7 +178,7 @@ def test_retrievers_of_one_name_and_other_weights_do_not_share_their_states() ->
     assert ids(second.back_to(1)) != ids(first.back_to(1))
 
 
-def test_a_system_of_another_encoder_is_refused_and_the_talk_stays_as_it_was() -> None:
+def test_a_system_of_another_encoder_is_refused_and_the_conversation_stays_as_it_was() -> None:
     live = session(Looking(replace(COLOUR, raw_version="photographs-3")))
     with pytest.raises(EncoderMismatch, match="trained on photographs-3"):
         live.say("red")
@@ -245,7 +245,7 @@ def test_words_of_ones_own_are_heard_by_the_retriever_and_count_besides() -> Non
 
 
 @of_each
-def test_going_back_takes_evidence_away_and_a_kept_talk_ranks_alike(retriever: Retriever[Any]) -> None:
+def test_going_back_takes_evidence_away_and_a_kept_conversation_ranks_alike(retriever: Retriever[Any]) -> None:
     live = session(retriever)
     first = live.say("green")
     answered = live.take(Answer(WHICH_TOP, "red"))
@@ -274,7 +274,7 @@ def test_whether_it_is_here_is_judged_alike_whichever_retriever_looks(retriever:
     np.testing.assert_allclose(judged.said_n, gallery.snapshot.matrix_nd @ vector_d - gallery.background_n, atol=1e-6)
 
 
-def test_a_picture_that_a_talk_goes_on_from_takes_back_what_was_answered_since() -> None:
+def test_a_picture_that_a_conversation_goes_on_from_takes_back_what_was_answered_since() -> None:
     live = session(Composer())
     live.say("green")
     live.take(Answer(WHICH_TOP, "red"))

@@ -72,7 +72,7 @@ def test_every_turn_keeps_its_own_answer_and_going_back_brings_it_back(talker: M
         live.answered_at(99)
 
 
-def test_a_reply_is_written_as_it_is_taken_while_the_talk_goes_on(talker: Made) -> None:
+def test_a_reply_is_written_as_it_is_taken_while_the_conversation_goes_on(talker: Made) -> None:
     retriever = talker()
     live = session(retriever)
     live.say("why?")
@@ -94,7 +94,7 @@ def test_leaning_decides_and_is_not_mixed_up_in_the_memo(talker: Made) -> None:
     assert retriever.picture_bias == 0.0
 
 
-def test_another_leaning_reads_the_whole_talk_again(talker: Made) -> None:
+def test_another_leaning_reads_the_whole_conversation_again(talker: Made) -> None:
     live = session(talker())
     live.say("red")
     live.say("blue?")
@@ -122,7 +122,7 @@ def test_nothing_is_asked_after_an_answer_in_words(talker: Made) -> None:
     assert live.question_choice() is None
 
 
-def test_a_saved_talk_is_answered_the_same_way_again(talker: Made) -> None:
+def test_a_saved_conversation_is_answered_the_same_way_again(talker: Made) -> None:
     live = session(talker())
     live.say("red")
     live.say("is it?")

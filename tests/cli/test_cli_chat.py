@@ -1,4 +1,4 @@
-"""The talk at the prompt."""
+"""The conversation at the prompt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Run = Callable[..., Any]
 
 
 @pytest.fixture
-def talk(viewfinder: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def conversation(viewfinder: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Types lines into `chat` through a pipe."""
 
     def typed(*lines: str, options: tuple[str, ...] = ()) -> Any:
@@ -31,23 +31,23 @@ def talk(viewfinder: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> Cal
     return typed
 
 
-def test_results_are_numbered_and_questions_lettered(talk: Callable[..., Any]) -> None:
-    lines = talk("a car").out.splitlines()
+def test_results_are_numbered_and_questions_lettered(conversation: Callable[..., Any]) -> None:
+    lines = conversation("a car").out.splitlines()
     assert [line[0] for line in lines if line[:1].isdigit()] == ["1", "2", "3"]
     question = next(number for number, line in enumerate(lines) if line.startswith("? "))
     assert lines[question + 1].startswith("  a) ")
 
 
-def test_letters_answer_the_question(talk: Callable[..., Any]) -> None:
-    outcome = talk("a car", "b", options=("--json",))
+def test_letters_answer_the_question(conversation: Callable[..., Any]) -> None:
+    outcome = conversation("a car", "b", options=("--json",))
     choice = outcome.lines[0]["question"]["choices"][1]
     parts = [part for entry in outcome.lines[1]["results"][0]["why"]["turns"] for part in entry["parts"]]
     assert outcome.lines[1]["turn"] == 2
     assert any(choice in part for part in parts)
 
 
-def test_why_shows_what_each_turn_adds(talk: Callable[..., Any]) -> None:
-    outcome = talk("a car", "2 but blue", "why 1")
+def test_why_shows_what_each_turn_adds(conversation: Callable[..., Any]) -> None:
+    outcome = conversation("a car", "2 but blue", "why 1")
     rows = outcome.out.splitlines()[-2:]
     assert [row.split()[0] for row in rows] == ["1", "2"]
     assert "a car" in rows[0]
@@ -55,8 +55,8 @@ def test_why_shows_what_each_turn_adds(talk: Callable[..., Any]) -> None:
     assert rows[1].endswith("%")
 
 
-def test_the_tree_shows_branches_and_where_one_is(talk: Callable[..., Any]) -> None:
-    outcome = talk("a car", "2 but blue", "back 1", "at night", "tree", options=("--questioner", "none"))
+def test_the_tree_shows_branches_and_where_one_is(conversation: Callable[..., Any]) -> None:
+    outcome = conversation("a car", "2 but blue", "back 1", "at night", "tree", options=("--questioner", "none"))
     tree = outcome.out[outcome.out.index("0  start") :].splitlines()
     assert [line.strip("│├└─ ") for line in tree] == [
         "0  start",
@@ -67,37 +67,37 @@ def test_the_tree_shows_branches_and_where_one_is(talk: Callable[..., Any]) -> N
     ]
 
 
-def test_a_talk_is_saved_and_taken_up_again(talk: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_conversation_is_saved_and_taken_up_again(conversation: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
-    first = talk("a car", "1 but blue", f"save {file}", options=("--json",))
+    first = conversation("a car", "1 but blue", f"save {file}", options=("--json",))
     assert [turn.get("say") for turn in json.loads(file.read_text())["turns"]] == ["a car", None]
-    second = talk(f"open {file}", options=("--json",))
+    second = conversation(f"open {file}", options=("--json",))
     assert second.lines[0]["turn"] == 3
     assert [hit["id"] for hit in second.lines[0]["results"]] == [hit["id"] for hit in first.lines[1]["results"]]
 
 
-def test_a_file_that_is_no_talk_is_said_so(talk: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_file_that_is_no_conversation_is_said_so(conversation: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("[]")
-    outcome = talk(f"open {tmp_path / 'other.json'}", f"open {tmp_path / 'none.json'}", "quit")
+    outcome = conversation(f"open {tmp_path / 'other.json'}", f"open {tmp_path / 'none.json'}", "quit")
     assert outcome.code != 0
     assert "no conversation that was saved here" in outcome.err
     assert "none.json" in outcome.err
 
 
-def test_a_line_that_cannot_be_taken_does_not_end_the_talk(talk: Callable[..., Any]) -> None:
-    outcome = talk("99", "why 1", "keep colour", "a car", options=("--json",))
+def test_a_line_that_cannot_be_taken_does_not_end_the_conversation(conversation: Callable[..., Any]) -> None:
+    outcome = conversation("99", "why 1", "keep colour", "a car", options=("--json",))
     assert outcome.code == 2
     assert [next(iter(line)) for line in outcome.lines] == ["error", "error", "error", "turn"]
     assert outcome.lines[3]["turn"] == 1
 
 
-def test_help_names_what_can_be_typed(talk: Callable[..., Any]) -> None:
-    outcome = talk("help")
+def test_help_names_what_can_be_typed(conversation: Callable[..., Any]) -> None:
+    outcome = conversation("help")
     assert all(word in outcome.out for word in ("but", "without", "keep", "back", "why", "save", "quit"))
 
 
-def test_previews_are_half_blocks(talk: Callable[..., Any]) -> None:
-    outcome = talk("a car", options=("--preview",))
+def test_previews_are_half_blocks(conversation: Callable[..., Any]) -> None:
+    outcome = conversation("a car", options=("--preview",))
     assert outcome.out.count("▀") > 3 * 32 * 8
     assert "\x1b[38;2;" in outcome.out
 

@@ -51,7 +51,7 @@ def script(tmp_path: Path) -> Path:
     return tmp_path / "turns.jsonl"
 
 
-def test_the_first_talk_fills_with_a_bar_and_the_second_begins_at_once(
+def test_the_first_conversation_fills_with_a_bar_and_the_second_begins_at_once(
     viewfinder: Run, library: Path, script: Path, bars: list[Any]
 ) -> None:
     arguments = ("chat", "--retriever", "regions", "--questioner", "none", "--script", script, "--library", library)
@@ -112,7 +112,7 @@ def test_pictures_that_cannot_be_read_now_are_counted_in_one_line(
     assert viewfinder("status", "--library", library).out.count("with regions       2\n") == 1
 
 
-def test_a_saved_talk_is_opened_with_the_same_weights(
+def test_a_saved_conversation_is_opened_with_the_same_weights(
     viewfinder: Run, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import io

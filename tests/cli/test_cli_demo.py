@@ -63,12 +63,14 @@ def test_the_example_finds_a_real_photo_in_five_turns(viewfinder: Run, tmp_path:
     library = tmp_path / "library"
     added = viewfinder("add", FLICKR, "--library", library, "--json")
     assert (added.code, added.json["added"]) == (0, len([*FLICKR.glob("*.jpg")]))
-    talk = viewfinder("chat", "--script", ROOT / "examples" / "find-a-photo.jsonl", "--library", library, "--json")
-    assert talk.code == 0
-    assert len(talk.lines) <= 5
-    best = [Path(hit["path"]).name for hit in talk.lines[-1]["results"][:3]]
+    conversation = viewfinder(
+        "chat", "--script", ROOT / "examples" / "find-a-photo.jsonl", "--library", library, "--json"
+    )
+    assert conversation.code == 0
+    assert len(conversation.lines) <= 5
+    best = [Path(hit["path"]).name for hit in conversation.lines[-1]["results"][:3]]
     assert "1056359656_662cee0814.jpg" in best
-    assert "1056359656_662cee0814.jpg" not in [Path(hit["path"]).name for hit in talk.lines[0]["results"]]
+    assert "1056359656_662cee0814.jpg" not in [Path(hit["path"]).name for hit in conversation.lines[0]["results"]]
 
 
 def test_the_example_has_at_least_three_kinds_of_turns() -> None:

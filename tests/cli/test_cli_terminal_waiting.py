@@ -44,7 +44,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 
 
 def begun() -> Session:
-    """A talk over two pictures, searched, with nothing asked yet."""
+    """A conversation over two pictures, searched, with nothing asked yet."""
     gallery = Gallery(tiny_snapshot([("red", "blue"), ("red", "green")]), ColourEncoder())
     session = Session(gallery, Composer(), "slow", memo=ByteCache())
     session.search(Say("red"))

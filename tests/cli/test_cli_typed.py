@@ -13,14 +13,14 @@ from viewfinder.errors import BadInput
 COLOUR = Question("Which colour is it?", ("red", "blue", "2", "don't know"))
 OPEN = Question("What is she wearing?", ("don't know",))
 YES_NO = Question("Is it big?", ("yes", "no", "don't know"))
-TALK = (
+CONVERSATION = (
     Conversation()
     .then(Say("a dog"))
     .recorded(shown=("p", "q"), asked=None)
     .then(Say("in the snow"))
     .recorded(shown=("r", "s", "t"), asked=None)
 )
-ASKED = TALK.recorded(shown=("r", "s", "t"), asked=COLOUR)
+ASKED = CONVERSATION.recorded(shown=("r", "s", "t"), asked=COLOUR)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ ASKED = TALK.recorded(shown=("r", "s", "t"), asked=COLOUR)
     ],
 )
 def test_a_line_means(line: str, meaning: object) -> None:
-    assert parse_line(line, TALK) == meaning
+    assert parse_line(line, CONVERSATION) == meaning
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_with_a_question_pending_a_line_means(line: str, meaning: object) -> Non
 )
 def test_what_is_not_there_cannot_be_named(line: str, says: str) -> None:
     with pytest.raises(BadInput, match=says):
-        parse_line(line, TALK)
+        parse_line(line, CONVERSATION)
 
 
 @pytest.mark.parametrize("line", ["skip", "/skip", "Skip this question", "next question", "answer skip"])
@@ -113,8 +113,8 @@ def test_a_question_is_skipped(line: str) -> None:
 
 def test_skipping_needs_a_question() -> None:
     with pytest.raises(BadInput, match="no question to skip"):
-        parse_line("skip", TALK)
-    assert parse_line("say skip", TALK) == Say("skip")
+        parse_line("skip", CONVERSATION)
+    assert parse_line("say skip", CONVERSATION) == Say("skip")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_skipping_needs_a_question() -> None:
     ],
 )
 def test_what_is_typed_after_an_open_question_answers_it_unless_it_is_a_command(line: str, meaning: object) -> None:
-    assert parse_line(line, TALK.recorded(shown=("r", "s", "t"), asked=OPEN)) == meaning
+    assert parse_line(line, CONVERSATION.recorded(shown=("r", "s", "t"), asked=OPEN)) == meaning
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_what_is_typed_after_an_open_question_answers_it_unless_it_is_a_command(
     ],
 )
 def test_yes_and_no_may_say_more(line: str, meaning: object) -> None:
-    assert parse_line(line, TALK.recorded(shown=("r", "s", "t"), asked=YES_NO)) == meaning
+    assert parse_line(line, CONVERSATION.recorded(shown=("r", "s", "t"), asked=YES_NO)) == meaning

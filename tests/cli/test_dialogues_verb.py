@@ -1,4 +1,4 @@
-"""`viewfinder dialogues`, and its talks in `evaluate`, on the drawn world with an encoder of colours."""
+"""`viewfinder dialogues`, and its conversations in `evaluate`, on the drawn world with an encoder of colours."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_dialogues_go_where_training_finds_them(viewfinder: Run, home: Path) -> 
     assert outcome.code == 0
     assert outcome.out.splitlines()[0] == f"2 dialogues, 2.0 questions each: {out}"
     assert "viewfinder train chatir" in outcome.out and "dialogues=recorded_oracle*" in outcome.out
-    assert [len(talk.rounds) for talk in read_dialogues(out)[0]] == [2, 2]
+    assert [len(conversation.rounds) for conversation in read_dialogues(out)[0]] == [2, 2]
 
 
 def test_what_was_made_is_measured_like_any_dialogues(viewfinder: Run, home: Path, tmp_path: Path) -> None:
@@ -88,7 +88,9 @@ def test_evaluate_prints_and_keeps_what_was_asked(viewfinder: Run, home: Path, t
     rows = {line.split("  ")[0] for line in outcome.out.splitlines()}
     assert {"questions", "repeated questions", "unique tokens", "don't know", "by another"} <= rows
     assert "choosing a question took" in outcome.out
-    assert [len(talk.rounds) for talk in read_dialogues(tmp_path / "run" / "dialogues.json")[0]] == [10] * 3
+    assert [len(conversation.rounds) for conversation in read_dialogues(tmp_path / "run" / "dialogues.json")[0]] == [
+        10
+    ] * 3
 
 
 def test_a_pool_is_a_list_of_pictures(viewfinder: Run, home: Path, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def _file(folder: Path, *records: Any) -> Path:
 
 WORDS = st.text(min_size=1)
 CONTENT = st.lists(st.tuples(st.sampled_from([TextItem, ImageItem]), WORDS), min_size=1, max_size=3)
-TALKS = st.tuples(st.lists(st.tuples(st.sampled_from(ROLES), CONTENT), max_size=2), CONTENT)
+DIALOGUES = st.tuples(st.lists(st.tuples(st.sampled_from(ROLES), CONTENT), max_size=2), CONTENT)
 
 
 def _turn(role: Role, content: list[tuple[Any, str]]) -> ChatTurn:
@@ -56,7 +56,8 @@ def _turn(role: Role, content: list[tuple[Any, str]]) -> ChatTurn:
 
 # Plain values only: the checker of annotations draws random numbers, which a strategy must not.
 @given(
-    st.lists(st.tuples(WORDS, st.sampled_from(SUBTASKS), TALKS), max_size=3, unique_by=lambda drawn: drawn[0]), WORDS
+    st.lists(st.tuples(WORDS, st.sampled_from(SUBTASKS), DIALOGUES), max_size=3, unique_by=lambda drawn: drawn[0]),
+    WORDS,
 )
 def test_what_is_written_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[str, Subtask, Any]], target: str

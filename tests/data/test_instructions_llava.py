@@ -37,7 +37,7 @@ def test_a_placeholder_becomes_the_picture_where_it_stands(tmp_path: Path) -> No
     assert report == ReadReport(2, 2)
 
 
-def test_talks_about_no_picture_are_kept(tmp_path: Path) -> None:
+def test_dialogues_about_no_picture_are_kept(tmp_path: Path) -> None:
     [sample], _ = read_llava(_file(tmp_path, _sample("Hello", "Hi", image=None) | {"id": 7}))
     assert (sample.id, sample.image) == ("7", "")
 

@@ -122,7 +122,7 @@ def test_two_captioners_are_compared_pair_by_pair(pairs: Path, weights: Callable
         (f"captioner, {kind}, val", metric)
         for kind, metric in product(("all kinds", "flags", "signs"), ("ROUGE-L", "CIDEr-D"))
     }
-    assert all(row.talks == (10 if "all" in row.title else 5) for row in rows)
+    assert all(row.dialogues == (10 if "all" in row.title else 5) for row in rows)
 
 
 def test_a_prefix_stands_before_all_captions_that_are_compared(
@@ -198,7 +198,7 @@ def test_a_retriever_is_told_what_the_captioner_says_of_what_it_shows(
 
 
 @pytest.mark.slow
-def test_two_processes_hold_the_talks_of_one(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
+def test_two_processes_hold_the_dialogues_of_one(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     one, two = (dialogues(pairs, weights(0), tmp_path, processes=count).run.tasks[0] for count in (1, 2))
     assert np.array_equal(one.ranks.best_st, two.ranks.best_st)
 
@@ -211,7 +211,7 @@ def test_tasks_are_chosen_by_words_of_their_titles(pairs: Path, tmp_path: Path) 
         evaluate(replace(plan, task="hats"), ENCODER, tmp_path)
 
 
-def test_a_talk_whose_first_picture_is_lost_begins_with_another(tmp_path: Path) -> None:
+def test_a_dialogue_whose_first_picture_is_lost_begins_with_another(tmp_path: Path) -> None:
     from viewfinder.evaluation.pictures import load_pictures, match_pictures
     from viewfinder.evaluation.protocols.composed import fashioniq_tasks
     from viewfinder.evaluation.simulate import draw_first_pictures
@@ -230,7 +230,7 @@ def test_a_talk_whose_first_picture_is_lost_begins_with_another(tmp_path: Path) 
         keys[0],
         "",
     ]  # the fourth would begin with its target
-    assert "the first pictures of 1 talks" in str(known.reports[-1])
+    assert "first pictures of 1 dialogues" in str(known.reports[-1])
     begun = draw_first_pictures(known, seed=0)
     assert [dialogue.first for dialogue in begun.dialogues][::2] == [keys[1], keys[0]]
     assert all(dialogue.first in keys and dialogue.first != dialogue.target for dialogue in begun.dialogues)

@@ -114,7 +114,7 @@ def test_of_equal_leanings_the_middle_one_is_best() -> None:
     assert best_picture_bias([0], [len(PICTURE_BIASES)]).picture_bias == 0
 
 
-def test_a_run_is_written_with_every_talk(dialogues: Path) -> None:
+def test_a_run_is_written_with_every_dialogue(dialogues: Path) -> None:
     lines = write_measured_run(decided(dialogues, limit=2)).read_text().splitlines()
     assert len(lines) == 4
     assert read_run(dialogues / "run").tasks[0].title == "decision, test"

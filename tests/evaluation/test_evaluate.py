@@ -41,7 +41,7 @@ def test_the_same_plan_gives_the_same_ranks(scenes: Path, tmp_path: Path) -> Non
     assert np.array_equal(first.run.tasks[0].ranks.best_st, second.run.tasks[0].ranks.best_st)
 
 
-def test_limits_take_talks_evenly(scenes: Path, tmp_path: Path) -> None:
+def test_limits_take_dialogues_evenly(scenes: Path, tmp_path: Path) -> None:
     whole, few = (done(scenes, tmp_path, protocol="drilldown", limit=limit).run.tasks[0] for limit in (None, 3))
     assert few.dialogue_ids == (whole.dialogue_ids[0], whole.dialogue_ids[2], whole.dialogue_ids[-1])
 
@@ -75,7 +75,7 @@ def test_a_questioner_begins_with_the_recorded_captions_and_the_user_only_answer
     assert np.array_equal(task.ranks.best_st[:, 0], captions_only)  # round 0 is the caption for everybody
 
 
-def test_recorded_questions_to_the_recorded_user_are_the_recorded_talks(scenes: Path, tmp_path: Path) -> None:
+def test_recorded_questions_to_the_recorded_user_are_the_recorded_dialogues(scenes: Path, tmp_path: Path) -> None:
     replayed = done(scenes, tmp_path, protocol="chatir", split="val").run.tasks[0]
     asked = interviewed(scenes, tmp_path, user="recorded", options={"dialogues": "world_val"}).run.tasks[0]
     assert np.array_equal(asked.ranks.best_st, replayed.ranks.best_st)
@@ -94,7 +94,7 @@ def test_what_was_asked_is_counted_timed_and_kept(scenes: Path, tmp_path: Path) 
     assert task.asked["questions"].tolist() == [10, 10, 10]
 
 
-def test_questioners_are_compared_talk_by_talk(scenes: Path, tmp_path: Path) -> None:
+def test_questioners_are_compared_dialogue_by_dialogue(scenes: Path, tmp_path: Path) -> None:
     asked, silent, replayed = (
         interviewed(scenes, tmp_path / "asked").run,
         interviewed(scenes, tmp_path / "silent", questioner="none").run,
@@ -130,7 +130,7 @@ def test_files_that_begin_alike_are_asked_about_once(scenes: Path, tmp_path: Pat
     run = interviewed(home, tmp_path).run
     assert [task.title for task in run.tasks] == ["chatir, other_val, val"]
     assert run.skipped == (
-        "chatir, world_val, val: its talks begin as those of chatir, other_val, val, and so would go on alike",
+        "chatir, world_val, val: its dialogues begin as those of chatir, other_val, val, and so would go on alike",
     )
 
 
@@ -278,7 +278,7 @@ def test_what_its_vectors_look_at_is_drawn_for_every_example(
     assert not (tmp_path / "run" / "attention").exists()
 
 
-def test_a_simulated_users_talk_is_drawn_too(scenes: Path, tmp_path: Path, looking_by_name: Any) -> None:
+def test_a_simulated_users_dialogue_is_drawn_too(scenes: Path, tmp_path: Path, looking_by_name: Any) -> None:
     plan = {"protocol": "chatir", "user": "oracle", "options": {"policy": "describes"}, "split": "val", "limit": 1}
     evaluation = done(scenes, tmp_path, system="looking", **plan)
     [example] = evaluation.examples

@@ -59,7 +59,7 @@ def test_subset_recall_without_subsets_is_refused() -> None:
         metric_values("R_subset@1", table([[0]]))
 
 
-def test_the_last_turn_is_each_talks_own() -> None:
+def test_the_last_turn_is_each_dialogues_own() -> None:
     values = metric_values("R@5", table([[9, 3], [2, NAN]]))
     assert values_per_dialogue(values, LAST_TURN, "", ["", ""]).tolist() == [1, 1]
 

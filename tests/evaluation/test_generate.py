@@ -99,7 +99,7 @@ def lines_in(journal: Path) -> int:
 
 
 @pytest.mark.slow
-def test_what_is_killed_loses_no_talk_that_was_over(scenes: Path, tmp_path: Path) -> None:
+def test_what_is_killed_loses_no_dialogue_that_was_over(scenes: Path, tmp_path: Path) -> None:
     out, journal = tmp_path / "killed_train.json", tmp_path / "killed_train.json.journal"
     process = started(scenes, out)
     while process.poll() is None and lines_in(journal) < 4:
@@ -140,7 +140,7 @@ def test_a_users_manners_are_heard_in_the_dialogues(scenes: Path, tmp_path: Path
     assert report.repeated == 0.0
 
 
-def test_captions_begin_the_talks_where_there_are_no_dialogues(scenes: Path, tmp_path: Path) -> None:
+def test_captions_begin_the_dialogues_where_there_are_no_dialogues(scenes: Path, tmp_path: Path) -> None:
     home = captioned(scenes, tmp_path / "photos")
     out = default_dialogue_file(home, "none", "annotations", "test")
     report = made(order(home, out, user="annotations", split="test", questioner="none", limit=None))

@@ -18,7 +18,7 @@ def journal(folder: Path, **run: str) -> DialogueJournal:
     return DialogueJournal(folder / "x.json.journal", {"split": "train", "rounds": "10", **run})
 
 
-def test_talks_are_there_again_in_any_order(tmp_path: Path) -> None:
+def test_dialogues_are_there_again_in_any_order(tmp_path: Path) -> None:
     kept = journal(tmp_path / "new")
     assert kept.entries(resume=False) == {}
     for entry in ENTRIES:
@@ -28,7 +28,7 @@ def test_talks_are_there_again_in_any_order(tmp_path: Path) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(min_value=0, max_value=400))
-def test_wherever_it_is_cut_off_whole_talks_remain(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_wherever_it_is_cut_off_whole_dialogues_remain(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     kept = journal(tmp_path_factory.mktemp("journal"))
     kept.entries(resume=False)
     ends = [kept.file.stat().st_size]

@@ -27,7 +27,7 @@ def test_captions_follow_their_pictures_to_new_names() -> None:
     assert described.renamed({"a": "A", "b": "B", "c": "C"}).captions == {"A": "a dog", "B": "a cat"}
 
 
-def test_a_talk_that_names_a_lost_picture_goes() -> None:
+def test_a_dialogue_that_names_a_lost_picture_goes() -> None:
     renamed = task(SearchDialogue("1", "a", (Like("b"),)), SearchDialogue("2", "a", (Say("x"),))).renamed(
         {"a": "a", "c": "c"}
     )

@@ -196,7 +196,7 @@ def test_a_pool_of_ones_own_takes_the_place_of_the_folders(tmp_path: Path) -> No
         read_tasks(home, "drilldown", None, own)
 
 
-def test_talks_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) -> None:
+def test_dialogues_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) -> None:
     [recorded], opened = read_tasks(scenes, "chatir", "test"), opening_task(scenes, "test", 5)
     assert [(dialogue.target, dialogue.turns[0]) for dialogue in recorded.dialogues] == [
         (dialogue.target, *dialogue.turns) for dialogue in opened.dialogues
@@ -229,7 +229,7 @@ def test_dialogues_made_of_captioned_pictures_are_searched_among_those_of_their_
 
 @needs_data
 @pytest.mark.data
-def test_the_released_dialogues_are_2064_talks_of_11_rounds_in_a_pool_of_50000() -> None:
+def test_the_released_dialogues_are_2064_dialogues_of_11_rounds_in_a_pool_of_50000() -> None:
     tasks = read_tasks(SHARED / "chatir", "chatir", None)
     assert len(tasks) == 5
     assert {len(task.dialogues) for task in tasks} == {2064}

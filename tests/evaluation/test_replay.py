@@ -17,7 +17,7 @@ from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
 
 NAMES = [f"{top}-{bottom}" for top in COLOURS for bottom in COLOURS]
-TALKS: dict[str, tuple[Turn, ...]] = {
+DIALOGUES: dict[str, tuple[Turn, ...]] = {
     "green-blue": (Say("green over blue"), Say("blue"), Say("not red")),
     "red-red": (Say("something red"), Like("red-green", "red"), Reject(("red-blue",), "")),
     "white-black": (Like("white-white"), Answer(Question("is it black?"), "yes"), Reject((), "green")),
@@ -36,7 +36,7 @@ def colours(copies: int = 1) -> Pictures:
     return Pictures(tuple(keys), encoder.project(seen.global_bd), encoder, raw=raw)
 
 
-def task(gallery: tuple[str, ...], dialogues: dict[str, tuple[Turn, ...]] = TALKS) -> Task:
+def task(gallery: tuple[str, ...], dialogues: dict[str, tuple[Turn, ...]] = DIALOGUES) -> Task:
     told = tuple(SearchDialogue(target, target, turns) for target, turns in dialogues.items())
     return Task("test", "", "all", gallery, told, ("R@1",))
 
@@ -69,7 +69,7 @@ def test_replayed_ranks_of_region_queries_are_those_of_a_live_session(
     looking: Callable[..., Retriever[Any]], compare: str
 ) -> None:
     pictures, retriever = colours(copies=2), looking(compare=compare)
-    asked = task(pictures.keys, {**TALKS, "blue-white": (Say("blue"), BackTo(0), Say("blue over white"))})
+    asked = task(pictures.keys, {**DIALOGUES, "blue-white": (Say("blue"), BackTo(0), Say("blue over white"))})
     table = replay_task(asked, pictures.gallery(), retriever)
     for row, dialogue in enumerate(asked.dialogues):
         live = live_bounds(pictures, retriever, dialogue)
@@ -121,7 +121,7 @@ def test_going_back_says_nothing_new_and_forgets_what_came_since() -> None:
     assert table.best_st[0, 1] == alone.best_st[0, 0] == 0
 
 
-def test_a_shorter_talk_has_no_rank_for_turns_it_lacks() -> None:
+def test_a_shorter_dialogue_has_no_rank_for_turns_it_lacks() -> None:
     dialogues: dict[str, tuple[Turn, ...]] = {"red-red": (Say("red"),), "green-blue": (Say("green"), Say("blue"))}
     table = replay_task(task(tuple(NAMES), dialogues), colours().gallery(), load_system("composer"))
     assert np.isnan(table.best_st).tolist() == [[False, True], [False, False]]

@@ -38,7 +38,7 @@ def ranks(table: RankTable) -> list[float]:
     return [float(rank) for rank in table.worst_st[0]]
 
 
-def test_recorded_talks_rank_what_a_question_asks_for(talker: Callable[..., Any]) -> None:
+def test_recorded_dialogues_rank_what_a_question_asks_for(talker: Callable[..., Any]) -> None:
     words = talker(-100.0)
     said, asked = ranks(replay_task(task(), GALLERY, words))
     assert [said, asked] == ranks(replay_task(task(), GALLERY, Composer()))

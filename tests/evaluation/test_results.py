@@ -51,18 +51,18 @@ def test_a_damaged_run_is_one_clear_line(tmp_path: Path, damage: str) -> None:
         read_run(tmp_path)
 
 
-def test_runs_are_compared_on_the_talks_they_share(tmp_path: Path) -> None:
+def test_runs_are_compared_on_the_dialogues_they_share(tmp_path: Path) -> None:
     first = run(tmp_path, "random", [[5, 5], [5, 5], [5, 5]])
     second = run(tmp_path, "composer", [[0, 0], [0, 5]], ids="bc")
     rows = compare_runs([first, second])
-    assert [(row.metric, row.at, row.talks) for row in rows[:2]] == [("R@1", "turn 1", 2), ("R@1", "turn 2", 2)]
+    assert [(row.metric, row.at, row.dialogues) for row in rows[:2]] == [("R@1", "turn 1", 2), ("R@1", "turn 2", 2)]
     assert rows[0].first == 0
     assert rows[0].others[0].mean == 1
     assert rows[1].others[0].mean == 0.5
     assert rows[0].others[0].difference.mean == 1
 
 
-def test_a_difference_on_eight_talks_has_its_exact_p_value(tmp_path: Path) -> None:
+def test_a_difference_on_eight_dialogues_has_its_exact_p_value(tmp_path: Path) -> None:
     first, second = run(tmp_path, "random", [[5]] * 8), run(tmp_path, "composer", [[0]] * 8)
     [row, *_] = compare_runs([first, second])
     assert row.others[0].p_value == 2 / 2**8

@@ -98,7 +98,7 @@ def test_a_question_that_is_left_out_ends_the_interview_at_its_last_round(tmp_pa
     assert len(turns_of(held)) == 3  # the description, and two of the questions
 
 
-def test_a_talk_with_nothing_left_to_ask_keeps_its_rank() -> None:
+def test_a_dialogue_with_nothing_left_to_ask_keeps_its_rank() -> None:
     table, [held] = simulate_dialogues(
         task(about(TARGET, "red"), rounds=4), GALLERY, COMPOSER, Knowing(), questioner="none"
     )
@@ -123,7 +123,7 @@ def test_ranks_are_those_of_the_live_session_after_every_turn() -> None:
     assert list(zip(*(table.best_st[0], table.worst_st[0]), strict=True)) == [*bounds, bounds[-1]]
 
 
-def test_a_talk_that_never_begins_has_the_rank_of_a_draw() -> None:
+def test_a_dialogue_that_never_begins_has_the_rank_of_a_draw() -> None:
     table, [held] = simulate_dialogues(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, Scripted(()))
     assert turns_of(held) == []
     assert (table.best_st == 0).all()
@@ -155,13 +155,13 @@ def test_every_question_is_timed_but_the_first(tmp_path: Path) -> None:
     assert all(ms > 0 for one in held for ms in one.asking_ms)
 
 
-def test_a_turn_that_cannot_be_taken_is_named_with_its_talk() -> None:
+def test_a_turn_that_cannot_be_taken_is_named_with_its_dialogue() -> None:
     user = Scripted((Say("red"), Say(" ")))
     with pytest.raises(BadInput, match="dialogue of 1, turn 2: nothing was said"):
         simulate_dialogues(task(about(1, "red"), interviews=False), GALLERY, COMPOSER, user)
 
 
-def test_the_same_talks_have_the_same_ranks_again() -> None:
+def test_the_same_dialogues_have_the_same_ranks_again() -> None:
     dialogues = task(*(about(number, LOOKS[number][0]) for number in (0, 9, 31)))
     first, second = (
         simulate_dialogues(dialogues, GALLERY, COMPOSER, Knowing(), questioner="information_gain") for _ in range(2)

@@ -23,7 +23,7 @@ def held(*rounds: tuple[str, str, str], ms: tuple[float, ...] = ()) -> HeldDialo
     return HeldDialogue(dialogue, ms)
 
 
-def test_questions_are_counted_talk_by_talk() -> None:
+def test_questions_are_counted_dialogue_by_dialogue() -> None:
     first = held(
         ("Is it big?", "no", "llm"),
         ("Is it big?", "don't know", "llm"),
@@ -49,7 +49,7 @@ def test_times_are_the_median_and_the_slow_end() -> None:
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=3), WORDS)
-def test_a_talk_is_read_back_as_it_was_written(rounds: list[tuple[str, str]], said: str) -> None:
+def test_a_dialogue_is_read_back_as_it_was_written(rounds: list[tuple[str, str]], said: str) -> None:
     for question, answer in rounds:
         whole = record_round(question, answer)
         assert split_round(str(whole)) == whole
@@ -62,7 +62,7 @@ def test_questions_and_answers_keep_their_words() -> None:
     assert str(record_round("What is it.", "maybe a dog?\nor a cat")) == "What is it? maybe a dog or a cat"
 
 
-def test_a_file_of_talks_holds_caption_questions_and_answers(tmp_path: Path) -> None:
+def test_a_file_of_dialogues_holds_caption_questions_and_answers(tmp_path: Path) -> None:
     dialogue = held(("What colour", "red", "x"), ("Is it big?", "", "x")).conversation
     write_dialogues(tmp_path / "x.json", [record_dialogue("a.jpg", dialogue)])
     [read], _ = read_dialogues(tmp_path / "x.json")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.hostile import calls, damage, faults, folders, kills, kills_served, pictures, talks, wire
+from tests.hostile import calls, conversations, damage, faults, folders, kills, kills_served, pictures, wire
 from tests.hostile.attack import Outcome
 
 SEED = 3
@@ -86,26 +86,26 @@ def test_slow_connections_are_ended_and_nobody_waits_for_them(tmp_path: Path) ->
 
 @pytest.mark.long
 def test_nobody_waits_for_long_conversations(tmp_path: Path) -> None:
-    held(talks.long_conversations(1, SEED, tmp_path, turns=500))
+    held(conversations.long_conversations(1, SEED, tmp_path, turns=500))
 
 
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_number_of_conversations(tmp_path: Path) -> None:
-    held(talks.many_conversations(200, SEED, tmp_path))
+    held(conversations.many_conversations(200, SEED, tmp_path))
 
 
 @pytest.mark.long
 def test_32_people_beside_one_who_replays_wait_less_than_a_second(tmp_path: Path) -> None:
-    held(talks.crowd_beside_replay(10, SEED, tmp_path, turns=500))
+    held(conversations.crowd_beside_replay(10, SEED, tmp_path, turns=500))
 
 
 def test_sigterm_ends_a_server_beside_people_and_beside_those_who_dawdle(tmp_path: Path) -> None:
-    held(talks.end_by_sigterm(2, SEED, tmp_path))
+    held(conversations.end_by_sigterm(2, SEED, tmp_path))
 
 
 @pytest.mark.long
 def test_sigterm_ends_a_server_whatever_it_does(tmp_path: Path) -> None:
-    held(talks.end_by_sigterm(4, SEED + 1, tmp_path))
+    held(conversations.end_by_sigterm(4, SEED + 1, tmp_path))
 
 
 def test_damage_to_a_library_is_said_or_healed(tmp_path: Path) -> None:

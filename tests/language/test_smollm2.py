@@ -48,13 +48,13 @@ def test_it_knows_what_a_text_goes_on_with(model: LanguageModel) -> None:
 
 
 def test_it_asks_a_new_question_about_what_was_said(model: LanguageModel) -> None:
-    talk = view(Say("a black dog runs on a beach"), Answer(Question("Is the dog alone?"), "yes"))
+    dialogue = view(Say("a black dog runs on a beach"), Answer(Question("Is the dog alone?"), "yes"))
     questioner = FewShotQuestioner(model, seconds=SECONDS)
     prepare_questioner(questioner)
-    question = questioner.ask(talk)
-    assert question is not None and question.by == "llm" and ConversationSoFar.of(talk).is_new(question.text)
+    question = questioner.ask(dialogue)
+    assert question is not None and question.by == "llm" and ConversationSoFar.of(dialogue).is_new(question.text)
     assert "dog" in question.text.lower() or "beach" in question.text.lower()
-    assert questioner.ask(talk) == question
+    assert questioner.ask(dialogue) == question
 
 
 def test_it_writes_several_questions_at_once(model: LanguageModel) -> None:

@@ -42,6 +42,8 @@ def test_repeated_questions_have_fewer_words() -> None:
     ],
 )
 def test_the_released_dialogues_repeat_what_is_known(name: str, asked: int) -> None:
-    dialogues = [talk["dialog"][1:] for talk in json.loads((RELEASED / f"{name}.json").read_text(encoding="utf-8"))]
+    dialogues = [
+        dialogue["dialog"][1:] for dialogue in json.loads((RELEASED / f"{name}.json").read_text(encoding="utf-8"))
+    ]
     assert len(dialogues) == 2064
     assert count_repeated_questions(dialogues).sum() == asked

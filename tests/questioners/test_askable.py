@@ -7,8 +7,8 @@ from viewfinder.conversation import Answer, Question, Say
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.said import ConversationSoFar, question_gist
 
-TALK = "is are there the a dog dogs red what in picture it"
-WORDS = st.lists(st.sampled_from(TALK.split()), min_size=1, max_size=6)
+DIALOGUE = "is are there the a dog dogs red what in picture it"
+WORDS = st.lists(st.sampled_from(DIALOGUE.split()), min_size=1, max_size=6)
 SAID = Say("Two black dogs and a man in a red shirt")
 
 
@@ -56,7 +56,7 @@ def test_what_asks_for_something_else_is_another_question(one: str, other: str) 
         "Is the dog black?",
     ],
 )
-def test_what_the_talk_says_is_not_asked(question: str) -> None:
+def test_what_the_dialogue_says_is_not_asked(question: str) -> None:
     assert not ConversationSoFar.of(view()).is_new(question)
 
 
@@ -64,7 +64,7 @@ def test_what_the_talk_says_is_not_asked(question: str) -> None:
     "question",
     ["Is there a cat?", "Is the man black?", "What colour is the grass?", "How many dogs are there?", "Is it dark?"],
 )
-def test_what_the_talk_leaves_open_is_asked(question: str) -> None:
+def test_what_the_dialogue_leaves_open_is_asked(question: str) -> None:
     assert ConversationSoFar.of(view()).is_new(question)
 
 
@@ -80,7 +80,7 @@ def test_an_answer_tells_what_its_question_was_about() -> None:
 
 
 @given(WORDS)
-def test_no_question_is_new_to_a_talk_in_which_it_was_asked(words: list[str]) -> None:
+def test_no_question_is_new_to_a_dialogue_in_which_it_was_asked(words: list[str]) -> None:
     text = " ".join(words)
     assert question_gist(text)
     assert not ConversationSoFar([], [text]).is_new(f"{text}?")

@@ -116,7 +116,7 @@ def test_after_three_tries_another_asks_and_says_so(server: Server, said: str | 
     assert len(server.asked) == 3
 
 
-def test_a_model_that_hangs_stalls_no_talk(server: Server) -> None:
+def test_a_model_that_hangs_stalls_no_dialogue(server: Server) -> None:
     server.say = lambda n: str(server.released.wait())
     question = Fallback(server.questioner(seconds=0.3), InformationGain()).ask(view())
     assert question is not None and "tiny took longer than 0." in question.why

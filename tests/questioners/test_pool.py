@@ -123,7 +123,7 @@ def test_another_encoder_is_refused_in_one_line() -> None:
         PoolQuestioner(TRAINED).ask(other)
 
 
-def test_a_talk_is_its_caption_and_its_rounds() -> None:
+def test_a_dialogue_is_its_caption_and_its_rounds() -> None:
     turns = (Say("a beach"), Answer(Question("Any dogs?"), "no idea"), Say("it is dark"))
     caption_s, questions_rs, answers_rs = dialogue_vectors(turns, Words())
     assert caption_s.tolist() == [1, 0, 0, 0]

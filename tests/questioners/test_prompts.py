@@ -15,7 +15,7 @@ from viewfinder.questioners.llm import (
 )
 
 
-def test_the_prompt_ends_with_the_talk_where_the_next_question_stands() -> None:
+def test_the_prompt_ends_with_the_dialogue_where_the_next_question_stands() -> None:
     turns = (Say("A dog."), Answer(Question("Is it\nbig?"), "no"), Answer(Question("Is it old?"), ""))
     prompt = write_next_question_prompt(turns)
     assert prompt is not None and prompt.endswith(
@@ -32,7 +32,7 @@ def test_where_nothing_was_said_there_is_nothing_to_ask_about() -> None:
     assert write_next_question_prompt((Show("my.jpg"), Reject(("p2",)))) is None
 
 
-def test_of_a_long_talk_the_newest_rounds_are_told() -> None:
+def test_of_a_long_dialogue_the_newest_rounds_are_told() -> None:
     rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(PROMPTED_ROUNDS + 2)]
     prompt = write_next_question_prompt((Say("a dog"), *rounds))
     assert prompt is not None and "the 1th?" not in prompt and "the 2th?" in prompt and "Photograph: a dog\n" in prompt

@@ -21,9 +21,9 @@ CAT = {"img": "2.jpg", "dialog": ["a cat", "", "Is it the black cat no", "? yes"
 VIEW = Candidates(np.array([0.5, 0.5]), np.eye(2, dtype=np.float32))
 
 
-def saved(folder: Path, *talks: object, name: str = "talks.json") -> Path:
+def saved(folder: Path, *dialogues: object, name: str = "talks.json") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(json.dumps(talks), encoding="utf-8")
+    (folder / name).write_text(json.dumps(dialogues), encoding="utf-8")
     return folder / name
 
 
@@ -93,8 +93,12 @@ def test_a_folder_is_all_its_dialogues_and_rewritten_ones_are_passed_over(tmp_pa
 
 
 def test_visdial_files_are_read_too(tmp_path: Path) -> None:
-    talk = {"image_id": 7, "caption": "a bus", "dialog": [{"question": 0, "answer": 0}, {"question": 1, "answer": 0}]}
-    data = {"questions": ["is it red", "is it full"], "answers": ["yes"], "dialogs": [talk]}
+    dialogue = {
+        "image_id": 7,
+        "caption": "a bus",
+        "dialog": [{"question": 0, "answer": 0}, {"question": 1, "answer": 0}],
+    }
+    data = {"questions": ["is it red", "is it full"], "answers": ["yes"], "dialogs": [dialogue]}
     file = tmp_path / "visdial_1.0_val.json"
     file.write_text(json.dumps({"data": data}), encoding="utf-8")
     assert replayed(load_recorded(str(file)), "a bus") == ["is it red?", "is it full?"]
@@ -127,7 +131,7 @@ def test_missing_and_damaged_sources_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["Human_BLIP2", "FLAN_ALPACA_XXL_BLIP2", "Unanswered_ChatGPT_BLIP2"])
 def test_a_released_dialogue_is_replayed_question_by_question(name: str) -> None:
     file = RELEASED / f"{name}.json"
-    talks = read_dialogues(file)[0]
+    dialogues = read_dialogues(file)[0]
     questioner = load_recorded(str(file))
-    for talk in talks[:5]:
-        assert replayed(questioner, talk.caption) == [turn.question for turn in talk.rounds]
+    for dialogue in dialogues[:5]:
+        assert replayed(questioner, dialogue.caption) == [turn.question for turn in dialogue.rounds]

@@ -27,5 +27,5 @@ def test_a_question_and_its_answer_become_one_statement(question: str, answer: s
 
 def test_an_open_question_is_resolved_with_what_it_asked_about() -> None:
     gallery = Gallery(tiny_snapshot([("red", "blue"), ("green", "green")]), ColourEncoder())
-    talk = Conversation().then(Say("a picture")).then(Answer(Question("is there anything red?"), "yes"))
-    assert resolve_turn(talk, talk.here, gallery).text == "anything red"
+    dialogue = Conversation().then(Say("a picture")).then(Answer(Question("is there anything red?"), "yes"))
+    assert resolve_turn(dialogue, dialogue.here, gallery).text == "anything red"

@@ -57,7 +57,7 @@ def view(*rounds: tuple[str, str], said: str = "a dog", lookup: Lookup | None = 
     )
 
 
-def talk(questioner: UnansweredQuestioner, answer: str) -> list[str]:
+def dialogue(questioner: UnansweredQuestioner, answer: str) -> list[str]:
     rounds: list[tuple[str, str]] = []
     while (question := questioner.ask(view(*rounds))) is not None:
         rounds.append((question.text, answer))
@@ -66,8 +66,8 @@ def talk(questioner: UnansweredQuestioner, answer: str) -> list[str]:
 
 def test_ten_questions_are_asked_in_their_order_whatever_is_answered() -> None:
     source = Listed((*TEN, "Is there one more?"))
-    assert talk(asking(source), "no") == list(TEN)
-    assert talk(asking(source), "yes, and it is wet") == list(TEN)
+    assert dialogue(asking(source), "no") == list(TEN)
+    assert dialogue(asking(source), "yes, and it is wet") == list(TEN)
 
 
 def test_a_question_says_its_place_and_whose_it_is() -> None:
@@ -116,14 +116,14 @@ def writes(*texts: str) -> ScriptedModel:
 
 def test_a_language_model_lists_them_all_in_one_text() -> None:
     model = writes("\n".join(f"{n}. {text}" for n, text in enumerate(TEN, start=1)).removeprefix("1."))
-    assert talk(UnansweredQuestioner(ListedQuestions(model)), "no") == list(TEN)
+    assert dialogue(UnansweredQuestioner(ListedQuestions(model)), "no") == list(TEN)
     assert len(model.prompts) == 1 and model.prompts[0].endswith("Photograph: a dog\n1.")
 
 
 def test_a_list_that_repeats_itself_is_gone_on_with() -> None:
     first = "Is it a well-fed dog, or a thin one?\n2. Where is it?\n3. A dog.\n4. where is it?"
     model = writes(first, "Where is it?\n4. Is it old?")
-    assert talk(UnansweredQuestioner(ListedQuestions(model)), "no") == [
+    assert dialogue(UnansweredQuestioner(ListedQuestions(model)), "no") == [
         "Is it a well-fed dog, or a thin one?",
         "Where is it?",
         "Is it old?",

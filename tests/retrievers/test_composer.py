@@ -201,7 +201,7 @@ def test_stepping_leaves_the_old_state_alone() -> None:
     assert before.excluded == excluded == frozenset()
 
 
-def test_clip_t_reads_the_text_of_the_whole_talk_at_once() -> None:
+def test_clip_t_reads_the_text_of_the_whole_dialogue_at_once() -> None:
     clip = PlainClip("clip-t", text=True, image=False)
     query = asked(resolved(1, Say("red")), resolved(2, Like(id_of("red", "red"), "blue")), retriever=clip)
     assert [(part.kind, part.label) for part in query.parts] == [("words", "red, blue")]

@@ -120,7 +120,7 @@ def test_words_decoded_bit_by_bit_are_those_decoded_together(cuts: list[int]) ->
     torch.testing.assert_close(torch.cat(parts, dim=1), together_btw)
 
 
-def test_turns_encoded_one_after_the_other_are_those_of_the_whole_talk() -> None:
+def test_turns_encoded_one_after_the_other_are_those_of_the_whole_dialogue() -> None:
     encoder, turns_l = Encoder(WIDTH, 2, HEADS, 12), torch.tensor([0, 0, 1, 1, 1, 2])
     tokens_blw, mask_ll = torch.randn(2, 6, WIDTH), turns_l[:, None] >= turns_l
     earlier, parts = None, []

@@ -32,7 +32,7 @@ def test_captions_answer_by_their_words(question: PhotoQuestion, captions: list[
     assert question.answer(captions) == answer
 
 
-def test_all_that_is_known_is_asked_in_talks_of_ten() -> None:
+def test_all_that_is_known_is_asked_in_dialogues_of_ten() -> None:
     picture = CaptionedPicture(Path("1.jpg"), ("a dog on a beach", "a wet dog"))
     known = [PhotoQuestion(f"Is there a {number}?", {"yes": (("dog",),)}, "no") for number in range(11)]
     first, second = photo_dialogues([picture], [*known, PhotoQuestion("Who?", {"a man": (("man",),)}, None)])
@@ -41,7 +41,7 @@ def test_all_that_is_known_is_asked_in_talks_of_ten() -> None:
         "a wet dog",
         1,
     )
-    asked = {said.question for talk in (first, second) for said in talk.rounds}
+    asked = {said.question for dialogue in (first, second) for said in dialogue.rounds}
     assert asked == {question.text for question in known}
     assert photo_dialogues([picture], known) == photo_dialogues([picture], known)
 

@@ -32,8 +32,8 @@ SMALL = PoolSettings(fewest=2, fewest_meant=2)
 ENCODER = ColourEncoder()
 
 
-def talks(tmp_path: Path, *rounds: Round) -> tuple[QuestionDialogues, SentenceVectors]:
-    """One talk of these rounds about each of three pictures: red, blue and green."""
+def dialogues(tmp_path: Path, *rounds: Round) -> tuple[QuestionDialogues, SentenceVectors]:
+    """One dialogue of these rounds about each of three pictures: red, blue and green."""
     said = [make_dialogue(f"{colour}.png", colour, rounds) for colour in ("red", "blue", "green")]
     seen = QuestionDialogues(tuple(said), ENCODER.words(["red", "blue", "green"]).astype(np.float16), np.arange(3))
     return seen, SentenceVectors.of([*seen.texts, "yes", "no"], ENCODER, tmp_path)
@@ -54,7 +54,7 @@ def test_the_selector_at_work_gives_the_numbers_of_the_trained_one() -> None:
 
 
 def test_questions_outside_the_pool_are_no_targets(tmp_path: Path) -> None:
-    seen, vectors = talks(tmp_path, Round("any red?", "yes"), Round("What?", "red"), Round("any red?", "yes"))
+    seen, vectors = dialogues(tmp_path, Round("any red?", "yes"), Round("What?", "red"), Round("any red?", "yes"))
     pool = [question for question in build_pool(seen.dialogues, SMALL) if question.text == "any red?"]
     data = SelectorData(seen, pool, vectors)
     assert data.targets_nr.tolist() == [[0, NOT_THERE, 0]] * 3
@@ -64,7 +64,7 @@ def test_questions_outside_the_pool_are_no_targets(tmp_path: Path) -> None:
 
 def test_answers_are_found_in_other_words_and_unknown_ones_left_out(tmp_path: Path) -> None:
     rounds = [Round("any red?", "yes"), Round("is there any red?", "no"), Round("any red?", "can't tell")]
-    seen, vectors = talks(tmp_path, *rounds)
+    seen, vectors = dialogues(tmp_path, *rounds)
     pool = build_pool(seen.dialogues, SMALL)
     data = AnswerData(seen, pool, AnswerColumns(pool, vectors))
     # Of each picture two answers to question 0: "no" and "yes" are as frequent, so they stand in order of the alphabet.
@@ -72,7 +72,7 @@ def test_answers_are_found_in_other_words_and_unknown_ones_left_out(tmp_path: Pa
 
 
 def test_a_calibrated_network_is_no_worse_on_held_out_answers(tmp_path: Path) -> None:
-    seen, vectors = talks(tmp_path, Round("any red?", "yes"), Round("is there any red?", "no"))
+    seen, vectors = dialogues(tmp_path, Round("any red?", "yes"), Round("is there any red?", "no"))
     pool = build_pool(seen.dialogues, SMALL)
     columns = AnswerColumns(pool, vectors)
     seed_all(0)

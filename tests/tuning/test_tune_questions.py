@@ -108,7 +108,7 @@ def _gains(
 
 
 def test_the_order_of_questions_is_imitated(report: QuestionReport) -> None:
-    # They are always asked in the same order, so knowing the talk is knowing the next one.
+    # They are always asked in the same order, so knowing the dialogue is knowing the next one.
     assert report.figures["selector/recall@1"] > 0.9 > report.figures["selector/frequency@1"]
 
 
@@ -185,11 +185,11 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
     assert learnt.predict_next(np.zeros(48), np.zeros((0, 48)), np.zeros((0, 48))).sum() == pytest.approx(1)
 
 
-def test_two_talks_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path) -> None:
+def test_two_dialogues_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path) -> None:
     said = [make_dialogue(f"{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(39) for _ in range(2)]
     write_dialogues(tmp_path / "talks.json", said)
     splits = read_dialogue_splits([tmp_path / "talks.json"], ENCODER, None, lambda line: None)
-    learnt_from, held_out = ({talk.image for talk in part.dialogues} for part in (splits.train, splits.val))
+    learnt_from, held_out = ({dialogue.image for dialogue in part.dialogues} for part in (splits.train, splits.val))
     assert (len(learnt_from), len(held_out), learnt_from & held_out) == (30, 3, set())
 
 

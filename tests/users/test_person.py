@@ -40,7 +40,7 @@ def person(style: SpeakingStyle | None = None, truths: dict[str, PictureTruth] =
     )
 
 
-def talk(who: SimulatedUser, wanted: str, *, rounds: int = 8, shown: tuple[str, ...] = ()) -> list[Turn | None]:
+def dialogue(who: SimulatedUser, wanted: str, *, rounds: int = 8, shown: tuple[str, ...] = ()) -> list[Turn | None]:
     """A session in which nothing new is ever shown."""
     asked = (None, *QUESTIONS) * rounds
     return [who.reply(wanted, Screen(shown if at else (), asked[at], at)) for at in range(rounds)]
@@ -48,7 +48,7 @@ def talk(who: SimulatedUser, wanted: str, *, rounds: int = 8, shown: tuple[str, 
 
 def test_first_a_description_then_answers(beach: PictureTruth) -> None:
     who = person(SpeakingStyle(policy="answers"), {"beach.jpg": beach})
-    said = talk(who, "beach.jpg", rounds=5)
+    said = dialogue(who, "beach.jpg", rounds=5)
     assert said[0] == Say("a large black dog on the beach")
     assert said[1:4] == [
         Answer(QUESTIONS[0], "yes"),
@@ -69,13 +69,13 @@ def test_what_is_most_like_it_is_compared_with(beach: PictureTruth, evening: Pic
 
 
 def test_who_only_describes_answers_nothing() -> None:
-    said = talk(person(SpeakingStyle(policy="describes")), PICTURES[0], shown=(PICTURES[1],))
+    said = dialogue(person(SpeakingStyle(policy="describes")), PICTURES[0], shown=(PICTURES[1],))
     assert all(isinstance(turn, Say) for turn in said)
 
 
-def test_mixed_talk_has_all_three_kinds_of_turns() -> None:
+def test_mixed_dialogue_has_all_three_kinds_of_turns() -> None:
     who = person(SpeakingStyle(seed=2))
-    said = talk(who, PICTURES[0], rounds=24, shown=(PICTURES[1],))
+    said = dialogue(who, PICTURES[0], rounds=24, shown=(PICTURES[1],))
     assert {type(turn) for turn in said} == {Say, Answer, Like}
 
 
@@ -83,15 +83,15 @@ def test_a_comparison_is_not_made_twice_unless_there_is_nothing_else() -> None:
     shown = (PICTURES[1],)
     mixed = [
         turn
-        for turn in talk(person(SpeakingStyle(seed=2)), PICTURES[0], rounds=40, shown=shown)
+        for turn in dialogue(person(SpeakingStyle(seed=2)), PICTURES[0], rounds=40, shown=shown)
         if isinstance(turn, Like)
     ]
     assert len(mixed) == len(set(mixed)) == 1
-    stubborn = talk(person(SpeakingStyle(policy="compares")), PICTURES[0], rounds=5, shown=shown)
+    stubborn = dialogue(person(SpeakingStyle(policy="compares")), PICTURES[0], rounds=5, shown=shown)
     assert len(set(stubborn[1:])) == 1
 
 
-def test_a_picture_that_is_found_ends_the_talk() -> None:
+def test_a_picture_that_is_found_ends_the_dialogue() -> None:
     who = person(SpeakingStyle(looks_at=2))
     wanted, other, third = PICTURES[:3]
     assert who.reply(wanted, Screen((), None, 0)) is not None
@@ -99,12 +99,12 @@ def test_a_picture_that_is_found_ends_the_talk() -> None:
     assert who.reply(wanted, Screen((other, wanted), None, 2)) is None
 
 
-def test_impatience_ends_a_talk_without_progress() -> None:
+def test_impatience_ends_a_dialogue_without_progress() -> None:
     shown = (PICTURES[1],)
-    said = talk(person(SpeakingStyle(patience=3)), PICTURES[0], rounds=6, shown=shown)
+    said = dialogue(person(SpeakingStyle(patience=3)), PICTURES[0], rounds=6, shown=shown)
     # Round 0 shows nothing, round 1 something new, rounds 2 to 4 the same again.
     assert [turn is None for turn in said[:5]] == [False, False, False, False, True]
-    assert None not in talk(person(SpeakingStyle()), PICTURES[0], rounds=40, shown=shown)
+    assert None not in dialogue(person(SpeakingStyle()), PICTURES[0], rounds=40, shown=shown)
 
 
 def test_progress_keeps_a_person_patient() -> None:
@@ -120,11 +120,11 @@ def test_progress_keeps_a_person_patient() -> None:
 
 
 def test_a_question_is_skipped_by_who_skips_all() -> None:
-    assert not any(isinstance(turn, Answer) for turn in talk(person(SpeakingStyle(skips=1.0)), PICTURES[0]))
+    assert not any(isinstance(turn, Answer) for turn in dialogue(person(SpeakingStyle(skips=1.0)), PICTURES[0]))
 
 
 def test_who_forgets_everything_knows_nothing_and_repeats_themselves() -> None:
-    said = talk(person(SpeakingStyle(forgetfulness=1.0, policy="answers")), PICTURES[0], rounds=12)
+    said = dialogue(person(SpeakingStyle(forgetfulness=1.0, policy="answers")), PICTURES[0], rounds=12)
     assert all(is_dont_know(turn.text) for turn in said if isinstance(turn, Answer))
     assert len({turn.text for turn in said if isinstance(turn, Say)}) == 1
 
@@ -160,17 +160,17 @@ MANNERS = st.builds(
 
 @given(MANNERS, st.sampled_from(PICTURES))
 @settings(max_examples=40, deadline=None)
-def test_the_same_seed_is_the_same_talk_whatever_was_talked_of_before(style: SpeakingStyle, wanted: str) -> None:
+def test_the_same_seed_is_the_same_dialogue_whatever_was_talked_of_before(style: SpeakingStyle, wanted: str) -> None:
     other = PICTURES[0] if wanted != PICTURES[0] else PICTURES[1]
     fresh, used = person(style), person(style)
-    first = talk(fresh, wanted, shown=(other,))
-    talk(used, wanted, rounds=3), talk(used, other)
-    assert talk(used, wanted, shown=(other,)) == first
+    first = dialogue(fresh, wanted, shown=(other,))
+    dialogue(used, wanted, rounds=3), dialogue(used, other)
+    assert dialogue(used, wanted, shown=(other,)) == first
 
 
-def test_talks_about_several_pictures_may_be_led_side_by_side() -> None:
+def test_dialogues_about_several_pictures_may_be_led_side_by_side() -> None:
     one, other = PICTURES[:2]
-    apart = talk(person(), one), talk(person(), other)
+    apart = dialogue(person(), one), dialogue(person(), other)
     who, asked = person(), (None, *QUESTIONS) * 8
     together = [
         (who.reply(one, Screen((), q, at)), who.reply(other, Screen((), q, at))) for at, q in enumerate(asked[:8])
@@ -182,7 +182,7 @@ def test_talks_about_several_pictures_may_be_led_side_by_side() -> None:
 @settings(max_examples=40, deadline=None)
 def test_with_all_noise_every_answer_is_wrong(wanted: str, seed: int) -> None:
     who = person(SpeakingStyle(noise=1.0, seed=seed, policy="answers"))
-    for turn in talk(who, wanted):
+    for turn in dialogue(who, wanted):
         if isinstance(turn, Answer):
             true = Oracle(TRUTHS).answer(turn.question, wanted)
             assert turn.text != true or is_dont_know(true)

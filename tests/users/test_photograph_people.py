@@ -32,13 +32,15 @@ NOTES = AnnotatedPhotos(
 MORE = Question("What else do you remember of it?")
 
 
-def talk(style: SpeakingStyle, wanted: str, *asked: Question | None, shown: tuple[str, ...] = ()) -> list[Turn | None]:
+def dialogue(
+    style: SpeakingStyle, wanted: str, *asked: Question | None, shown: tuple[str, ...] = ()
+) -> list[Turn | None]:
     who = photo_person(NOTES, style=style)
     return [who.reply(wanted, Screen(shown if at else (), question, at)) for at, question in enumerate(asked)]
 
 
 def test_an_open_question_is_answered_by_what_was_not_said_yet_and_nothing_is_said_twice() -> None:
-    first, second, third, last = talk(SpeakingStyle(policy="answers"), "set/dogs.jpg", None, MORE, MORE, None)
+    first, second, third, last = dialogue(SpeakingStyle(policy="answers"), "set/dogs.jpg", None, MORE, MORE, None)
     assert isinstance(first, Say) and isinstance(second, Answer)
     assert {f"{text} ." for text in (first.text, second.text)} == set(NOTES.of("set/dogs.jpg").captions)
     assert third == Answer(MORE, "don't know") and last is None
@@ -70,12 +72,12 @@ def test_what_is_shown_is_put_right_where_it_contradicts_what_is_known() -> None
     assert {str(Say("no, only one dog")), str(Reject((), "outdoors"))} <= back
     assert str(Say("no, a black dog")) in back
     assert PhotoComparer(NOTES).correct("set/dogs.jpg", "set/dogs.jpg") is None
-    _, turn = talk(SpeakingStyle(corrections=1.0), "set/dogs.jpg", None, MORE, shown=("set/dog.jpg",))
+    _, turn = dialogue(SpeakingStyle(corrections=1.0), "set/dogs.jpg", None, MORE, shown=("set/dog.jpg",))
     assert isinstance(turn, Say | Reject)
 
 
 def test_a_comparison_names_what_the_other_lacks() -> None:
-    _, turn = talk(SpeakingStyle(policy="compares"), "set/dogs.jpg", None, None, shown=("set/dog.jpg",))
+    _, turn = dialogue(SpeakingStyle(policy="compares"), "set/dogs.jpg", None, None, shown=("set/dog.jpg",))
     assert isinstance(turn, Like) and turn.picture == "set/dog.jpg"
     assert turn.text in {"with yellow ball", "with beach", "with shore"}
     comparer = PhotoComparer(NOTES)

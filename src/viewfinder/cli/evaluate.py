@@ -159,7 +159,7 @@ def compare(
         print_line(f"{run_letter(number)}  {run.provenance.label}")
     for title in dict.fromkeys(row.title for row in rows):
         figures = [row for row in rows if row.title == title]
-        counts = {row.talks for row in figures}
+        counts = {row.dialogues for row in figures}
         print_line()
         print_line(f"{title}: {counts.pop():,} dialogues" if len(counts) == 1 else title)
         print_table(*comparison_table(figures))

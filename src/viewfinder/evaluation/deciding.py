@@ -92,7 +92,7 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
         Decision(dialogue.id, dialogue.setting, PICTURES if shown else WORDS)
         for dialogue, shown in zip(task.dialogues, shows, strict=True)
     )
-    of = f"{split}, {len(found):,} talks, leaning {speaker.picture_bias:g}"
+    of = f"{split}, {len(found):,} dialogues, leaning {speaker.picture_bias:g}"
     result = result_of_values(
         task.title, decision_values(found), [one.id for one in found], of=of, split=split, pictures=len(gallery),
         at="last turn", seed=plan.seed, left_out=task.left_out,

@@ -139,14 +139,14 @@ def _why_skipped(task: Task, plan: Plan, begun: dict[tuple[object, ...], str]) -
     Files of dialogues about the same pictures often begin alike, and interviews would then go on alike.
     """
     if not task.dialogues or len(task.gallery) < 2:
-        return "fewer than two of the pictures that its talks name are here"
+        return "fewer than two of the pictures that its dialogues name are here"
     if task.user and plan.user is None and not (plan.data / TRUTH_FILE).is_file():
         return "a simulated user must talk, and there is no world's truth to make one of; see --user"
     if is_interview(task, plan.questioner):
         beginnings = ((dialogue.target, dialogue.turns[0]) for dialogue in task.dialogues)
         before = begun.setdefault((task.gallery, *beginnings), task.title)
         if before != task.title:
-            return f"its talks begin as those of {before}, and so would go on alike"
+            return f"its dialogues begin as those of {before}, and so would go on alike"
     return None
 
 

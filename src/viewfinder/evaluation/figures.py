@@ -151,7 +151,7 @@ def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> Val
             return np.fmax.accumulate(_recall(ks[0], table.best_st, table.worst_st, ties), axis=1)
         case "R_subset":
             if table.subset_best_st is None or table.subset_worst_st is None:
-                raise ValueError("R_subset: the talks have no subsets")
+                raise ValueError("R_subset: the dialogues have no subsets")
             return _recall(ks[0], table.subset_best_st, table.subset_worst_st, ties)
         case "rank" | "median rank":
             return ranks_st + 1

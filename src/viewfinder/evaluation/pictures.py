@@ -98,11 +98,11 @@ def match_pictures(task: Task, pictures: Pictures, limit: int | None = None) -> 
     held = tuple(one if one.first in names else replace(one, first="") for one in task.dialogues)
     firsts = sum(before.first != after.first for before, after in zip(task.dialogues, held, strict=True))
     known = replace(task, dialogues=held).renamed(names)
-    why = [Dropped(f"the first pictures of {firsts:,} talks", "they are not here; others are drawn")] if firsts else []
+    why = [Dropped(f"first pictures of {firsts:,} dialogues", "not here; others are drawn")] if firsts else []
     if lost := len(task.dialogues) - len(known.dialogues):
         missing = sorted(task.pictures() - set(names))
         such = f"such as {missing[0] if missing else '?'}"
-        why.append(Dropped(f"{lost:,} talks", f"they name pictures that are not here, {such}"))
+        why.append(Dropped(f"{lost:,} dialogues", f"they name pictures that are not here, {such}"))
     report = ReadReport(len(task.dialogues), len(known.dialogues), tuple(why))
     reports = (*known.reports, report) if why else known.reports
     return replace(known, dialogues=tuple(pick_evenly(known.dialogues, limit)), reports=reports)

@@ -99,12 +99,12 @@ def comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], l
 
     Narrow enough for a terminal of 80 columns, however many runs there are.
     """
-    counts = {row.talks for row in rows}
+    counts = {row.dialogues for row in rows}
     head = ("metric", "at", *(["dialogues"] if len(counts) > 1 else []), "run", "mean", "difference", "p")
     table = []
     for row in rows:
         in_hundreds = is_share(row.metric) or row.metric in OF_TEXT
-        figure = (row.metric, row.at, *([f"{row.talks:,}"] if len(counts) > 1 else []))
+        figure = (row.metric, row.at, *([f"{row.dialogues:,}"] if len(counts) > 1 else []))
         table.append((*figure, run_letter(0), format_value(row.metric, row.first), "", ""))
         for number, other in enumerate(row.others, start=1):
             difference = (other.difference.mean, other.difference.low, other.difference.high)

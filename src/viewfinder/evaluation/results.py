@@ -289,7 +289,7 @@ class ComparedFigure:
     title: str
     metric: str
     at: str
-    talks: int
+    dialogues: int
     first: float
     others: tuple[Difference, ...]
 

@@ -44,7 +44,7 @@ def test_the_two_of_a_pair_need_not_be_neighbours_and_every_first_is_equally_lik
     assert all(abs(count - 1000) < 5 * np.sqrt(3000 * 1 / 3 * 2 / 3) for count in starts.values())
 
 
-def test_a_seed_gives_the_same_talk_again() -> None:
+def test_a_seed_gives_the_same_dialogue_again() -> None:
     dialogues = {add_negations(TEN, ("dog", "hat"), np.random.default_rng(3)) for _ in range(3)}
     assert len(dialogues) == 1
 

@@ -316,8 +316,8 @@ def test_a_thousand_candidates_are_asked_about_in_time() -> None:
         np.arange(1000, dtype=np.int32),
     )
     columns["id"] = (tuple(str(i) for i in range(1000)), np.arange(1000, dtype=np.int32))
-    talk = ("a dog in the snow with two people near a river",) * 10
-    view = Candidates(rng.dirichlet(np.ones(1000)), vectors_cd, columns, said=talk)
+    dialogue = ("a dog in the snow with two people near a river",) * 10
+    view = Candidates(rng.dirichlet(np.ones(1000)), vectors_cd, columns, said=dialogue)
     questioner = InformationGain(TagVectors.of(hashed_words, background=vectors_cd))
     times = []
     for _ in range(5):

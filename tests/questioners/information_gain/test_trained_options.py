@@ -182,7 +182,7 @@ def test_learnt_questions_are_asked_instead_of_tags() -> None:
     assert asked.attribute is None
 
 
-def test_a_whole_talk_repeats_nothing_and_ends() -> None:
+def test_a_whole_dialogue_repeats_nothing_and_ends() -> None:
     questioner = InformationGain(trained=learnt())
     turns: tuple[Turn, ...] = (Say("a picture"),)
     every = [picture(*chosen) for chosen in product(range(2), range(4), *[range(2)] * 4)]

@@ -123,9 +123,9 @@ def test_going_back_and_on_is_never_having_left(system: System) -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from(["a", "red", "boat", "it's", "2", "left-hand", ","]), min_size=1), min_size=1))
-def test_joined_sentences_are_read_as_the_joined_text(talk: list[list[str]]) -> None:
+def test_joined_sentences_are_read_as_the_joined_text(dialogue: list[list[str]]) -> None:
     """The numbers that r-re reads one sentence after the other are those of the text that the paper joins."""
-    sentences = [" ".join(words) for words in talk]
+    sentences = [" ".join(words) for words in dialogue]
     apart = [word for sentence in sentences for word in (*tokenize(sentence), JOINT)][:-1]
     assert tokenize(JOINT.join(sentences)) == apart
 

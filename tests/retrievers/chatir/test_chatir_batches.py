@@ -30,7 +30,7 @@ ROUNDS = (
     Round("is it red?", "yes it is"),
     Round("", "a boat"),
 )
-TALKS = PictureDialogues(
+DIALOGUES = PictureDialogues(
     keys=("one", "two"),
     raw_ng=np.array([[1.0], [2.0]], np.float32),
     raw_version="some",
@@ -50,8 +50,8 @@ def by_length(texts: Sequence[str]) -> SentenceVectors:
 
 
 def batches(rounds: int = 10, masking: Masking = "none", share: float = 0.0, unasked: float = 0.0) -> ChatirBatches:
-    speech = SentenceTensors(TALKS, by_length, 3, share if masking == "tokens" else 0.0)
-    return ChatirBatches(TALKS, speech, SEEN, rounds, masking, unasked, share)
+    speech = SentenceTensors(DIALOGUES, by_length, 3, share if masking == "tokens" else 0.0)
+    return ChatirBatches(DIALOGUES, speech, SEEN, rounds, masking, unasked, share)
 
 
 def drawn(made: ChatirBatches, epochs: int = 60) -> list[tuple[float, list[list[float]], list[bool]]]:
@@ -65,7 +65,7 @@ def drawn(made: ChatirBatches, epochs: int = 60) -> list[tuple[float, list[list[
     return found
 
 
-def test_a_talk_is_read_up_to_a_round_without_those_that_say_nothing() -> None:
+def test_a_dialogue_is_read_up_to_a_round_without_those_that_say_nothing() -> None:
     made = batches()
     for rounds, there in enumerate([0, 1, 1, 2, 3, 3]):
         [batch] = made.fixed(rounds, 2)
@@ -78,8 +78,8 @@ def test_a_talk_is_read_up_to_a_round_without_those_that_say_nothing() -> None:
 
 
 def test_of_more_rounds_than_there_are_places_the_last_are_read() -> None:
-    speech = SentenceTensors(TALKS, by_length, 2)
-    [batch] = ChatirBatches(TALKS, speech, SEEN, 10).fixed(10, 2)
+    speech = SentenceTensors(DIALOGUES, by_length, 2)
+    [batch] = ChatirBatches(DIALOGUES, speech, SEEN, 10).fixed(10, 2)
     assert batch.dialogues[1][1].tolist() == [[len("is it red?"), len("yes it is")], [0, len("a boat")]]
 
 
@@ -89,7 +89,7 @@ def test_a_batch_is_the_same_whenever_it_is_asked_for() -> None:
     assert all(torch.equal(a, b) for a, b in zip(one.dialogues, other.dialogues, strict=True))
 
 
-def test_every_length_and_every_talk_of_a_picture_is_drawn() -> None:
+def test_every_length_and_every_dialogue_of_a_picture_is_drawn() -> None:
     found = drawn(batches())
     assert {caption for caption, _, _ in found} == {4.0, 10.0}
     assert {sum(there[1:]) for _, _, there in found} == {0, 1, 2, 3}
@@ -98,7 +98,7 @@ def test_every_length_and_every_talk_of_a_picture_is_drawn() -> None:
 
 
 def test_captions_are_drawn_as_often_as_each_round() -> None:
-    """A talk of four rounds is read up to round 0, 1, 2, 3 or 4: of the drawn ones a fifth each."""
+    """A dialogue of four rounds is read up to round 0, 1, 2, 3 or 4: of the drawn ones a fifth each."""
     long = PictureDialogues(
         ("one",), np.ones((1, 1), np.float32), "some", (PictureDialogue(0, "boat", ROUNDS[:1] * 4),)
     )
@@ -130,9 +130,9 @@ def test_hidden_words_have_vectors_of_their_own_but_a_lone_word_stays() -> None:
         asked.extend(texts)
         return by_length(texts)
 
-    speech = SentenceTensors(TALKS, vectors, 3, 0.5)
+    speech = SentenceTensors(DIALOGUES, vectors, 3, 0.5)
     assert any(MASK in text for text in asked)
-    found = drawn(ChatirBatches(TALKS, speech, SEEN, 10, "tokens", share=0.5))
+    found = drawn(ChatirBatches(DIALOGUES, speech, SEEN, 10, "tokens", share=0.5))
     red = {caption for caption, _, _ in found if caption >= len("a red boat")}
     assert len(red) > 1  # "a red boat" and some of "a [MASK] boat", ...
     assert {caption for caption, _, there in found if not any(there[1:])} >= {4.0}
@@ -154,21 +154,21 @@ def tokenizer() -> Tokenizer:
 
 def token_speech(hidden: float = 0.0, **settings: Any) -> TokenTensors:
     text = TextModel(nn.Identity(), tokenizer().to_str(), "[SEP]", "[MASK]", None)
-    return TokenTensors(TALKS, text, replace(ModelSettings(reads="tokens", most_tokens=40), **settings), hidden)
+    return TokenTensors(DIALOGUES, text, replace(ModelSettings(reads="tokens", most_tokens=40), **settings), hidden)
 
 
 @pytest.mark.parametrize("separator", ["comma", "sep"])
 @pytest.mark.parametrize("most", [40, 20, 16, 10, 8])
 def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: int) -> None:
     counts = tokenizer()
-    [batch] = ChatirBatches(TALKS, token_speech(separator=separator, most_tokens=most), SEEN, 10).fixed(10, 2)
+    [batch] = ChatirBatches(DIALOGUES, token_speech(separator=separator, most_tokens=most), SEEN, 10).fixed(10, 2)
     ids, there = batch.dialogues
-    for row, talk in enumerate((TALKS.dialogues[1], TALKS.dialogues[0])):
-        rounds = informative_rounds((said.question, said.answer) for said in talk.rounds)
+    for row, dialogue in enumerate((DIALOGUES.dialogues[1], DIALOGUES.dialogues[0])):
+        rounds = informative_rounds((said.question, said.answer) for said in dialogue.rounds)
         for first in range(max(len(rounds), 1)):  # the oldest rounds go where all would be too long
             between = " [SEP] " if separator == "sep" else ", "
             parts = [part for said in rounds[first:] for part in (said if separator == "sep" else [str(said)])]
-            whole = counts.encode(between.join(part for part in (talk.caption, *parts) if part)).ids
+            whole = counts.encode(between.join(part for part in (dialogue.caption, *parts) if part)).ids
             if len(whole) <= most:
                 break
         expected = whole if len(whole) <= most else [*whole[: most - 1], whole[-1]]
@@ -177,7 +177,7 @@ def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: 
 
 
 def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
-    made = ChatirBatches(TALKS, token_speech(hidden=0.4), SEEN, 0, "tokens", share=0.4)
+    made = ChatirBatches(DIALOGUES, token_speech(hidden=0.4), SEEN, 0, "tokens", share=0.4)
     rows = {tuple(row.tolist()) for epoch in range(40) for row in made.epoch(2, epoch, 0)[0].dialogues[0]}
     boat, mask = WORDS.index("boat"), WORDS.index("[MASK]")
     lone = {row for row in rows if row[-1] == 0}
@@ -187,7 +187,7 @@ def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
 
 
 def test_a_hidden_round_goes_with_its_separator() -> None:
-    made = ChatirBatches(TALKS, token_speech(), SEEN, 10, "rounds", share=1 - 1e-9)
+    made = ChatirBatches(DIALOGUES, token_speech(), SEEN, 10, "rounds", share=1 - 1e-9)
     for epoch in range(10):
         ids, there = made.epoch(2, epoch, 0)[0].dialogues
         assert WORDS.index(",") not in ids[there].tolist()

@@ -50,7 +50,7 @@ def token(arrays: dict[str, np.ndarray], kind: str, vector_s: np.ndarray) -> np.
     ids=str,
 )
 @torch.no_grad()
-def test_talks_of_any_length_are_what_the_network_makes_of_them(way: dict[str, Any]) -> None:
+def test_dialogues_of_any_length_are_what_the_network_makes_of_them(way: dict[str, Any]) -> None:
     model = network(**way)
     arrays, rng = arrays_of(model), np.random.default_rng(1)
     for count, with_caption in itertools.product(range(model.settings.rounds + 1), (True, False)):

@@ -33,7 +33,7 @@ BERT = {
     "max_position_embeddings": 32,
 }
 BLIP = {**BERT, "model_type": "blip_text_model", "encoder_hidden_size": 8, "projection_dim": 6}
-TALK: list[Say | Answer] = [
+DIALOGUE: list[Say | Answer] = [
     Say("a red boat"),
     Answer(Question("is it big"), "no"),
     Answer(Question("is it old?"), "yes"),
@@ -62,10 +62,10 @@ def saved(file: Path, config: dict[str, Any], **settings: Any) -> TokenDialogueE
 
 
 def talked(file: Path) -> np.ndarray:
-    """The vector of the whole talk, as the retriever has it."""
+    """The vector of the whole dialogue, as the retriever has it."""
     found = load_retriever("chatir", file)
     state = found.begin()
-    for number, turn in enumerate(TALK, start=1):
+    for number, turn in enumerate(DIALOGUE, start=1):
         state = found.step(state, ResolvedTurn(turn, number, ENCODER.words, turn.text))
     query = found.query(state)
     assert [part.label for part in query.parts] == ["a red boat", "is it big? no", "is it old? yes"]
@@ -89,7 +89,7 @@ def expected(model: TokenDialogueEncoder, text: str) -> np.ndarray:
     ],
     ids=str,
 )
-def test_the_talk_is_one_text_for_the_encoder_in_the_weights(
+def test_the_dialogue_is_one_text_for_the_encoder_in_the_weights(
     tmp_path: Path, settings: dict[str, Any], text: str
 ) -> None:
     model = saved(tmp_path / "some.safetensors", BERT, **settings)

@@ -34,7 +34,7 @@ LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
 GALLERY = Gallery(tiny_snapshot(LOOKS), ENCODER, TinyRaw(LOOKS))
 SMALL: dict[str, Any] = {"width": 8, "layers": 2, "heads": 2, "hidden": 6, "rounds": 3, "image_width": 4}
 
-TALK: list[Turn] = [
+DIALOGUE: list[Turn] = [
     Say("a red boat"),
     Answer(Question("Is it big"), "no"),
     Answer(Question("What colour is the sea?"), "blue"),
@@ -87,10 +87,10 @@ def resolved(turn: Turn, number: int, **known: Any) -> ResolvedTurn:
     return ResolvedTurn(turn, number, **(plain | known))
 
 
-def walk(found: Chatir, talk: list[Turn] = TALK) -> list[ChatirState]:
+def walk(found: Chatir, dialogue: list[Turn] = DIALOGUE) -> list[ChatirState]:
     """The states after 0, 1, 2 ... turns."""
     states = [found.begin()]
-    for number, turn in enumerate(talk, start=1):
+    for number, turn in enumerate(dialogue, start=1):
         states.append(found.step(states[-1], resolved(turn, number)))
     return states
 
@@ -102,7 +102,7 @@ def whole(query: Query) -> np.ndarray:
 
 @torch.no_grad()
 def read(model: SentenceDialogueEncoder, caption: str, rounds: list[tuple[str, str]]) -> np.ndarray:
-    """What the network makes of a talk, all at once."""
+    """What the network makes of a dialogue, all at once."""
 
     def vector(text: str) -> np.ndarray:
         return np.asarray(ENCODER.sentences([text])[0] if text else np.zeros(RAW_WIDTH), np.float32)
@@ -154,7 +154,7 @@ def test_what_the_turns_add_is_the_score_and_says_what_each_turn_changed(image: 
         np.testing.assert_allclose(adds, expected, atol=2e-4)  # reasons have 4 digits
 
 
-def test_scores_are_dot_products_with_the_talk() -> None:
+def test_scores_are_dot_products_with_the_dialogue() -> None:
     model = network(image="shared")
     found = retriever(model)
     expected_n = GALLERY.snapshot.matrix_nd @ read(model, "a red boat", ROUNDS[:2])
@@ -171,7 +171,7 @@ def test_a_turn_encodes_only_what_it_says() -> None:
     states = walk(found)
     for number in (3, 4):
         found.step(
-            states[number], resolved(TALK[number], 9, sentences=SentenceEncoder(ENCODER.sentences_version, encode))
+            states[number], resolved(DIALOGUE[number], 9, sentences=SentenceEncoder(ENCODER.sentences_version, encode))
         )
     assert encoded == ["there is a green tree", "yes", "Is it day?"]
 
@@ -179,7 +179,7 @@ def test_a_turn_encodes_only_what_it_says() -> None:
 def test_going_back_and_on_is_never_having_left() -> None:
     found = retriever(network())
     states = walk(found)
-    for number, turn in enumerate(TALK):
+    for number, turn in enumerate(DIALOGUE):
         found.step(states[number], resolved(Say("something else"), 9))
         again = found.step(states[number], resolved(turn, number + 1))
         np.testing.assert_array_equal(whole(found.query(again)), whole(found.query(states[number + 1])))
@@ -195,7 +195,7 @@ def test_an_answer_that_tells_nothing_changes_nothing(answer: str) -> None:
     assert after.adapters == ()
 
 
-def test_a_talk_of_thirty_rounds_is_read_by_its_caption_and_its_last_rounds() -> None:
+def test_a_dialogue_of_thirty_rounds_is_read_by_its_caption_and_its_last_rounds() -> None:
     model = network()
     found = retriever(model)
     rounds = [(f"Is it {number}?", "yes") for number in range(30)]
@@ -207,7 +207,7 @@ def test_a_talk_of_thirty_rounds_is_read_by_its_caption_and_its_last_rounds() ->
 def test_what_is_first_said_without_a_question_is_the_caption_even_if_late() -> None:
     model = network()
     found = retriever(model)
-    state = walk(found, [TALK[1], TALK[0]])[-1]
+    state = walk(found, [DIALOGUE[1], DIALOGUE[0]])[-1]
     np.testing.assert_allclose(whole(found.query(state)), read(model, "a red boat", ROUNDS[:1]), atol=2e-6)
 
 
@@ -354,7 +354,7 @@ print(*np.min([[seconds(work) for work in works] for _ in range(50)], axis=0))
 """
 
 
-def test_a_turn_takes_as_long_as_a_small_product_and_no_longer_late_in_a_talk() -> None:
+def test_a_turn_takes_as_long_as_a_small_product_and_no_longer_late_in_a_dialogue() -> None:
     # In a process of its own, without type checks: on a core of 2 GHz 1.8 ms, and the product of 512 x 512 2.7 ms.
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[3] / "src"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", TIMED], capture_output=True, text=True, check=True, env=environment)

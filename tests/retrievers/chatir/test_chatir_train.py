@@ -36,18 +36,18 @@ WORDS = ["red", "green", "blue", "yellow", "purple", "orange", "white", "black",
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Forty-eight pictures of one colour over another, 32 for training; a talk names one colour, then the other."""
+    """Forty-eight pictures of one colour over another, 32 for training; a dialogue names one colour, then the other."""
     folder = tmp_path_factory.mktemp("talks")
     pictures = tiny_pictures(folder / "images", 48)
-    talks = [
+    dialogues = [
         make_dialogue(
             f"images/{one.path.name}", one.top, [Round("is it big?", "can't tell"), Round("what is below?", one.bottom)]
         )
         for one in pictures
     ]
     (folder / "dialogues").mkdir()
-    write_dialogues(folder / "dialogues" / "people_train.json", talks[:32])
-    write_dialogues(folder / "dialogues" / "people_val.json", talks[32:])
+    write_dialogues(folder / "dialogues" / "people_train.json", dialogues[:32])
+    write_dialogues(folder / "dialogues" / "people_val.json", dialogues[32:])
     return folder
 
 
@@ -238,7 +238,7 @@ def tokens(*overrides: str) -> tuple[str, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "blip"])
-def test_a_text_encoder_learns_to_read_whole_talks(data: Path, tmp_path: Path, kind: str) -> None:
+def test_a_text_encoder_learns_to_read_whole_dialogues(data: Path, tmp_path: Path, kind: str) -> None:
     folder = text_encoder(tmp_path / kind, kind)
     settings = tokens(f"model.text_model={folder}", "training.epochs=40", "training.validate_epochs=20")
     fitted = train(plan(data, tmp_path / "out", *settings, "training.save_every=999"))

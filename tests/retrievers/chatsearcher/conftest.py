@@ -69,7 +69,7 @@ def network_of(tokeniser: TokenizerRecord) -> Callable[..., ChatSearcherNetwork]
 
 
 @pytest.fixture(scope="session")
-def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty pictures of one colour over another with lessons of every kind, two of each for validation at least."""
     folder = tmp_path_factory.mktemp("data") / "colours"
     pictures = tiny_pictures(folder / "images", 20)

@@ -79,10 +79,10 @@ def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: TokenizerReco
 
 
 def test_what_was_said_first_goes_first(codec: SequenceCodec) -> None:
-    talk = lesson(user(RED), answer(A), user(BLUE), answer(B))
-    assert len(codec.encode_example(talk)) == 19
-    assert len(fit_example(codec, talk, 19)) == 19
-    shorter = fit_example(codec, talk, 18)
+    dialogue = lesson(user(RED), answer(A), user(BLUE), answer(B))
+    assert len(codec.encode_example(dialogue)) == 19
+    assert len(fit_example(codec, dialogue, 19)) == 19
+    shorter = fit_example(codec, dialogue, 18)
     assert [*shorter.numbers_l] == [*codec.encode_example(lesson(user(BLUE), answer(B))).numbers_l]
     assert shorter.pictures == ("b",)
 

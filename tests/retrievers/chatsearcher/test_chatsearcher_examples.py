@@ -95,8 +95,8 @@ def test_what_a_user_brings_always_stands_before_the_words(*, image_first: bool)
 def test_a_dialogue_is_cut_into_lessons_of_up_to_five_rounds_that_all_begin_with_the_picture(
     rounds: int, seed: int
 ) -> None:
-    talk = make_dialogue("1.jpg", "a cat", [Round(f"q{at}?", f"a{at}") for at in range(rounds)])
-    made = list(examples.dialogue_examples(talk, random.Random(seed)))
+    dialogue = make_dialogue("1.jpg", "a cat", [Round(f"q{at}?", f"a{at}") for at in range(rounds)])
+    made = list(examples.dialogue_examples(dialogue, random.Random(seed)))
     texts = [text for lesson in made for text in lesson.texts]
     assert texts == [text for at in range(rounds) for text in (f"q{at}?", f"a{at}")]
     for lesson in made:
@@ -106,8 +106,8 @@ def test_a_dialogue_is_cut_into_lessons_of_up_to_five_rounds_that_all_begin_with
 
 
 def test_what_nobody_answers_is_no_lesson() -> None:
-    talk = make_dialogue("1.jpg", "a cat", [Round("how many?", "one"), Round("black?", "")])
-    [lesson] = examples.dialogue_examples(talk, random.Random(0))
+    dialogue = make_dialogue("1.jpg", "a cat", [Round("how many?", "one"), Round("black?", "")])
+    [lesson] = examples.dialogue_examples(dialogue, random.Random(0))
     assert lesson.texts == ("how many?", "one")
     alone = [ChatTurn("user", (T("hello?"),))]
     assert not list(examples.split_into_examples(alone, (), random.Random(0)))

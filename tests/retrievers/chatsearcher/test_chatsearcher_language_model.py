@@ -134,7 +134,7 @@ def test_other_architectures_are_refused_before_their_weights_are_read(tmp_path:
     assert "is of type 'gpt2', and only what computes as Llama does can search" in refused(tmp_path)
 
 
-def test_talks_longer_than_it_reads_are_refused(save: Save) -> None:
+def test_dialogues_longer_than_it_reads_are_refused(save: Save) -> None:
     assert refused(save("Mistral", sliding_window=32), 40).endswith("reads 32 pieces at most; --set model.longest=32")
     assert load_pretrained_language(model(save("Mistral", sliding_window=32), 32)).model.config.sliding_window == 32
 

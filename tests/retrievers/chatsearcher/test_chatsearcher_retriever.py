@@ -126,7 +126,7 @@ def sum_of(retriever: ChatSearcher, state: ChatState) -> np.ndarray:
     return np.asarray(sum((part.vector_d for part in parts if part.vector_d is not None), np.zeros(8)) / len(parts))
 
 
-TALKS: dict[str, tuple[tuple[Turn, ...], tuple[sequence.ExampleTurn, ...]]] = {
+DIALOGUES: dict[str, tuple[tuple[Turn, ...], tuple[sequence.ExampleTurn, ...]]] = {
     "one sentence": ((Say("red over blue"),), (user("red over blue"), assistant(0))),
     "typed where pictures were shown": (
         (Say("red"), Say("more blue")),
@@ -149,13 +149,13 @@ TALKS: dict[str, tuple[tuple[Turn, ...], tuple[sequence.ExampleTurn, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", TALKS)
+@pytest.mark.parametrize("name", DIALOGUES)
 @pytest.mark.parametrize("says", [False, True])
-def test_a_talk_is_read_as_in_training(
+def test_a_dialogue_is_read_as_in_training(
     name: str, says: bool, made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     model = replace(small, says=says)
-    said, turns = TALKS[name]
+    said, turns = DIALOGUES[name]
     retriever, network, codec = made(model), network_of(model), SequenceCodec(tokeniser, 2, says=says)
     states_lh = states_in_torch(network, codec, codec.encode_example(TrainingExample(turns, "mchat")))
     expected_d = network.encode_queries(states_lh[[-6]])[0]  # [IMG], before CLS, two slots, [/IMG] and </s>
@@ -348,7 +348,7 @@ def test_the_best_picture_becomes_the_answer_where_it_is_told_so(made: Made) -> 
 # -- turns that cannot be taken as they are, and talks that are too long
 
 
-def test_what_is_no_part_of_a_talk_is_said_in_words(made: Made) -> None:
+def test_what_is_no_part_of_a_dialogue_is_said_in_words(made: Made) -> None:
     retriever = made()
     rejected = after(retriever, Say("red"), Reject((), "green"))
     said = after(retriever, Say("red"), Say("there is no green"))
@@ -369,7 +369,7 @@ def test_words_rule_the_picture_out_that_they_are_said_of_and_a_picture_alone_br
     )
 
 
-def test_the_oldest_turns_go_out_of_a_talk_that_is_too_long(made: Made, small: ModelSettings) -> None:
+def test_the_oldest_turns_go_out_of_a_dialogue_that_is_too_long(made: Made, small: ModelSettings) -> None:
     # <s>, then USER: red ASSISTANT: </s> a turn; [IMG] is the last: 1 + 4 n at n turns fit into 18 up to the fourth.
     # The fifth leaves 13, three quarters of 18: three turns are 1 + 4 + 4 + 3 + 1.
     retriever = made(replace(small, longest=18))

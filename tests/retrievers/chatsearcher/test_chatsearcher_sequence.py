@@ -26,7 +26,7 @@ def says(text: str) -> TextItem:
     return TextItem(text)
 
 
-def talk(*turns: tuple[str, tuple[Item, ...]]) -> TrainingExample:
+def dialogue(*turns: tuple[str, tuple[Item, ...]]) -> TrainingExample:
     roles = {"u": "user", "a": "assistant", "d": "document"}
     return TrainingExample(tuple(ExampleTurn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
 
@@ -37,21 +37,21 @@ def learnt(places: TokenSequence) -> list[int]:
 
 
 def test_a_search_answered_with_a_picture(codec: SequenceCodec) -> None:
-    places = codec.encode_example(talk(("u", (says("red over blue"),)), ("a", (A,))))
+    places = codec.encode_example(dialogue(("u", (says("red over blue"),)), ("a", (A,))))
     assert [*places.numbers_l] == [BEGIN, USER, 5, 8, 7, ASSISTANT, 14, 16, 17, 18, 15, END]
     assert learnt(places) == [14, 16, 15, END]  # neither what the user says nor the slots
     assert places.pictures == ("a.jpg",) and places.said == ()
 
 
 def test_a_picture_that_the_user_brings_is_read_only(codec: SequenceCodec) -> None:
-    places = codec.encode_example(talk(("u", (A, says("more blue"))), ("a", (says("it is"), B))))
+    places = codec.encode_example(dialogue(("u", (A, says("more blue"))), ("a", (says("it is"), B))))
     assert [*places.numbers_l][:9] == [BEGIN, USER, 14, 16, 17, 18, 15, 13, 7]
     assert learnt(places) == [11, 10, 14, 16, 15, END]
     assert places.pictures == ("a.jpg", "b.jpg")
 
 
 def test_a_document_is_learnt_whole_in_its_order(codec: SequenceCodec) -> None:
-    places = codec.encode_example(talk(("d", (says("red"), A, says("blue")))))
+    places = codec.encode_example(dialogue(("d", (says("red"), A, says("blue")))))
     assert [*places.numbers_l] == [BEGIN, 5, 14, 16, 17, 18, 15, 7, END]
     assert learnt(places) == [5, 14, 16, 15, 7, END]
 
@@ -76,10 +76,10 @@ def test_without_slots_a_picture_is_its_global_token(tokeniser: TokenizerRecord)
     assert codec.said == 17
 
 
-def test_a_talk_is_the_same_in_parts_and_at_once(codec: SequenceCodec) -> None:
+def test_a_dialogue_is_the_same_in_parts_and_at_once(codec: SequenceCodec) -> None:
     """What a search puts together turn by turn is what was learnt."""
     whole = codec.encode_example(
-        talk(("u", (says("red"),)), ("a", (A,)), ("u", (says("more"),)), ("a", (says("yes"), B)))
+        dialogue(("u", (says("red"),)), ("a", (A,)), ("u", (says("more"),)), ("a", (says("yes"), B)))
     )
     parts = [
         codec.begin(),
@@ -110,7 +110,7 @@ def test_every_picture_is_whole_and_only_answers_are_learnt(
 ) -> None:
     codec = SequenceCodec(tokeniser, tokens, learns_end=learns_end)
     turns = [turn for user, answer in rounds for turn in (("u", tuple(user)), ("a", tuple(answer)))]
-    lesson = talk(*turns)
+    lesson = dialogue(*turns)
     places = codec.encode_example(lesson)
     numbers = [*places.numbers_l]
     begins = [at for at, number in enumerate(numbers) if number == codec.img]

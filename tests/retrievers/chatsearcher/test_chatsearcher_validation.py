@@ -46,27 +46,27 @@ def shown(row: int) -> ImageItem:
 # -- the leaning
 
 
-def right(searches: list[float], talks: list[float], leaning: float) -> float:
+def right(searches: list[float], dialogues: list[float], leaning: float) -> float:
     """How many searches are answered with pictures, and talks in words, each as a share."""
-    return float(np.mean([score + leaning >= 0 for score in searches]) + np.mean([s + leaning < 0 for s in talks]))
+    return float(np.mean([score + leaning >= 0 for score in searches]) + np.mean([s + leaning < 0 for s in dialogues]))
 
 
 def test_a_leaning_that_parts_them_is_in_the_middle() -> None:
-    """Margins -1 and 2 of searches, -5 and -3 of talks: the border lies half-way from -3 to -1."""
+    """Margins -1 and 2 of searches, -5 and -3 of dialogues: the border lies half-way from -3 to -1."""
     assert best_threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0])) == 2
 
 
 def test_both_kinds_weigh_alike_however_many_there_are() -> None:
     """One search at 0 among ninety-nine talks above it, one below: to answer the search is worth 99 in 100 of them."""
-    talks = np.array([*[1.0] * 98, -1.0])
-    assert best_threshold(np.array([0.0]), talks) == 0.5
+    dialogues = np.array([*[1.0] * 98, -1.0])
+    assert best_threshold(np.array([0.0]), dialogues) == 0.5
 
 
 @given(SCORES, SCORES)
-def test_no_leaning_is_better(searches: list[float], talks: list[float]) -> None:
-    chosen = best_threshold(np.array(searches), np.array(talks))
-    most = max(right(searches, talks, tried / 2) for tried in range(-14, 15))
-    assert right(searches, talks, chosen) == pytest.approx(most)
+def test_no_leaning_is_better(searches: list[float], dialogues: list[float]) -> None:
+    chosen = best_threshold(np.array(searches), np.array(dialogues))
+    most = max(right(searches, dialogues, tried / 2) for tried in range(-14, 15))
+    assert right(searches, dialogues, chosen) == pytest.approx(most)
 
 
 # -- recall
@@ -142,9 +142,9 @@ def test_the_leaning_is_chosen_by_how_answers_begin(
 ) -> None:
     """Every answer of a lesson counts once, where it begins; words behind a picture and a user's pictures do not."""
     network = network_of(small)
-    talk = TrainingExample((user(shown(0), TextItem("what is it")), answer(TextItem("red"))), "visual")
+    dialogue = TrainingExample((user(shown(0), TextItem("what is it")), answer(TextItem("red"))), "visual")
     both = TrainingExample((user(shown(1)), answer(shown(2), TextItem("it is red")), user(), answer(shown(4))), "mchat")
-    exam = exam_of(codec, mchat=[both], visual=[talk])
+    exam = exam_of(codec, mchat=[both], visual=[dialogue])
 
     def margins(lesson: TrainingExample) -> list[float]:
         batch = exam.examples.batch(np.array([exam.examples.examples.index(lesson)]))
@@ -156,12 +156,12 @@ def test_the_leaning_is_chosen_by_how_answers_begin(
                 found.append(float(scores_v[codec.img] - others_v.max()))
         return found
 
-    assert len(margins(both)) == 2 and len(margins(talk)) == 1
-    expected = best_threshold(np.array(margins(both)), np.array(margins(talk)))
+    assert len(margins(both)) == 2 and len(margins(dialogue)) == 1
+    expected = best_threshold(np.array(margins(both)), np.array(margins(dialogue)))
     assert choose_picture_bias(network, looks, exam, 9.0) == pytest.approx(expected, abs=1e-4)
 
 
-def test_without_talks_of_both_sorts_the_default_stays(
+def test_without_dialogues_of_both_sorts_the_default_stays(
     small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     exam = exam_of(codec, tchat=[search("tchat", 1)])
@@ -176,5 +176,5 @@ def nothing(network: ChatSearcherNetwork, looks: PictureFeatures, batch: Any) ->
 def test_words_alone_have_no_recall(
     small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
-    talk = TrainingExample((user(TextItem("what is it")), answer(TextItem("red"))), "visual")
-    assert validate_stage(network_of(small), looks, exam_of(codec, visual=[talk] * 3), nothing) == {"loss": 0}
+    dialogue = TrainingExample((user(TextItem("what is it")), answer(TextItem("red"))), "visual")
+    assert validate_stage(network_of(small), looks, exam_of(codec, visual=[dialogue] * 3), nothing) == {"loss": 0}

@@ -24,7 +24,7 @@ def network(**settings: Any) -> CombinerNetwork:
 
 
 def said(turns: int, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Unit vectors of texts and pictures of two talks."""
+    """Unit vectors of texts and pictures of two dialogues."""
     rng = torch.Generator().manual_seed(seed)
     texts, pictures = normalize(torch.randn(2, 2, turns, WIDTH, generator=rng), dim=-1).unbind()
     return texts, pictures
@@ -63,7 +63,7 @@ def test_a_memory_tells_turns_apart_that_are_the_same_but_for_what_came_before()
 
 
 @torch.no_grad()
-def test_the_first_turn_of_a_talk_is_read_as_one_alone() -> None:
+def test_the_first_turn_of_a_dialogue_is_read_as_one_alone() -> None:
     model, (texts, pictures) = network(memory="gru"), said(3)
     plain = CombinerNetwork(ModelSettings(projection=3, hidden=5), WIDTH).eval()
     plain.load_state_dict({name: array for name, array in model.state_dict().items() if name in plain.state_dict()})
@@ -71,7 +71,7 @@ def test_the_first_turn_of_a_talk_is_read_as_one_alone() -> None:
 
 
 @torch.no_grad()
-def test_talks_of_a_batch_do_not_meet() -> None:
+def test_dialogues_of_a_batch_do_not_meet() -> None:
     model, (texts, pictures) = network(memory="gru"), said(3)
     alone = torch.cat([model(texts[:1], pictures[:1]), model(texts[1:], pictures[1:])])
     torch.testing.assert_close(model(texts, pictures), alone)

@@ -121,10 +121,10 @@ def test_a_turn_that_goes_back_is_read_with_the_picture_of_then() -> None:
         assert [(one.kind, one.turn) for one in operations] == ([("rollback", 1)] if rollback == "replace" else [])
 
 
-def test_a_talk_over_real_pictures_goes_back_to_what_was_picked_then() -> None:
+def test_a_dialogue_over_real_pictures_goes_back_to_what_was_picked_then() -> None:
     found, gallery = retriever(), Gallery(tiny_snapshot([*SHOWN.values()]), ENCODER)
-    talk = Conversation().then(Like("p000", "is green")).then(Like("p001", "is white")).then(Like("p002", BACK))
-    queries = [query for _, query in query_each_turn(talk, gallery, found)]
+    dialogue = Conversation().then(Like("p000", "is green")).then(Like("p001", "is white")).then(Like("p002", BACK))
+    queries = [query for _, query in query_each_turn(dialogue, gallery, found)]
     expected = trained(network(), "aba", ["is green", "is white", BACK])
     for query, expected_d in zip(queries, expected, strict=True):
         expected_n = gallery.snapshot.matrix_nd @ expected_d
@@ -165,7 +165,7 @@ def test_what_is_to_be_kept_is_read_as_words_and_that_is_told() -> None:
     )
 
 
-def test_a_picture_that_the_talk_has_not_come_to_is_not_gone_back_to() -> None:
+def test_a_picture_that_the_dialogue_has_not_come_to_is_not_gone_back_to() -> None:
     found = retriever()
     state = walk(found, [Like("a", "I prefer the THIRD, and 1. is red")])[-1]
     query = found.query(state)

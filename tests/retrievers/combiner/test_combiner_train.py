@@ -106,15 +106,15 @@ def test_recall_is_that_of_ranking_the_gallery_picture_by_picture() -> None:
     turns = some_turns(rng)
     queries_std = rng.standard_normal((6, 3, 5)).astype(np.float32)
     found_st = mark_found(queries_std, turns)
-    for talk in range(6):
+    for dialogue in range(6):
         for turn in range(3):
-            wanted = turns.target_st[talk, turn]
+            wanted = turns.target_st[dialogue, turn]
             if wanted == NO_TURN:
-                assert np.isnan(found_st[talk, turn])
+                assert np.isnan(found_st[dialogue, turn])
                 continue
-            scores = {row: float(queries_std[talk, turn] @ turns.pictures_nd[row]) for row in turns.gallery_g}
+            scores = {row: float(queries_std[dialogue, turn] @ turns.pictures_nd[row]) for row in turns.gallery_g}
             rank = sum(score > scores[wanted] for score in scores.values())
-            assert found_st[talk, turn] == (rank < 10)
+            assert found_st[dialogue, turn] == (rank < 10)
     assert 0 < np.nanmean(found_st) < 1
 
 

@@ -76,7 +76,7 @@ def test_only_a_turn_that_goes_back_is_read_with_an_earlier_picture(said: str, r
         assert reference_rows(one, (10, 11, 12, 13), preset(f"model.rollback={how}").model) == [10, 11, expected]
 
 
-def test_what_the_talk_has_not_come_to_yet_is_not_looked_at() -> None:
+def test_what_the_dialogue_has_not_come_to_yet_is_not_looked_at() -> None:
     one = Transaction("a", ("b", "c"), ("I prefer the THIRD, and 1. is blue", "1. is long"))
     assert reference_rows(one, (10, 11, 12), ModelSettings(rollback="replace")) == [10, 11]
 

@@ -21,7 +21,7 @@ MODERN: dict[str, Any] = {
     "compare": "cosine",
 }  # fmt: skip
 RAW_WIDTH = 12
-TALKS = 4
+DIALOGUES = 4
 
 
 def network(**options: Any) -> TransformerRetriever:
@@ -36,15 +36,15 @@ def network(**options: Any) -> TransformerRetriever:
 
 
 def feedback(made: TransformerRetriever, seed: int) -> Feedback:
-    """Words (one to three), two attributes, and a picture, in all talks."""
+    """Words (one to three), two attributes, and a picture, in all dialogues."""
     torch.manual_seed(seed)
-    words_bl = torch.randint(1, 10, (TALKS, 3)) * (torch.arange(3) <= torch.randint(0, 3, (TALKS, 1)))
-    shown_bh = made.looks(torch.randn(TALKS, RAW_WIDTH))
-    return Feedback(words_bl, torch.randint(1, 6, (TALKS, 2)), shown_bh, torch.ones(TALKS, dtype=torch.bool))
+    words_bl = torch.randint(1, 10, (DIALOGUES, 3)) * (torch.arange(3) <= torch.randint(0, 3, (DIALOGUES, 1)))
+    shown_bh = made.looks(torch.randn(DIALOGUES, RAW_WIDTH))
+    return Feedback(words_bl, torch.randint(1, 6, (DIALOGUES, 2)), shown_bh, torch.ones(DIALOGUES, dtype=torch.bool))
 
 
 def queries(made: TransformerRetriever, turns: list[Feedback]) -> list[Float[Tensor, "b h"]]:
-    state, found = made.begin(TALKS), []
+    state, found = made.begin(DIALOGUES), []
     for turn in turns:
         state, query_bh = made.step(state, turn)
         found.append(query_bh)
@@ -57,7 +57,7 @@ def test_the_published_form_is_its_formulas() -> None:
     tokens = []
     for turn in turns:
         tokens += [
-            made.word_norm(torch.zeros(TALKS, 1, 16)),
+            made.word_norm(torch.zeros(DIALOGUES, 1, 16)),
             made.word_norm(made.word(made.words.table[turn.words_bl])),
             made.attribute_norm(made.attribute.weight[turn.attributes_ba]),
             turn.picture_bh[:, None],
@@ -91,7 +91,7 @@ def test_only_a_whole_history_lets_earlier_turns_look_at_later_ones() -> None:
         one, two, other = (feedback(made, seed) for seed in range(3))
         seen = []
         for later in (two, other):  # what the encoder makes of the first turn, told by what it sums up to
-            state = made.begin(TALKS)
+            state = made.begin(DIALOGUES)
             for turn in (one, later):
                 state, _ = made.step(state, turn)
             layers = state.seen
@@ -103,11 +103,11 @@ def test_places_without_words_matter_only_without_a_padding_mask() -> None:
     for masked, same in ((True, True), (False, False)):
         made = network(padding_mask=masked)
         turn = feedback(made, 0)
-        nothing_bl = torch.zeros(TALKS, 3, dtype=torch.long)
-        before = made.step(made.begin(TALKS), turn._replace(words_bl=nothing_bl))[1]
+        nothing_bl = torch.zeros(DIALOGUES, 3, dtype=torch.long)
+        before = made.step(made.begin(DIALOGUES), turn._replace(words_bl=nothing_bl))[1]
         with torch.no_grad():
             made.word.bias.normal_()  # of this the vectors of missing words are made
-        after = made.step(made.begin(TALKS), turn._replace(words_bl=nothing_bl))[1]
+        after = made.step(made.begin(DIALOGUES), turn._replace(words_bl=nothing_bl))[1]
         assert torch.allclose(before, after, atol=1e-6) == same
 
 
@@ -120,7 +120,7 @@ def test_what_is_not_shown_is_not_read(options: dict[str, Any]) -> None:
     assert (before == after).all(dim=1).tolist() == [False, True, False, True]
 
 
-def test_talks_do_not_touch_one_another() -> None:
+def test_dialogues_do_not_touch_one_another() -> None:
     made = network(**MODERN).eval()
     turns = [feedback(made, seed) for seed in range(3)]
     together = queries(made, turns)[-1]

@@ -73,7 +73,7 @@ MODELS: dict[str, Model] = {
 }
 each = pytest.mark.parametrize("name", MODELS)
 
-TALK: list[Turn] = [
+DIALOGUE: list[Turn] = [
     Like("p003", "is more red"),
     Like("p010"),
     Like("p010", "Blue, with longer sleeves and so on", attributes=("Striped",)),
@@ -145,10 +145,10 @@ def picture(found: FashionIq, name: str) -> Picture:
     return GALLERY.picture(name, found.reads)
 
 
-def asked(found: FashionIq, talk: Sequence[Turn], **known: Any) -> list[Query]:
+def asked(found: FashionIq, dialogue: Sequence[Turn], **known: Any) -> list[Query]:
     """The queries after 1, 2 ... turns."""
     state, queries = found.begin(), []
-    for number, turn in enumerate(talk, start=1):
+    for number, turn in enumerate(dialogue, start=1):
         state = found.step(state, resolved(found, turn, number, **known))
         queries.append(found.query(state))
     return queries
@@ -161,10 +161,10 @@ def vector(query: Query) -> np.ndarray:
 
 
 @torch.no_grad()
-def scores_by_torch(network: FeedbackNetwork, model: Model, talk: Sequence[Turn]) -> list[np.ndarray]:
+def scores_by_torch(network: FeedbackNetwork, model: Model, dialogue: Sequence[Turn]) -> list[np.ndarray]:
     """After every turn of `Like`s: minus the squared distance of all pictures, or their cosine."""
     pictures_nh, state, found = network.looks(RAW_NG), network.begin(1), []
-    for turn in talk:
+    for turn in dialogue:
         assert isinstance(turn, Like)
         row = GALLERY.row(turn.picture)
         state, query_1h = network.step(state, feedback_of(network, model, turn, row, pictures_nh))
@@ -191,8 +191,8 @@ def feedback_of(network: FeedbackNetwork, model: Model, turn: Like, row: int, pi
 def test_it_orders_all_pictures_as_the_trained_network_does_after_every_turn(name: str) -> None:
     model = MODELS[name]
     network = network_of(model)
-    queries = asked(made(name), TALK)
-    for query, near_n in zip(queries, scores_by_torch(network, model, TALK), strict=True):
+    queries = asked(made(name), DIALOGUE)
+    for query, near_n in zip(queries, scores_by_torch(network, model, DIALOGUE), strict=True):
         total_n = GALLERY.scores(query).total_n
         np.testing.assert_array_equal(np.argsort(-total_n), np.argsort(-near_n))
 
@@ -202,15 +202,15 @@ def test_scores_are_the_networks_but_for_a_number_that_all_pictures_share(name: 
     model = MODELS[name]
     found = made(name)
     unit = 1.0 if model.compare == "cosine" else found.query(found.begin()).sharpness / 12  # 2M
-    queries = asked(found, TALK)
-    for query, near_n in zip(queries, scores_by_torch(network_of(model), model, TALK), strict=True):
+    queries = asked(found, DIALOGUE)
+    for query, near_n in zip(queries, scores_by_torch(network_of(model), model, DIALOGUE), strict=True):
         total_n = unit * GALLERY.scores(query).total_n
         np.testing.assert_allclose(total_n - total_n.mean(), near_n - near_n.mean(), atol=2e-3)
 
 
 @each
 def test_what_the_turns_add_sums_to_the_score(name: str) -> None:
-    query = asked(made(name), TALK)[-1]
+    query = asked(made(name), DIALOGUE)[-1]
     rows = np.arange(len(GALLERY))
     assert [part.turn for part in query.parts] == [1, 2, 3, 4, 5]
     shares_np = GALLERY.shares(query, rows)
@@ -218,7 +218,7 @@ def test_what_the_turns_add_sums_to_the_score(name: str) -> None:
 
 
 def test_the_shares_are_of_the_very_turns_that_moved_the_score() -> None:
-    first, second = asked(made("modern"), TALK[:2])
+    first, second = asked(made("modern"), DIALOGUE[:2])
     moved_n = GALLERY.scores(second).total_n - GALLERY.scores(first).total_n
     shares_n = GALLERY.shares(second, np.arange(len(GALLERY)))[:, 1]
     np.testing.assert_allclose(shares_n, moved_n, atol=1e-5)
@@ -226,10 +226,10 @@ def test_the_shares_are_of_the_very_turns_that_moved_the_score() -> None:
 
 def test_a_step_leaves_the_state_before_it_alone() -> None:
     found = made("modern")
-    state = found.step(found.begin(), resolved(found, TALK[0], 1))
-    before_n = GALLERY.scores(found.query(found.step(state, resolved(found, TALK[1], 2)))).total_n
-    found.step(state, resolved(found, TALK[2], 2))
-    after_n = GALLERY.scores(found.query(found.step(state, resolved(found, TALK[1], 2)))).total_n
+    state = found.step(found.begin(), resolved(found, DIALOGUE[0], 1))
+    before_n = GALLERY.scores(found.query(found.step(state, resolved(found, DIALOGUE[1], 2)))).total_n
+    found.step(state, resolved(found, DIALOGUE[2], 2))
+    after_n = GALLERY.scores(found.query(found.step(state, resolved(found, DIALOGUE[1], 2)))).total_n
     np.testing.assert_array_equal(before_n, after_n)
 
 
@@ -291,12 +291,12 @@ def test_a_refusal_is_said_in_words_and_takes_pictures_out() -> None:
 
 def test_answers_and_kept_attributes_are_words_and_dont_know_is_nothing() -> None:
     found = made("modern")
-    talk: list[Turn] = [
+    dialogue: list[Turn] = [
         Answer(Question("Colour?", attribute="top"), "red"),
         Keep("top", 1),
         Answer(Question("Big?"), "no idea"),
     ]
-    queries = asked(found, talk, text="red")
+    queries = asked(found, dialogue, text="red")
     assert [part.label for part in queries[-1].parts] == ["red", "red"]
     assert [part.turn for part in queries[-1].parts] == [1, 2]
 
@@ -310,12 +310,12 @@ def test_pictures_that_were_gone_on_from_go_out_where_training_had_it_so(exclude
 
 
 def test_the_chances_are_those_of_the_loss() -> None:
-    assert asked(made("modern"), TALK[:1])[0].sharpness == pytest.approx(12.0)
+    assert asked(made("modern"), DIALOGUE[:1])[0].sharpness == pytest.approx(12.0)
     triplet = made("published", loss={"kind": "triplet"})
-    query, row = asked(triplet, TALK[:1])[0], np.arange(2)
+    query, row = asked(triplet, DIALOGUE[:1])[0], np.arange(2)
     gap = float(np.diff(query.sharpness * GALLERY.scores(query).total_n[row])[0])
     model = MODELS["published"]
-    near_n = scores_by_torch(network_of(model), model, TALK[:1])[0]
+    near_n = scores_by_torch(network_of(model), model, DIALOGUE[:1])[0]
     assert gap == pytest.approx(float(near_n[1] - near_n[0]), abs=1e-3)
 
 
@@ -333,7 +333,7 @@ def test_an_own_image_is_read_as_the_same_picture_in_the_library_is() -> None:
 
 def test_vectors_of_another_encoder_are_refused() -> None:
     found = made("modern")
-    turn = resolved(found, TALK[0], 1)
+    turn = resolved(found, DIALOGUE[0], 1)
     with pytest.raises(EncoderMismatch, match="these weights read sentence vectors"):
         found.step(found.begin(), replace(turn, sentences=SentenceEncoder("another", ENCODER.sentences)))
 
@@ -352,7 +352,7 @@ def test_a_file_is_loaded_by_name(name: str, tmp_path: Path) -> None:
     save_network(file, network_of(MODELS[name]), card_of(MODELS[name]))
     loaded = load_retriever("fashioniq", file)
     assert isinstance(loaded, FashionIq)
-    query, same = asked(loaded, TALK)[-1], asked(made(name), TALK)[-1]
+    query, same = asked(loaded, DIALOGUE)[-1], asked(made(name), DIALOGUE)[-1]
     np.testing.assert_allclose(GALLERY.scores(query).total_n, GALLERY.scores(same).total_n, atol=1e-5)
 
 

@@ -46,7 +46,7 @@ class Walker(FeedbackNetwork):
     def look(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
         return torch.as_tensor(self.looks(raw_bg))
 
-    def begin(self, talks: int) -> None:
+    def begin(self, dialogues: int) -> None:
         self.heard = []
 
     def step(self, state: None, feedback: Feedback) -> tuple[None, Float[Tensor, "b h"]]:
@@ -71,7 +71,7 @@ SHELF = GarmentKind(
 )
 
 
-def talks(targets: list[int], shown: list[int], turns: int, **changed: Any) -> FeedbackDialogues:
+def dialogues(targets: list[int], shown: list[int], turns: int, **changed: Any) -> FeedbackDialogues:
     size = len(targets)
     made = FeedbackDialogues(
         kind=0,
@@ -96,7 +96,7 @@ def pictures(walker: Walker) -> list[list[float]]:
 
 def test_the_best_picture_is_shown_next_and_the_simulated_user_sees_it() -> None:
     walker = Walker(2.0)
-    found = [*roll_out(walker, SHELF, talks([4, 0], [0, 3], 3), exclude_shown=False)]
+    found = [*roll_out(walker, SHELF, dialogues([4, 0], [0, 3], 3), exclude_shown=False)]
     assert [turn.queries_bh[:, 0].tolist() for turn in found] == [[2, 4], [3, 1], [5, -1]]
     # 2 is as far from 1 as from 3, and 1 comes first; 4 is nearer to 3 than to 6.
     assert pictures(walker) == [[0, 6], [1, 3], [3, 1]]
@@ -109,7 +109,7 @@ def test_what_was_shown_is_shown_again_unless_it_is_excluded() -> None:
     walker = Walker(0.1)  # finds what is shown already
     shown = {}
     for excluded in (False, True):
-        for _ in roll_out(walker, SHELF, talks([4], [1], 4), exclude_shown=excluded):
+        for _ in roll_out(walker, SHELF, dialogues([4], [1], 4), exclude_shown=excluded):
             pass
         shown[excluded] = [place for (place,) in pictures(walker)]
     assert shown == {False: [1, 1, 1, 1], True: [1, 0, 3, 6]}
@@ -117,7 +117,7 @@ def test_what_was_shown_is_shown_again_unless_it_is_excluded() -> None:
 
 def test_an_excluded_picture_is_infinitely_far_but_for_the_target() -> None:
     walker = Walker(0.1)
-    found = [*roll_out(walker, SHELF, talks([1], [0], 3), exclude_shown=True)]
+    found = [*roll_out(walker, SHELF, dialogues([1], [0], 3), exclude_shown=True)]
     # 0 is shown, then 1, the target, which stays in sight and is not shown again.
     assert pictures(walker) == [[0], [1], [3]]
     assert [torch.isinf(turn.scores_bn[0]).nonzero()[:, 0].tolist() for turn in found] == [[0], [0], [0, 2]]
@@ -127,15 +127,15 @@ def test_an_excluded_picture_is_infinitely_far_but_for_the_target() -> None:
 def test_what_is_given_is_said_and_nobody_is_asked() -> None:
     walker = Walker(2.0)
     given_bt = torch.tensor([[True, False], [True, True]])
-    for _ in roll_out(walker, SHELF, talks([4, 4], [1, 1], 2, given_bt=given_bt), exclude_shown=False):
+    for _ in roll_out(walker, SHELF, dialogues([4, 4], [1, 1], 2, given_bt=given_bt), exclude_shown=False):
         pass
     assert [feedback.words_bl[:, 0].tolist() for feedback in walker.heard] == [[1, 1], [2, 1]]
 
 
-def test_attributes_are_hidden_for_a_whole_talk_and_where_nothing_is_shown() -> None:
+def test_attributes_are_hidden_for_a_whole_dialogue_and_where_nothing_is_shown() -> None:
     walker = Walker(2.0)
     hidden = {"attributed_b": torch.tensor([True, False, True]), "seen_b": torch.tensor([True, True, False])}
-    for _ in roll_out(walker, SHELF, talks([4] * 3, [2] * 3, 2, **hidden), exclude_shown=True):
+    for _ in roll_out(walker, SHELF, dialogues([4] * 3, [2] * 3, 2, **hidden), exclude_shown=True):
         pass
     first, second = walker.heard
     assert first.attributes_ba[:, 0].tolist() == [3, 0, 0]
@@ -144,9 +144,9 @@ def test_attributes_are_hidden_for_a_whole_talk_and_where_nothing_is_shown() -> 
     assert second.shown_b.all()
 
 
-def test_the_loss_of_talks_is_the_sum_over_their_turns() -> None:
+def test_the_loss_of_dialogues_is_the_sum_over_their_turns() -> None:
     walker, loss = Walker(2.0), LossSettings(squared=True, margin=1.0)
-    some = talks([4, 0], [0, 3], 3, others_bt=torch.tensor([[2, 2, 1], [1, 1, 1]]))
+    some = dialogues([4, 0], [0, 3], 3, others_bt=torch.tensor([[2, 2, 1], [1, 1, 1]]))
     summed, figures = rollout_loss(walker, SHELF, some, preset(turns=3, loss=loss))
     queries = [[2.0, 4.0], [3.0, 1.0], [5.0, -1.0]]
     others = [[3.0, 1.0], [3.0, 1.0], [1.0, 1.0]]
@@ -164,7 +164,7 @@ def test_the_loss_of_talks_is_the_sum_over_their_turns() -> None:
 def test_pictures_learn_as_targets_others_and_what_is_shown() -> None:
     walker = Walker(2.0)
     summed, _ = rollout_loss(
-        walker, SHELF, talks([4], [0], 1), preset(turns=1, loss=LossSettings(squared=True, margin=99.0))
+        walker, SHELF, dialogues([4], [0], 1), preset(turns=1, loss=LossSettings(squared=True, margin=99.0))
     )
     torch.autograd.backward(summed)
     # q = 0 + 2, [(q - 10 w)^2 - (q - 0 w)^2 + 99]+ by w: -2 (2 - 10) 10 = 160
@@ -178,13 +178,13 @@ def test_ties_favour_the_target_and_percentiles_count_from_zero() -> None:
     assert rank_percentile(torch.tensor([0, 1, 3]), 4).tolist() == [1.0, 0.75, 0.25]
 
 
-def test_validation_tells_means_over_all_talks_and_turns() -> None:
+def test_validation_tells_means_over_all_dialogues_and_turns() -> None:
     walker = Walker(2.0)
     figures = measure_rollouts(walker, [SHELF], preset(turns=3))
     assert figures.keys() == {"percentile", "recall", "percentile_1", "percentile_3", "recall_1", "recall_3"}
     assert figures["recall"] == 1.0  # there are five pictures
-    asked = replace(SHELF, says=None)  # what is said is "more" each time: another talk
+    asked = replace(SHELF, says=None)  # what is said is "more" each time: another dialogue
     assert measure_rollouts(walker, [asked], preset(turns=3)) != figures
-    found = [*roll_out(walker, SHELF, talks([0], [1], 1), exclude_shown=False)]
+    found = [*roll_out(walker, SHELF, dialogues([0], [1], 1), exclude_shown=False)]
     assert measure_rollouts(walker, [SHELF], preset(turns=1))["percentile_1"] <= 1.0
     assert int(target_ranks(found[0].scores_bn, torch.tensor([0]))) == 0

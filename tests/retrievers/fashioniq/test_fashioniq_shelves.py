@@ -88,56 +88,59 @@ def test_both_captions_of_a_pair_are_said_in_four_ways() -> None:
     assert pair_wordings(["is red"]) == ("Is red",) * 4
 
 
-def test_shares_of_talks_begin_with_a_pair_or_a_description_or_are_read_without_attributes() -> None:
+def test_shares_of_dialogues_begin_with_a_pair_or_a_description_or_are_read_without_attributes() -> None:
     some = preset(recorded=0.5, described=0.2, attribute_dropout=0.3)
     shirts = shelves()[:1]
-    talks = draw_dialogues(shirts, some, 4000, np.random.default_rng(0))
-    assert float((~talks.attributed_b).double().mean()) == pytest.approx(0.3, abs=0.03)
+    dialogues = draw_dialogues(shirts, some, 4000, np.random.default_rng(0))
+    assert float((~dialogues.attributed_b).double().mean()) == pytest.approx(0.3, abs=0.03)
     # One in four has no description: those talks begin with a picture.
-    assert float((~talks.seen_b).double().mean()) == pytest.approx(0.2 * 3 / 4, abs=0.03)
-    recorded_b = talks.given_bt[:, 0] & talks.seen_b
+    assert float((~dialogues.seen_b).double().mean()) == pytest.approx(0.2 * 3 / 4, abs=0.03)
+    recorded_b = dialogues.given_bt[:, 0] & dialogues.seen_b
     assert float(recorded_b.double().mean()) == pytest.approx(0.5, abs=0.03)
     pairs = {(3, 2): {"is blue"}, (1, 0): {"is black and black", "black and is black", "is black", "black"}}
     said: dict[tuple[int, int], set[str]] = {}
     at_a = recorded_b.nonzero()[:, 0]
     rows = zip(
-        talks.targets_b[at_a].tolist(), talks.shown_b[at_a].tolist(), texts(talks.words_btl[at_a, 0]), strict=True
+        dialogues.targets_b[at_a].tolist(),
+        dialogues.shown_b[at_a].tolist(),
+        texts(dialogues.words_btl[at_a, 0]),
+        strict=True,
     )
     for target, shown, text in rows:
         said.setdefault((target, shown), set()).add(text)
     assert said == pairs
-    assert not talks.given_bt[:, 1:].any()
+    assert not dialogues.given_bt[:, 1:].any()
 
 
 def test_without_shares_everything_is_drawn_alike() -> None:
-    talks = draw_dialogues(shelves()[:1], preset(), 4000, np.random.default_rng(0))
-    assert talks.seen_b.all()
-    assert talks.attributed_b.all()
-    assert not talks.given_bt.any()
-    for drawn in (talks.targets_b, talks.shown_b, talks.others_bt[:, 2]):
+    dialogues = draw_dialogues(shelves()[:1], preset(), 4000, np.random.default_rng(0))
+    assert dialogues.seen_b.all()
+    assert dialogues.attributed_b.all()
+    assert not dialogues.given_bt.any()
+    for drawn in (dialogues.targets_b, dialogues.shown_b, dialogues.others_bt[:, 2]):
         assert np.allclose(np.bincount(drawn.numpy()) / 4000, 0.25, atol=0.03)
 
 
-def test_a_kind_is_drawn_by_its_pictures_and_has_talks_of_its_own() -> None:
+def test_a_kind_is_drawn_by_its_pictures_and_has_dialogues_of_its_own() -> None:
     both = shelves()
     numbers = [draw_dialogues(both, preset(turns=1), 1, np.random.default_rng(seed)).kind for seed in range(300)]
     assert np.mean(numbers) == pytest.approx(2 / 6, abs=0.07)
 
 
 def test_where_nobody_simulates_users_every_turn_has_another_description() -> None:
-    talks = draw_dialogues(shelves()[1:], preset(recorded=0.5), 20, np.random.default_rng(0))
-    assert talks.given_bt.all()
+    dialogues = draw_dialogues(shelves()[1:], preset(recorded=0.5), 20, np.random.default_rng(0))
+    assert dialogues.given_bt.all()
     colours = {0: "blue", 1: "red"}  # hats are rows 1 and 3
-    for target, said_tl in zip(talks.targets_b.tolist(), talks.words_btl, strict=True):
+    for target, said_tl in zip(dialogues.targets_b.tolist(), dialogues.words_btl, strict=True):
         first, second, third = texts(said_tl)
         assert {first, second} == {f"{colours[target]} cotton", colours[target]}
         assert first == third
 
 
-def test_recorded_pairs_alone_begin_every_talk() -> None:
-    talks = draw_dialogues(shelves()[:1], preset(turns=1, simulator="recorded"), 50, np.random.default_rng(0))
-    assert talks.given_bt.all()
-    pairs = {*zip(talks.targets_b.tolist(), talks.shown_b.tolist(), strict=True)}
+def test_recorded_pairs_alone_begin_every_dialogue() -> None:
+    dialogues = draw_dialogues(shelves()[:1], preset(turns=1, simulator="recorded"), 50, np.random.default_rng(0))
+    assert dialogues.given_bt.all()
+    pairs = {*zip(dialogues.targets_b.tolist(), dialogues.shown_b.tolist(), strict=True)}
     assert pairs == {(1, 0), (3, 2)}
 
 
@@ -156,8 +159,8 @@ def test_a_batch_needs_as_many_garments() -> None:
 
 
 def test_minds_change_once_and_not_before_the_second_turn() -> None:
-    talks = draw_dialogues(shelves(), preset(changes=0.5, turns=5), 400, np.random.default_rng(0))
-    changed_bt = talks.wanted_bt != talks.wanted_bt[:, :1]
+    dialogues = draw_dialogues(shelves(), preset(changes=0.5, turns=5), 400, np.random.default_rng(0))
+    changed_bt = dialogues.wanted_bt != dialogues.wanted_bt[:, :1]
     assert not changed_bt[:, 0].any()
     assert (changed_bt[:, 1:] >= changed_bt[:, :-1]).all()
     # A quarter of those drawn anew among four, half among two, are the same ones again.
@@ -167,14 +170,14 @@ def test_minds_change_once_and_not_before_the_second_turn() -> None:
 
 def test_strangers_are_of_all_other_kinds() -> None:
     shirts_and_hats = shelves()
-    talks = draw_dialogues(shirts_and_hats, preset(), 4, np.random.default_rng(0))
-    found_mx = other_kinds_pictures(shirts_and_hats, talks, 5)
+    dialogues = draw_dialogues(shirts_and_hats, preset(), 4, np.random.default_rng(0))
+    found_mx = other_kinds_pictures(shirts_and_hats, dialogues, 5)
     assert found_mx is not None
-    [other] = [shelf for number, shelf in enumerate(shirts_and_hats) if number != talks.kind]
+    [other] = [shelf for number, shelf in enumerate(shirts_and_hats) if number != dialogues.kind]
     assert len(found_mx) == 5
     assert {tuple(row) for row in found_mx.tolist()} <= {tuple(row) for row in other.read_nx.tolist()}
-    assert other_kinds_pictures(shirts_and_hats[:1], talks._replace(kind=0), 5) is None
-    assert other_kinds_pictures(shirts_and_hats, talks, 0) is None
+    assert other_kinds_pictures(shirts_and_hats[:1], dialogues._replace(kind=0), 5) is None
+    assert other_kinds_pictures(shirts_and_hats, dialogues, 0) is None
 
 
 def test_validation_wants_every_garment_once_and_shows_another_first() -> None:

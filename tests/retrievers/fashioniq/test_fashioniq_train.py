@@ -83,7 +83,7 @@ def test_the_published_numbers_are_those_of_the_code_and_of_the_paper() -> None:
     assert (code.model.hidden, paper.model.hidden) == (1024, 2048)
 
 
-def test_talks_find_more_and_more(data: Path, tmp_path: Path, simulator: str) -> None:
+def test_dialogues_find_more_and_more(data: Path, tmp_path: Path, simulator: str) -> None:
     longer = ("recorded=1.0", "described=0.0", "training.epochs=8", "training.validate_epochs=4")
     fitted = train(plan(data, tmp_path, simulator, *longer, preset="modern"))
     log = [record.figures for record in read_log(tmp_path / "log.jsonl") if record.kind == "train"]

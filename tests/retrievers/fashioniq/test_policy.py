@@ -64,7 +64,7 @@ def shelf() -> GarmentKind:
     )
 
 
-def talks(turns: int = 3) -> FeedbackDialogues:
+def dialogues(turns: int = 3) -> FeedbackDialogues:
     return FeedbackDialogues(
         kind=0,
         wanted_bt=torch.tensor([0, 4, 2])[:, None].repeat(1, turns),
@@ -84,7 +84,7 @@ def test_the_loss_by_hand() -> None:
 
 
 def by_hand(frozen: RecurrentRetriever, turn: int, state_1h: Tensor, candidate: int, target: int) -> int:
-    """One talk held picture by picture: the sum of the target's ranks in the turns that are left, and one more."""
+    """One dialogue held picture by picture: the sum of the target's ranks in the turns that are left, and one more."""
     gallery_nh, total, shown = frozen.looks.projected(shelf().read_nx), 0, candidate
     for _ in range(turn + 1, 3 + 1):
         words_1l = told(torch.tensor([shown]), torch.tensor([target]))
@@ -101,8 +101,8 @@ def by_hand(frozen: RecurrentRetriever, turn: int, state_1h: Tensor, candidate: 
 def test_candidates_are_tried_to_one_turn_beyond_the_end(turn: int) -> None:
     frozen, state_bh = network(), torch.randn(3, WIDTH, generator=torch.Generator().manual_seed(turn))
     candidates_bk = torch.tensor([[1, 2], [0, 5], [3, 4]])
-    found_bk = try_candidates(frozen, shelf(), talks(), turn, state_bh, candidates_bk)
-    targets = talks().targets_b.tolist()
+    found_bk = try_candidates(frozen, shelf(), dialogues(), turn, state_bh, candidates_bk)
+    targets = dialogues().targets_b.tolist()
     for row, some in enumerate(candidates_bk.tolist()):
         own_1h = state_bh[row : row + 1]
         assert found_bk[row].tolist() == [by_hand(frozen, turn, own_1h, shown, targets[row]) for shown in some]
@@ -114,19 +114,19 @@ POLICY = PolicySettings(epochs=3, learning_rate=3e-3, batch=3, candidates=2, neg
 def test_the_loss_of_a_turn_is_about_the_candidate_after_which_the_target_ranks_best() -> None:
     model, frozen = network(), network()
     torch.manual_seed(5)
-    found = policy_loss(model, frozen, shelf(), talks(turns=1), POLICY)[0]
+    found = policy_loss(model, frozen, shelf(), dialogues(turns=1), POLICY)[0]
     with torch.no_grad():
         gallery_nh = frozen.looks.projected(shelf().read_nx)
-        words_bl = told(talks().shown_b, talks().targets_b)
-        heard = Feedback(words_bl, torch.zeros(3, 0).long(), gallery_nh[talks().shown_b], talks().seen_b)
+        words_bl = told(dialogues().shown_b, dialogues().targets_b)
+        heard = Feedback(words_bl, torch.zeros(3, 0).long(), gallery_nh[dialogues().shown_b], dialogues().seen_b)
         state_bh, queries_bh = frozen.step(frozen.begin(3), heard)
         nearest_bk = torch.cdist(queries_bh, gallery_nh).argsort(dim=1)[:, :2]
-        ranks_bk = try_candidates(frozen, shelf(), talks(turns=1), 0, state_bh, nearest_bk)
+        ranks_bk = try_candidates(frozen, shelf(), dialogues(turns=1), 0, state_bh, nearest_bk)
     assert (ranks_bk[:, 0] != ranks_bk[:, 1]).any()
     best_b1 = nearest_bk.gather(1, ranks_bk.argmin(dim=1, keepdim=True))
     torch.manual_seed(5)
     choices_bc = torch.cat([best_b1, torch.randint(PICTURES, (3, 3))], dim=1)
-    expected = choice_loss(queries_bh, gallery_nh[choices_bc], gallery_nh[talks().targets_b], POLICY.temperature)
+    expected = choice_loss(queries_bh, gallery_nh[choices_bc], gallery_nh[dialogues().targets_b], POLICY.temperature)
     torch.testing.assert_close(found.detach(), expected)
 
 

@@ -25,13 +25,13 @@ def network(**settings: Any) -> RecurrentRetriever:
     return RecurrentRetriever(made, RAW, WordVectors(made, None, VOCABULARY), LABELS).eval()
 
 
-def said(*, talks: int = 2, shown: bool = True, width: int = 6, **changed: Tensor) -> Feedback:
+def said(*, dialogues: int = 2, shown: bool = True, width: int = 6, **changed: Tensor) -> Feedback:
     generator = torch.Generator().manual_seed(1)
     usual = Feedback(
-        words_bl=torch.randint(1, VOCABULARY, (talks, 3), generator=generator),
-        attributes_ba=torch.randint(1, LABELS, (talks, 2), generator=generator),
-        picture_bh=torch.randn(talks, width, generator=generator),
-        shown_b=torch.full((talks,), shown),
+        words_bl=torch.randint(1, VOCABULARY, (dialogues, 3), generator=generator),
+        attributes_ba=torch.randint(1, LABELS, (dialogues, 2), generator=generator),
+        picture_bh=torch.randn(dialogues, width, generator=generator),
+        shown_b=torch.full((dialogues,), shown),
     )
     return usual._replace(**changed)
 
@@ -91,7 +91,7 @@ def test_earlier_turns_count_and_gradients_go_back_to_them() -> None:
 
 
 @torch.no_grad()
-def test_a_talk_is_read_alike_alone_and_among_others() -> None:
+def test_a_dialogue_is_read_alike_alone_and_among_others() -> None:
     model, both = network(attributes=2), said()
     together = model.step(model.begin(2), both)[1]
     alone = model.step(model.begin(1), Feedback(*(part[:1] for part in both)))[1]

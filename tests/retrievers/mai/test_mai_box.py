@@ -55,14 +55,14 @@ def test_another_colour_finds_that_colour_and_going_back_to_the_first_its_like(
     mai = load()
     first = next(key for key, colour in colour_of.items() if colour == "Red")
     second = next(key for key, colour in colour_of.items() if colour == "Black")
-    state, talk = mai.begin(), Conversation()
+    state, dialogue = mai.begin(), Conversation()
     for turn, wanted in [
         (Like(first, "is blue"), "Blue"),
         (Like(second, "is white"), "White"),
         (Like(second, "go back to the first, but in black"), "Black"),
     ]:
-        talk = talk.then(turn)
-        state = mai.step(state, resolve_turn(talk, talk.here, gallery, reads=mai.reads))
+        dialogue = dialogue.then(turn)
+        state = mai.step(state, resolve_turn(dialogue, dialogue.here, gallery, reads=mai.reads))
         rows = gallery.scores(mai.query(state)).best(5)
         found = [colour_of[gallery.snapshot.ids[row]] for row in rows.tolist()]
         assert found.count(wanted) >= 4, (turn, found)

@@ -146,12 +146,12 @@ def test_noise_is_in_units_of_the_root_mean_square(kind: Noise, deviation: float
 
 
 @given(st.integers(1, 4), st.integers(1, 3))
-def test_targets_are_parted_by_turn(talks: int, turns: int) -> None:
-    """All turns of a talk, one talk after another: talk 10s, turn 1s."""
-    number_c = torch.tensor([10.0 * talk + turn for talk in range(talks) for turn in range(turns)])
+def test_targets_are_parted_by_turn(dialogues: int, turns: int) -> None:
+    """All turns of a dialogue, one dialogue after another: talk 10s, turn 1s."""
+    number_c = torch.tensor([10.0 * dialogue + turn for dialogue in range(dialogues) for turn in range(turns)])
     parted = TurnTargets(number_c[:, None, None], number_c[:, None]).of_turns(turns)
     for turn, targets in enumerate(parted):
-        expected = [10.0 * talk + turn for talk in range(talks)]
+        expected = [10.0 * dialogue + turn for dialogue in range(dialogues)]
         assert targets.pictures_bkd.flatten().tolist() == expected
         assert targets.modifications_bd is not None
         assert targets.modifications_bd.flatten().tolist() == expected

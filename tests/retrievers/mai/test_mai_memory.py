@@ -36,13 +36,13 @@ def memory_of(kind: MemoryKind) -> Memory:
     return made
 
 
-def said(turn: int, talks: int) -> Float[Tensor, "b t h"]:
+def said(turn: int, dialogues: int) -> Float[Tensor, "b t h"]:
     """What a turn adds to the tokens it begins with."""
-    return torch.randn(talks, 4, 6, generator=torch.Generator().manual_seed(turn))
+    return torch.randn(dialogues, 4, 6, generator=torch.Generator().manual_seed(turn))
 
 
 def begun(made: Memory, added: list[Float[Tensor, "b t h"]]) -> list[Float[Tensor, "b q h"]]:
-    """The tokens of each turn of talks whose turns add this to the turn's own tokens, and of the turn after them."""
+    """The tokens of each turn of dialogues whose turns add this to its own tokens, and of the turn after them."""
     state, found = None, []
     for added_bth in added:
         found.append(made.tokens(state, LEARNED.expand(len(added_bth), -1, -1)))
@@ -52,7 +52,7 @@ def begun(made: Memory, added: list[Float[Tensor, "b t h"]]) -> list[Float[Tenso
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_talk_begins_with_the_learned_tokens(kind: MemoryKind) -> None:
+def test_a_dialogue_begins_with_the_learned_tokens(kind: MemoryKind) -> None:
     made = memory_of(kind)
     assert torch.equal(made.tokens(None, LEARNED), LEARNED)
 
@@ -150,20 +150,20 @@ def test_a_written_memory_erases_and_adds_where_the_key_points(monkeypatch: pyte
 
 @pytest.mark.parametrize("kind", CARRYING)
 def test_every_earlier_turn_has_a_part_and_gets_a_gradient(kind: MemoryKind) -> None:
-    added = [said(turn, 8).requires_grad_() for turn in range(3)]  # MIO may keep nothing of a turn of a talk
+    added = [said(turn, 8).requires_grad_() for turn in range(3)]  # MIO may keep nothing of a turn of a dialogue
     last_bqh = begun(memory_of(kind), added)[-1]
     gradients = torch.autograd.grad(last_bqh.square().sum(), added)
     assert all(bool(gradient_bth.any()) for gradient_bth in gradients)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_batch_of_talks_is_each_talk_alone(kind: MemoryKind) -> None:
+def test_a_batch_of_dialogues_is_each_dialogue_alone(kind: MemoryKind) -> None:
     made, added = memory_of(kind), [said(turn, 3) for turn in range(4)]
     together = begun(made, added)
-    for talk in range(3):
-        alone = begun(made, [added_bth[talk : talk + 1] for added_bth in added])
+    for dialogue in range(3):
+        alone = begun(made, [added_bth[dialogue : dialogue + 1] for added_bth in added])
         for all_bqh, one_1qh in zip(together, alone, strict=True):
-            assert torch.allclose(all_bqh[talk], one_1qh[0], atol=1e-6)
+            assert torch.allclose(all_bqh[dialogue], one_1qh[0], atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", CARRYING)

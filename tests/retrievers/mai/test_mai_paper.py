@@ -54,14 +54,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pictures = tiny_pictures(folder / "images", 12)
     names = [one.path.name for one in pictures]
     for split, first, count in (("train", 0, 8), ("val", 4, 5)):
-        talks = []
+        dialogues = []
         for at in range(first, first + count):
             row = [pictures[(at + turn) % len(pictures)] for turn in range(4)]
             said = [f"1. is {one.top} 2. is more {one.bottom}" for one in row[1:]]
             said[2] = f"I prefer the FIRST, and {said[2]}" if at % 2 else f"{said[2]} 3. keep the FIRST's top"
             captions = tuple(one.caption for one in row)
-            talks.append(Transaction(row[0].path.name, tuple(one.path.name for one in row[1:]), tuple(said), captions))
-        write_transactions(folder, "shoes", split, talks, names)
+            dialogues.append(
+                Transaction(row[0].path.name, tuple(one.path.name for one in row[1:]), tuple(said), captions)
+            )
+        write_transactions(folder, "shoes", split, dialogues, names)
     return folder
 
 

@@ -11,7 +11,7 @@ from transformers.models.blip_2.modeling_blip_2 import Blip2QFormerModel
 from viewfinder.retrievers.mai.network import QFormer, qformer_config
 from viewfinder.retrievers.mai.settings import Model
 
-TOKENS, WORDS, TALKS = 4, 5, 3
+TOKENS, WORDS, DIALOGUES = 4, 5, 3
 SETTINGS = Model(width=16, heads=2, hidden=24, layers=4, cross_every=2)
 
 
@@ -30,12 +30,12 @@ def pair() -> tuple[QFormer, Blip2QFormerModel]:
 
 @pytest.fixture(scope="module")
 def places() -> Float[Tensor, "b s h"]:
-    return torch.randn(TALKS, TOKENS + WORDS, 16, generator=torch.Generator().manual_seed(1))
+    return torch.randn(DIALOGUES, TOKENS + WORDS, 16, generator=torch.Generator().manual_seed(1))
 
 
 @pytest.fixture(scope="module")
 def image() -> Float[Tensor, "b i x"]:
-    return torch.randn(TALKS, 6, 10, generator=torch.Generator().manual_seed(2))
+    return torch.randn(DIALOGUES, 6, 10, generator=torch.Generator().manual_seed(2))
 
 
 def there(*lengths: int) -> Bool[Tensor, "b s"]:

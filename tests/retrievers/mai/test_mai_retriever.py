@@ -64,7 +64,7 @@ Weighed = Callable[[MaiNetwork], Weights]
 
 @dataclass(frozen=True)
 class Way:
-    """A recorded talk: rows of its pictures, what is said, and what its last turn does."""
+    """A recorded dialogue: rows of its pictures, what is said, and what its last turn does."""
 
     texts: tuple[str, ...]
     back: int = NOWHERE
@@ -145,7 +145,7 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
     recalled_bp[0, list(way.recalled)] = True
     recall = " ".join(f"{('FIRST', 'SECOND', 'THIRD')[place]}: {CAPTIONS[way.rows[place]]}" for place in way.recalled)
     drawn = int(np.random.default_rng([count, zlib.crc32(way.texts[-1].encode())]).integers(count - 1))
-    talks = ModificationDialogues(
+    dialogues = ModificationDialogues(
         torch.tensor([[*way.rows, 0]]),
         numbered([modification_text(text) for text in way.texts])[None],
         seen_bp,
@@ -155,7 +155,7 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
         numbered([recall]),
         torch.tensor([drawn]),
     )
-    return np.concatenate([turned.queries_bd.numpy() for turned in encode_dialogues(network, shelf, talks)])
+    return np.concatenate([turned.queries_bd.numpy() for turned in encode_dialogues(network, shelf, dialogues)])
 
 
 def only_known(way: Way, vocabulary: list[str]) -> Way:
@@ -175,10 +175,10 @@ def test_queries_are_those_of_the_trained_network_after_every_turn(
     network = network_of(MODELS[name])
     weights = weights_of(network)
     vocabulary = weights.card.settings["vocabulary"]
-    talk = only_known(WAYS[way], vocabulary)
-    state = said(Mai(weights), turns_of(talk))[-1]
+    dialogue = only_known(WAYS[way], vocabulary)
+    state = said(Mai(weights), turns_of(dialogue))[-1]
     found_nd = np.stack([turned.vector_d for turned in state.turns])
-    np.testing.assert_allclose(found_nd, queries_by_torch(network, talk, vocabulary), atol=1e-4)
+    np.testing.assert_allclose(found_nd, queries_by_torch(network, dialogue, vocabulary), atol=1e-4)
 
 
 @pytest.mark.parametrize("treatment", ["replace", "ignore", "random", "blend"])
@@ -200,7 +200,7 @@ def test_what_is_kept_of_earlier_turns_is_told(made: Callable[..., Mai]) -> None
     assert said(made(MODELS["as lab"]), turns_of(WAYS["onwards"]))[-1].operations == ()
 
 
-def test_a_picture_picked_back_then_is_where_the_talk_goes_on(made: Callable[..., Mai]) -> None:
+def test_a_picture_picked_back_then_is_where_the_dialogue_goes_on(made: Callable[..., Mai]) -> None:
     turns: list[Turn] = [Like("p003", "is red"), Like("p010", "is blue"), Like("p003", "is green", 1)]
     state = said(made(MODELS["as lab"]), turns)[-1]
     assert state.operations == (Operation("rollback", 1),)
@@ -241,7 +241,7 @@ def test_a_picture_that_is_no_longer_there_is_told(made: Callable[..., Mai]) -> 
     assert len(state.turns) == 3
 
 
-def test_a_talk_of_any_length_keeps_as_much(made: Callable[..., Mai]) -> None:
+def test_a_dialogue_of_any_length_keeps_as_much(made: Callable[..., Mai]) -> None:
     found = made(Model(tokens=32, width=64, words="learned", components=5))
     states = said(found, [Like(f"p{row:03}", "is red") for row in range(12)])
     assert [sum(part.nbytes for part in state.carried) for state in states] == [0] + 12 * [32 * 64 * 4]

@@ -95,7 +95,7 @@ def test_the_card_says_what_a_search_needs(whole: TrainingResult) -> None:
 
 
 def test_an_interrupted_training_ends_with_the_same_bytes(data: Path, tmp_path: Path) -> None:
-    """Dropout, noise and what is drawn of talks go on where they were."""
+    """Dropout, noise and what is drawn of dialogues go on where they were."""
     drawn = (
         "model.dropout=0.2", "loss.noise=product", "caption_dropout=0.5", "described=0.3", "clauses=0.5",
         "training.epochs=2", "selects=bare_recall",

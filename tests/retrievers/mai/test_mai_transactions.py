@@ -104,7 +104,7 @@ def test_several_folders_are_one_after_the_other(data: Path, tmp_path: Path) -> 
     assert found.captions[6:] == tuple(one.caption for one in pictures)
 
 
-def test_captioned_pictures_make_talks_where_there_are_no_transactions(tmp_path: Path) -> None:
+def test_captioned_pictures_make_dialogues_where_there_are_no_transactions(tmp_path: Path) -> None:
     pictures = tiny_pictures(tmp_path / "images", 40)
     lines = ["image,caption", *(f"{one.path.name},A {one.caption}" for one in pictures)]
     (tmp_path / "captions.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -189,15 +189,15 @@ def words(rows: Any) -> list[str]:
     return [" ".join(WORDS[number - 1] for number in row if number) for row in rows.tolist()]
 
 
-def test_recorded_talks_are_as_they_were_said() -> None:
-    talks = drawer().recorded(np.arange(3))
-    assert talks.pictures_bp.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 0]]
-    assert [words(turns) for turns in talks.words_bnl] == [["is red", "is blue", "is green"]] * 3
-    assert talks.back_b.tolist() == [0, NOWHERE, NOWHERE]
-    assert talks.recalled_bp.tolist() == [[False] * 4, [True, True, False, False], [False] * 4]
-    assert words(talks.recall_bl) == ["", "first blue top second green", ""]  # five words are read
-    assert bool(talks.seen_bp.all()) and bool(talks.captioned_bp.all())
-    assert {*talks.drawn_b.tolist()} <= {0, 1}
+def test_recorded_dialogues_are_as_they_were_said() -> None:
+    dialogues = drawer().recorded(np.arange(3))
+    assert dialogues.pictures_bp.tolist() == [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 0]]
+    assert [words(turns) for turns in dialogues.words_bnl] == [["is red", "is blue", "is green"]] * 3
+    assert dialogues.back_b.tolist() == [0, NOWHERE, NOWHERE]
+    assert dialogues.recalled_bp.tolist() == [[False] * 4, [True, True, False, False], [False] * 4]
+    assert words(dialogues.recall_bl) == ["", "first blue top second green", ""]  # five words are read
+    assert bool(dialogues.seen_bp.all()) and bool(dialogues.captioned_bp.all())
+    assert {*dialogues.drawn_b.tolist()} <= {0, 1}
 
 
 def test_what_random_goes_back_to_hangs_on_the_transaction_alone() -> None:
@@ -214,7 +214,7 @@ def test_some_pictures_lose_their_caption_and_what_recalls_it_with_them() -> Non
     assert float(known_b.double().mean()) == pytest.approx(0.75**2, abs=0.03)
 
 
-def test_some_talks_begin_with_a_description_but_none_that_looks_back_to_its_beginning() -> None:
+def test_some_dialogues_begin_with_a_description_but_none_that_looks_back_to_its_beginning() -> None:
     rows = np.repeat(np.arange(3), 1000)
     drawn = drawer().draw(preset(described=0.3), rows, np.random.default_rng(0))
     assert bool(drawn.seen_bp[:2000].all())
@@ -266,5 +266,5 @@ def test_transactions_may_have_a_single_turn() -> None:
     one = TrainingTransactions(
         np.zeros((2, 2), np.float32), None, "raw", ("", ""), (TransactionTexts((0, 1), ("is red",), ("red",)),)
     )
-    talks = DialogueSampler.of(one, WordNumbers(WORDS, 5)).recorded(np.array([0]))
-    assert (talks.turns, talks.drawn_b.tolist()) == (1, [0])
+    dialogues = DialogueSampler.of(one, WordNumbers(WORDS, 5)).recorded(np.array([0]))
+    assert (dialogues.turns, dialogues.drawn_b.tolist()) == (1, [0])

@@ -1,4 +1,4 @@
-"""The way of talks through the network: which picture each turn reads, what is carried, and what is recalled."""
+"""The way of dialogues through the network: which picture each turn reads, what is carried, and what is recalled."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def shelf_of(made: MaiNetwork) -> CaptionedGallery:
     return CaptionedGallery(made.images.components(raw_ng.numpy(), regions_nre.numpy()), captions_nl)
 
 
-def talks_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> ModificationDialogues:
-    """A talk for each: where it goes back to, and what it recalls. Talk k is about pictures k, k + 1, ..."""
+def dialogues_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> ModificationDialogues:
+    """A dialogue for each: where it goes back to, and what it recalls. Talk k is about pictures k, k + 1, ..."""
     chance, count = torch.Generator().manual_seed(3), len(back)
     recalled_bp = torch.tensor([[place in places for place in range(turns + 1)] for places in recalls])
     recall_bl = torch.randint(1, WORDS + 1, (count, 4), generator=chance) * recalled_bp.any(dim=1)[:, None]
@@ -64,9 +64,9 @@ def talks_of(back: list[int], recalls: list[list[int]], turns: int = 3) -> Modif
     )
 
 
-def queries(made: MaiNetwork, talks: ModificationDialogues) -> Float[Tensor, "n b d"]:
+def queries(made: MaiNetwork, dialogues: ModificationDialogues) -> Float[Tensor, "n b d"]:
     with torch.no_grad():
-        return torch.stack([turned.queries_bd for turned in encode_dialogues(made, shelf_of(made), talks)])
+        return torch.stack([turned.queries_bd for turned in encode_dialogues(made, shelf_of(made), dialogues)])
 
 
 LINE = CaptionedGallery(
@@ -75,9 +75,9 @@ LINE = CaptionedGallery(
 """Picture k is the number k, and its caption the word 100 + k."""
 
 
-def read_of(talks: ModificationDialogues, turn: int, treatment: Treatment) -> list[tuple[float, int]]:
-    """What is read of each talk at a turn: the picture's number, and its caption's."""
-    looks, captions_bl = select_reference(LINE, talks, turn, treatment)
+def read_of(dialogues: ModificationDialogues, turn: int, treatment: Treatment) -> list[tuple[float, int]]:
+    """What is read of each dialogue at a turn: the picture's number, and its caption's."""
+    looks, captions_bl = select_reference(LINE, dialogues, turn, treatment)
     return list(zip(looks.whole_bx[:, 0].tolist(), captions_bl[:, 0].tolist(), strict=True))
 
 
@@ -91,25 +91,25 @@ def read_of(talks: ModificationDialogues, turn: int, treatment: Treatment) -> li
     ],
 )
 def test_the_last_turn_reads_the_picture_it_goes_back_to(treatment: Treatment, last: list[tuple[float, int]]) -> None:
-    talks = talks_of([0, 1, NOWHERE], [[], [], []])
-    assert read_of(talks, 2, treatment) == last
-    assert read_of(talks, 0, treatment) == [(0, 100), (1, 101), (2, 102)]
-    assert read_of(talks, 1, treatment) == [(1, 101), (2, 102), (3, 103)]
+    dialogues = dialogues_of([0, 1, NOWHERE], [[], [], []])
+    assert read_of(dialogues, 2, treatment) == last
+    assert read_of(dialogues, 0, treatment) == [(0, 100), (1, 101), (2, 102)]
+    assert read_of(dialogues, 1, treatment) == [(1, 101), (2, 102), (3, 103)]
 
 
 def test_random_goes_where_was_drawn_not_where_was_said() -> None:
-    talks = talks_of([1, 0], [[], []])
-    assert read_of(talks, 2, "replace") == [(1, 101), (1, 101)]
-    assert read_of(talks, 2, "random") == [(0, 100), (2, 102)]
+    dialogues = dialogues_of([1, 0], [[], []])
+    assert read_of(dialogues, 2, "replace") == [(1, 101), (1, 101)]
+    assert read_of(dialogues, 2, "random") == [(0, 100), (2, 102)]
 
 
 def test_of_what_is_not_seen_zeros_are_read_and_of_what_is_not_captioned_nothing() -> None:
-    talks = talks_of([0, 0, NOWHERE], [[], [], []])
-    talks.seen_bp[0, 0], talks.captioned_bp[1, 0], talks.seen_bp[2, 2] = False, False, False
-    assert read_of(talks, 2, "replace") == [(0, 100), (1, 0), (0, 104)]
+    dialogues = dialogues_of([0, 0, NOWHERE], [[], [], []])
+    dialogues.seen_bp[0, 0], dialogues.captioned_bp[1, 0], dialogues.seen_bp[2, 2] = False, False, False
+    assert read_of(dialogues, 2, "replace") == [(0, 100), (1, 0), (0, 104)]
     looks, _ = select_reference(
         CaptionedGallery(PictureComponents(torch.ones(10, 2), torch.ones(10, 3, 2)), LINE.captions_nl),
-        talks,
+        dialogues,
         2,
         "replace",
     )
@@ -124,22 +124,22 @@ def test_of_what_is_not_seen_zeros_are_read_and_of_what_is_not_captioned_nothing
     + [{"recall": "pictures"}, {"stages": "one"}, {"stages": "sprc"}, {"query": "fused"}, {"image": "whole"}],
     ids=str,
 )
-def test_a_batch_is_each_talk_alone(network_of: Make, options: dict[str, Any]) -> None:
+def test_a_batch_is_each_dialogue_alone(network_of: Make, options: dict[str, Any]) -> None:
     made = network_of(model_of(**options))
-    talks = talks_of([NOWHERE, 0, 1], [[0, 1], [], []])
-    talks.seen_bp[2, 0], talks.captioned_bp[0, 1] = False, False
-    together_nbd = queries(made, talks)
-    for talk in range(3):
-        alone_n1d = queries(made, ModificationDialogues(*(part[talk : talk + 1] for part in talks)))
-        assert torch.allclose(together_nbd[:, talk], alone_n1d[:, 0], atol=1e-4)
+    dialogues = dialogues_of([NOWHERE, 0, 1], [[0, 1], [], []])
+    dialogues.seen_bp[2, 0], dialogues.captioned_bp[0, 1] = False, False
+    together_nbd = queries(made, dialogues)
+    for dialogue in range(3):
+        alone_n1d = queries(made, ModificationDialogues(*(part[dialogue : dialogue + 1] for part in dialogues)))
+        assert torch.allclose(together_nbd[:, dialogue], alone_n1d[:, 0], atol=1e-4)
 
 
-def passes(made: MaiNetwork, talks: ModificationDialogues) -> Callable[..., FusedTokens]:
-    """Reads by hand: tokens, a text by its words, and a picture of all talks by its place, or none."""
+def passes(made: MaiNetwork, dialogues: ModificationDialogues) -> Callable[..., FusedTokens]:
+    """Reads by hand: tokens, a text by its words, and a picture of all dialogues by its place, or none."""
     shelf = shelf_of(made)
 
     def read(tokens_bth: Tensor, words_bl: Tensor, place: int | None) -> FusedTokens:
-        image = None if place is None else made.images(shelf.pictures.take(talks.pictures_bp[:, place]))
+        image = None if place is None else made.images(shelf.pictures.take(dialogues.pictures_bp[:, place]))
         return made.fuse(tokens_bth, made.text(words_bl), image)
 
     return read
@@ -148,41 +148,43 @@ def passes(made: MaiNetwork, talks: ModificationDialogues) -> Callable[..., Fuse
 @torch.no_grad()
 def test_a_turn_in_two_stages_reads_the_caption_with_the_picture_then_what_is_said(network_of: Make) -> None:
     made = network_of(model_of(memory="concatenation"))
-    talks = talks_of([NOWHERE] * 2, [[], []], turns=2)
-    read, captions_nl, learned = passes(made, talks), shelf_of(made).captions_nl, made.learned.expand(2, -1, -1)
-    first = read(learned, captions_nl[talks.pictures_bp[:, 0]], 0).tokens_bth
-    second = read(torch.cat([learned, first], dim=1), captions_nl[talks.pictures_bp[:, 1]], 1).tokens_bth
-    expected = [made.encode_queries(read(first, talks.words_bnl[:, 0], None))]
-    expected.append(made.encode_queries(read(second, talks.words_bnl[:, 1], None)))
-    assert torch.allclose(queries(made, talks), torch.stack(expected), atol=1e-6)
+    dialogues = dialogues_of([NOWHERE] * 2, [[], []], turns=2)
+    read, captions_nl, learned = passes(made, dialogues), shelf_of(made).captions_nl, made.learned.expand(2, -1, -1)
+    first = read(learned, captions_nl[dialogues.pictures_bp[:, 0]], 0).tokens_bth
+    second = read(torch.cat([learned, first], dim=1), captions_nl[dialogues.pictures_bp[:, 1]], 1).tokens_bth
+    expected = [made.encode_queries(read(first, dialogues.words_bnl[:, 0], None))]
+    expected.append(made.encode_queries(read(second, dialogues.words_bnl[:, 1], None)))
+    assert torch.allclose(queries(made, dialogues), torch.stack(expected), atol=1e-6)
 
 
 @torch.no_grad()
 def test_a_turn_in_one_stage_reads_what_is_said_with_the_picture(network_of: Make) -> None:
     """SPRC reads it once more, without the picture."""
-    talks = talks_of([NOWHERE] * 2, [[], []], turns=2)
+    dialogues = dialogues_of([NOWHERE] * 2, [[], []], turns=2)
     for stages in ("one", "sprc"):
         made = network_of(model_of(stages, memory="concatenation"))
-        read, learned = passes(made, talks), made.learned.expand(2, -1, -1)
-        first = read(learned, talks.words_bnl[:, 0], 0)
-        second = read(torch.cat([learned, first.tokens_bth], dim=1), talks.words_bnl[:, 1], 1)
+        read, learned = passes(made, dialogues), made.learned.expand(2, -1, -1)
+        first = read(learned, dialogues.words_bnl[:, 0], 0)
+        second = read(torch.cat([learned, first.tokens_bth], dim=1), dialogues.words_bnl[:, 1], 1)
         if stages == "sprc":
-            first, second = (read(one.tokens_bth, talks.words_bnl[:, n], None) for n, one in enumerate((first, second)))
+            first, second = (
+                read(one.tokens_bth, dialogues.words_bnl[:, n], None) for n, one in enumerate((first, second))
+            )
         expected = torch.stack([made.encode_queries(first), made.encode_queries(second)])
-        assert torch.allclose(queries(made, talks), expected, atol=1e-6)
+        assert torch.allclose(queries(made, dialogues), expected, atol=1e-6)
 
 
 @torch.no_grad()
 def test_earlier_captions_are_recalled_as_one_text_without_a_picture(network_of: Make) -> None:
     made = network_of(model_of(memory="none"))
-    talks = talks_of([NOWHERE] * 2, [[0, 1], []], turns=2)
-    read, captions_nl = passes(made, talks), shelf_of(made).captions_nl
-    tokens_bth = read(made.learned.expand(2, -1, -1), captions_nl[talks.pictures_bp[:, 1]], 1).tokens_bth
-    again = read(tokens_bth, talks.recall_bl, None).tokens_bth
+    dialogues = dialogues_of([NOWHERE] * 2, [[0, 1], []], turns=2)
+    read, captions_nl = passes(made, dialogues), shelf_of(made).captions_nl
+    tokens_bth = read(made.learned.expand(2, -1, -1), captions_nl[dialogues.pictures_bp[:, 1]], 1).tokens_bth
+    again = read(tokens_bth, dialogues.recall_bl, None).tokens_bth
     with_recall, without = (
-        made.encode_queries(read(some, talks.words_bnl[:, 1], None)) for some in (again, tokens_bth)
+        made.encode_queries(read(some, dialogues.words_bnl[:, 1], None)) for some in (again, tokens_bth)
     )
-    found_nbd = queries(made, talks)
+    found_nbd = queries(made, dialogues)
     assert torch.allclose(found_nbd[1, 0], with_recall[0], atol=1e-5)
     assert torch.allclose(found_nbd[1, 1], without[1], atol=1e-5)
     assert not torch.allclose(with_recall[0], without[0], atol=1e-3)
@@ -192,41 +194,41 @@ def test_earlier_captions_are_recalled_as_one_text_without_a_picture(network_of:
 def test_earlier_pictures_are_recalled_one_after_the_other(network_of: Make) -> None:
     """The first of three recalls two, the second one of them, the third none."""
     made = network_of(model_of(memory="none", recall="pictures"))
-    talks = talks_of([NOWHERE] * 3, [[0, 1], [1], []])
-    read, captions_nl = passes(made, talks), shelf_of(made).captions_nl
+    dialogues = dialogues_of([NOWHERE] * 3, [[0, 1], [1], []])
+    read, captions_nl = passes(made, dialogues), shelf_of(made).captions_nl
 
     def tokens_after(tokens_bth: Tensor, place: int) -> Tensor:
-        return read(tokens_bth, captions_nl[talks.pictures_bp[:, place]], place).tokens_bth
+        return read(tokens_bth, captions_nl[dialogues.pictures_bp[:, place]], place).tokens_bth
 
     none = tokens_after(made.learned.expand(3, -1, -1), 2)
     second, both = tokens_after(none, 1), tokens_after(tokens_after(none, 0), 1)
-    expected = [made.encode_queries(read(some, talks.words_bnl[:, 2], None)) for some in (both, second, none)]
-    found_bd = queries(made, talks)[2]
-    for talk in range(3):
-        assert torch.allclose(found_bd[talk], expected[talk][talk], atol=1e-5)
+    expected = [made.encode_queries(read(some, dialogues.words_bnl[:, 2], None)) for some in (both, second, none)]
+    found_bd = queries(made, dialogues)[2]
+    for dialogue in range(3):
+        assert torch.allclose(found_bd[dialogue], expected[dialogue][dialogue], atol=1e-5)
 
 
 @torch.no_grad()
 def test_only_what_is_known_of_earlier_pictures_is_recalled(network_of: Make) -> None:
     """Neither picture nor caption of the first is there: what is read is that of a picture of zeros."""
     made = network_of(model_of(memory="none", recall="pictures"))
-    talks = talks_of([NOWHERE], [[0]])
-    talks.seen_bp[0, 0] = talks.captioned_bp[0, 0] = False
+    dialogues = dialogues_of([NOWHERE], [[0]])
+    dialogues.seen_bp[0, 0] = dialogues.captioned_bp[0, 0] = False
     tokens_bth = made.learned.expand(1, -1, -1)
     nothing = PictureComponents(*(torch.zeros_like(part) for part in shelf_of(made).pictures.take(torch.tensor([0]))))
     expected = made.fuse(tokens_bth, made.text(torch.zeros(1, 0, dtype=torch.long)), made.images(nothing)).tokens_bth
-    assert torch.allclose(recall_pictures(made, shelf_of(made), talks, tokens_bth), expected, atol=1e-6)
+    assert torch.allclose(recall_pictures(made, shelf_of(made), dialogues, tokens_bth), expected, atol=1e-6)
 
 
 @torch.no_grad()
 @pytest.mark.parametrize("unread", ["no captions are read", "there are none"])
 def test_a_recall_without_captions_changes_nothing(network_of: Make, unread: str) -> None:
     made = network_of(model_of(captions=unread == "there are none"))
-    talks = talks_of([NOWHERE], [[0, 1]])
+    dialogues = dialogues_of([NOWHERE], [[0, 1]])
     if unread == "there are none":
-        talks = talks._replace(recall_bl=torch.zeros_like(talks.recall_bl))
+        dialogues = dialogues._replace(recall_bl=torch.zeros_like(dialogues.recall_bl))
     assert torch.equal(
-        recall_pictures(made, shelf_of(made), talks, made.learned.expand(1, -1, -1)), made.learned.expand(1, -1, -1)
+        recall_pictures(made, shelf_of(made), dialogues, made.learned.expand(1, -1, -1)), made.learned.expand(1, -1, -1)
     )
 
 
@@ -234,10 +236,10 @@ def test_a_recall_without_captions_changes_nothing(network_of: Make, unread: str
 def test_the_first_picture_reaches_the_last_query_where_something_is_carried(
     network_of: Make, kind: MemoryKind
 ) -> None:
-    made, talks = network_of(model_of(memory=kind)), talks_of([NOWHERE], [[]])
-    other = talks._replace(pictures_bp=talks.pictures_bp.clone())
+    made, dialogues = network_of(model_of(memory=kind)), dialogues_of([NOWHERE], [[]])
+    other = dialogues._replace(pictures_bp=dialogues.pictures_bp.clone())
     other.pictures_bp[0, 0] = 7
-    assert torch.equal(queries(made, talks)[2], queries(made, other)[2]) == (kind == "none")
+    assert torch.equal(queries(made, dialogues)[2], queries(made, other)[2]) == (kind == "none")
 
 
 @pytest.mark.parametrize(("stages", "carried"), [("two", False), ("one", True), ("sprc", True)])
@@ -245,29 +247,29 @@ def test_what_was_said_first_is_carried_where_it_is_read_with_the_picture(
     network_of: Make, stages: str, carried: bool
 ) -> None:
     """In two stages the tokens that are carried are those before the modification (published)."""
-    made, talks = network_of(model_of(stages)), talks_of([NOWHERE], [[]])
-    other = talks._replace(words_bnl=talks.words_bnl.clone())
+    made, dialogues = network_of(model_of(stages)), dialogues_of([NOWHERE], [[]])
+    other = dialogues._replace(words_bnl=dialogues.words_bnl.clone())
     other.words_bnl[0, 0] = torch.tensor([5, 6, 7, 8])
-    before, after = queries(made, talks), queries(made, other)
+    before, after = queries(made, dialogues), queries(made, other)
     assert not torch.allclose(before[0], after[0], atol=1e-3)
     assert (not torch.equal(before[2], after[2])) == carried
 
 
 def test_captions_play_no_role_where_they_are_not_read(network_of: Make) -> None:
-    talks = talks_of([0, NOWHERE], [[], [0]])
-    unread = talks._replace(captioned_bp=torch.zeros_like(talks.captioned_bp))
+    dialogues = dialogues_of([0, NOWHERE], [[], [0]])
+    unread = dialogues._replace(captioned_bp=torch.zeros_like(dialogues.captioned_bp))
     for captions in (True, False):
         made = network_of(model_of(captions=captions, recall="pictures"))
-        assert torch.equal(queries(made, talks), queries(made, unread)) != captions
+        assert torch.equal(queries(made, dialogues), queries(made, unread)) != captions
 
 
 def test_gradients_go_back_through_what_is_carried(network_of: Make) -> None:
-    made, talks = network_of(model_of(memory="mio")), talks_of([NOWHERE] * 4, [[]] * 4)
+    made, dialogues = network_of(model_of(memory="mio")), dialogues_of([NOWHERE] * 4, [[]] * 4)
     shelf = shelf_of(made)
-    first = talks.pictures_bp[:, 0]
+    first = dialogues.pictures_bp[:, 0]
     looks = PictureComponents(shelf.pictures.whole_bx.clone().requires_grad_(), shelf.pictures.regions_bry)
     pictures_bp = torch.stack([first, *(torch.full_like(first, 9) for _ in range(3))], dim=1)
-    changed = talks._replace(pictures_bp=pictures_bp)
+    changed = dialogues._replace(pictures_bp=pictures_bp)
     *_, last = encode_dialogues(made, CaptionedGallery(looks, shelf.captions_nl), changed)
     torch.autograd.backward(last.queries_bd.sum())
     assert looks.whole_bx.grad is not None
@@ -275,10 +277,10 @@ def test_gradients_go_back_through_what_is_carried(network_of: Make) -> None:
 
 
 def test_what_is_heard_of_modifications_can_be_changed_on_the_way(network_of: Make) -> None:
-    made, talks = network_of(model_of(memory="none")), talks_of([NOWHERE] * 2, [[], []])
-    silent = talks._replace(words_bnl=torch.zeros_like(talks.words_bnl))
+    made, dialogues = network_of(model_of(memory="none")), dialogues_of([NOWHERE] * 2, [[], []])
+    silent = dialogues._replace(words_bnl=torch.zeros_like(dialogues.words_bnl))
     emptied = [
         turned.queries_bd
-        for turned in encode_dialogues(made, shelf_of(made), talks, lambda _: made.text(silent.words_bnl[:, 0]))
+        for turned in encode_dialogues(made, shelf_of(made), dialogues, lambda _: made.text(silent.words_bnl[:, 0]))
     ]
     assert torch.equal(torch.stack(emptied), queries(made, silent))

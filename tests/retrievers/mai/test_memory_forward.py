@@ -85,7 +85,7 @@ def test_keys_of_no_length_look_at_all_slots_alike() -> None:
         ("concatenation", [98_304, 196_608, 294_912]),
     ],
 )
-def test_what_is_carried_is_as_large_whatever_the_length_of_a_talk_but_for_concatenation(
+def test_what_is_carried_is_as_large_whatever_the_length_of_a_dialogue_but_for_concatenation(
     kind: MemoryKind, turns: list[int]
 ) -> None:
     model = Model(width=768, heads=12, tokens=32, memory=kind)

@@ -155,7 +155,7 @@ def test_what_all_tokens_have_in_common_plays_no_role() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_batch_is_each_talk_alone_and_numpy_is_torch(form: dict[str, Any]) -> None:
+def test_a_batch_is_each_dialogue_alone_and_numpy_is_torch(form: dict[str, Any]) -> None:
     tokens_bth = torch.randn(12, 64, 24, generator=torch.Generator().manual_seed(3))
     read = Iteration(**form)
     together_bkh = memory.select_tokens(tokens_bth, 32, read)

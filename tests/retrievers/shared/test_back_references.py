@@ -429,7 +429,7 @@ def test_places_are_turns_counted_from_either_end() -> None:
     assert turn_of_place(0, ()) is None
 
 
-def test_operations_name_turns_and_what_the_talk_lacks_is_told() -> None:
+def test_operations_name_turns_and_what_the_dialogue_lacks_is_told() -> None:
     looked = find_back_reference("back to the first one, with the collar of the second and the sleeves of the ninth")
     assert looked is not None
     operations, lines = to_operations(looked, (2, 3, 7))

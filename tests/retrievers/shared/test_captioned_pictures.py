@@ -95,7 +95,7 @@ def test_vectors_are_those_of_the_pictures_asked_for(scenes: Path) -> None:
     np.testing.assert_array_equal(described.regions_of(np.array([2, 0])), alone.regions_brd.astype(np.float16))
 
 
-def test_a_talk_is_the_published_sampling(scenes: Path) -> None:
+def test_a_dialogue_is_the_published_sampling(scenes: Path) -> None:
     described = read_captioned_pictures(scenes, "val", ENCODER)
     pictures, _ = read_visual_genome(scenes, "val")
     for at, picture in enumerate(pictures):
@@ -117,7 +117,7 @@ def test_captions_are_lower_case_each_once_and_split_by_their_place(captioned: P
     assert found["train"].dialogue(0) == (*found["train"].sentences[0], "caption 0 of 0")
 
 
-def test_a_catalogue_with_three_captions_a_picture_has_talks_of_three_turns(tmp_path: Path) -> None:
+def test_a_catalogue_with_three_captions_a_picture_has_dialogues_of_three_turns(tmp_path: Path) -> None:
     rows = [f"{one.path.name},said {k}" for one in tiny_pictures(tmp_path / "images", 13) for k in range(3)]
     (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *rows]))
     assert read_captioned_pictures(tmp_path, "train", ENCODER).turns == 3
@@ -145,11 +145,11 @@ def test_negations_ask_for_what_is_not_there_and_take_it_back(scenes: Path) -> N
     described = read_captioned_pictures(scenes, "train", ENCODER, negated=True)
     known = set(described.texts())
     for at, own in enumerate((5, 3, 2)):
-        talk = described.dialogue(at, np.random.default_rng(7))
-        others = [said for said in talk if said not in described.sentences[at]]
-        assert len(talk) == 10 and len(others) in (2, 4)
+        dialogue = described.dialogue(at, np.random.default_rng(7))
+        others = [said for said in dialogue if said not in described.sentences[at]]
+        assert len(dialogue) == 10 and len(others) in (2, 4)
         assert all(f"thing {own}" not in said for said in others)
-        assert set(talk) <= known
+        assert set(dialogue) <= known
         assert described.dialogue(at) == described.dialogue(at)
 
 
@@ -205,7 +205,7 @@ def test_an_unknown_split_lists_those_there_are(scenes: Path, captioned: Path) -
 
 
 @given(st.lists(st.lists(st.text("abc", min_size=1), min_size=1, max_size=7, unique=True), min_size=1), st.data())
-def test_a_drawn_talk_has_every_caption_once_before_any_twice(said: list[list[str]], data: st.DataObject) -> None:
+def test_a_drawn_dialogue_has_every_caption_once_before_any_twice(said: list[list[str]], data: st.DataObject) -> None:
     turns = data.draw(st.integers(1, 10))
     count = len(said)
     block = (np.zeros((count, 2), np.float32), np.zeros((count, 1, 2), np.float16))
@@ -214,9 +214,9 @@ def test_a_drawn_talk_has_every_caption_once_before_any_twice(said: list[list[st
         tuple(map(str, rows_n)), tuple(map(tuple, said)), turns, "v", (block,), rows_n, np.zeros_like(rows_n)
     )
     at = data.draw(st.integers(0, count - 1))
-    talk = described.dialogue(at, np.random.default_rng(data.draw(st.integers(0, 99))))
-    assert len(talk) == turns
-    counts = [talk.count(sentence) for sentence in said[at]]
+    dialogue = described.dialogue(at, np.random.default_rng(data.draw(st.integers(0, 99))))
+    assert len(dialogue) == turns
+    counts = [dialogue.count(sentence) for sentence in said[at]]
     assert sum(counts) == turns and max(counts) - min(counts) <= 1
 
 

@@ -28,8 +28,8 @@ def pictures(folder: Path, count: int = 4) -> list[str]:
 def asked(folder: Path, name: str, images: list[str], *, path: str = "images/{}") -> None:
     """A file of dialogues, each "NAME: IMAGE" with one round."""
     (folder / "dialogues").mkdir(exist_ok=True)
-    talks = [make_dialogue(path.format(image), f"{name}: {image}", BIG) for image in images]
-    write_dialogues(folder / "dialogues" / f"{name}.json", talks)
+    dialogues = [make_dialogue(path.format(image), f"{name}: {image}", BIG) for image in images]
+    write_dialogues(folder / "dialogues" / f"{name}.json", dialogues)
 
 
 def captioned(folder: Path, names: list[str]) -> None:
@@ -40,23 +40,26 @@ def captioned(folder: Path, names: list[str]) -> None:
 def test_dialogues_come_with_the_vectors_of_their_pictures(tmp_path: Path) -> None:
     names = pictures(tmp_path)
     asked(tmp_path, "people_train", [names[2], names[0]])
-    talks = read_picture_dialogues(tmp_path, "train", ENCODER)
-    assert talks.keys == (f"images/{names[0]}", f"images/{names[2]}")
-    assert talks.dialogues == (
+    dialogues = read_picture_dialogues(tmp_path, "train", ENCODER)
+    assert dialogues.keys == (f"images/{names[0]}", f"images/{names[2]}")
+    assert dialogues.dialogues == (
         PictureDialogue(1, f"people_train: {names[2]}", BIG),
         PictureDialogue(0, f"people_train: {names[0]}", BIG),
     )
     found = read_picture_dialogues(tmp_path, "train", ENCODER).raw_ng
-    np.testing.assert_array_equal(talks.raw_ng, found)
-    assert talks.raw_ng.shape == (2, 48) and not np.array_equal(found[0], found[1])
+    np.testing.assert_array_equal(dialogues.raw_ng, found)
+    assert dialogues.raw_ng.shape == (2, 48) and not np.array_equal(found[0], found[1])
 
 
 def test_several_files_may_speak_of_one_picture(tmp_path: Path) -> None:
     names = pictures(tmp_path)
     asked(tmp_path, "people_train", names[:2])
     asked(tmp_path, "made_train", names[1:2])
-    talks = read_picture_dialogues(tmp_path, "train", ENCODER)
-    assert [[talk.caption for talk in talks.dialogues if talk.picture == row] for row in range(len(talks.keys))] == [
+    dialogues = read_picture_dialogues(tmp_path, "train", ENCODER)
+    assert [
+        [dialogue.caption for dialogue in dialogues.dialogues if dialogue.picture == row]
+        for row in range(len(dialogues.keys))
+    ] == [
         [f"people_train: {names[0]}"],
         [f"made_train: {names[1]}", f"people_train: {names[1]}"],
     ]
@@ -69,7 +72,8 @@ def test_a_pattern_chooses_files_and_validation_takes_all_where_none_is_called_s
 
     def chosen(split: str, pattern: str) -> list[str]:
         return [
-            talk.caption.split(":")[0] for talk in read_picture_dialogues(tmp_path, split, ENCODER, pattern).dialogues
+            dialogue.caption.split(":")[0]
+            for dialogue in read_picture_dialogues(tmp_path, split, ENCODER, pattern).dialogues
         ]
 
     assert chosen("train", "made-*") == ["made-a_train", "made-b_train"]
@@ -81,12 +85,15 @@ def test_a_pattern_chooses_files_and_validation_takes_all_where_none_is_called_s
         chosen("train", "others")
 
 
-def test_captions_begin_talks_in_which_the_others_follow_unasked(tmp_path: Path) -> None:
+def test_captions_begin_dialogues_in_which_the_others_follow_unasked(tmp_path: Path) -> None:
     names = pictures(tmp_path, 13)
     captioned(tmp_path, names)
     one, two = f"one of {names[6]}", f"two of {names[6]}"
-    talks = read_picture_dialogues(tmp_path, "val", ENCODER)
-    assert talks.dialogues == (PictureDialogue(0, one, (Round("", two),)), PictureDialogue(0, two, (Round("", one),)))
+    dialogues = read_picture_dialogues(tmp_path, "val", ENCODER)
+    assert dialogues.dialogues == (
+        PictureDialogue(0, one, (Round("", two),)),
+        PictureDialogue(0, two, (Round("", one),)),
+    )
     assert len(read_picture_dialogues(tmp_path, "train", ENCODER).keys) == 10
 
 
@@ -98,7 +105,7 @@ def test_captions_can_be_asked_for_where_dialogues_are_and_are_split_like_them(t
     (tmp_path / "ChatIR_Protocol" / "Search_Space_train.json").write_text(json.dumps([f"images/{names[3]}"]))
     assert read_picture_dialogues(tmp_path, "train", ENCODER).dialogues[0].rounds == BIG
     found = read_picture_dialogues(tmp_path, "train", ENCODER, "captions")
-    assert [talk.caption for talk in found.dialogues] == [f"one of {names[3]}", f"two of {names[3]}"]
+    assert [dialogue.caption for dialogue in found.dialogues] == [f"one of {names[3]}", f"two of {names[3]}"]
     assert len(read_picture_dialogues(tmp_path, "train", ENCODER, "people,captions").dialogues) == 3
 
 
@@ -110,8 +117,8 @@ def test_visdial_is_read_and_its_pictures_are_found_by_their_numbers(tmp_path: P
     data = {"data": {"questions": ["is it big"], "answers": ["no"], "dialogs": [record]}}
     (tmp_path / "visdial").mkdir()
     (tmp_path / "visdial" / "visdial_1.0_train.json").write_text(json.dumps(data))
-    talks = read_picture_dialogues(tmp_path, "train", ENCODER)
-    assert (talks.keys, talks.dialogues) == (("images/000000000007.png",), (PictureDialogue(0, "red", BIG),))
+    dialogues = read_picture_dialogues(tmp_path, "train", ENCODER)
+    assert (dialogues.keys, dialogues.dialogues) == (("images/000000000007.png",), (PictureDialogue(0, "red", BIG),))
 
 
 def test_what_has_no_picture_is_left_out_and_told(tmp_path: Path) -> None:
@@ -125,7 +132,7 @@ def test_what_has_no_picture_is_left_out_and_told(tmp_path: Path) -> None:
         read_picture_dialogues(tmp_path, "train", ENCODER)
 
 
-def test_rewritten_dialogues_are_no_talks(tmp_path: Path) -> None:
+def test_rewritten_dialogues_are_no_dialogues(tmp_path: Path) -> None:
     asked(tmp_path, "x_reconed_train", pictures(tmp_path)[:1])
     with pytest.raises(BadInput, match="no dialogues of 'train'"):
         read_picture_dialogues(tmp_path, "train", ENCODER)
@@ -141,7 +148,7 @@ def test_sets_are_put_together_each_with_its_own_pictures(tmp_path: Path) -> Non
         asked(tmp_path / name, "people_train", pictures(tmp_path / name)[:2])
     parts = [read_picture_dialogues(tmp_path / name, "train", ENCODER) for name in ("one", "two")]
     whole = join_picture_dialogues(parts)
-    assert [talk.picture for talk in whole.dialogues] == [0, 1, 2, 3]
+    assert [dialogue.picture for dialogue in whole.dialogues] == [0, 1, 2, 3]
     np.testing.assert_array_equal(whole.raw_ng[2:], parts[1].raw_ng)
     other = read_picture_dialogues(tmp_path / "two", "train", ColourEncoder(raw_version="colours-raw-2"))
     with pytest.raises(EncoderMismatch, match="colours-raw-1, colours-raw-2 cannot be learnt from together"):

@@ -79,13 +79,13 @@ def test_a_liked_picture_and_what_was_said_with_it_go_one_by_one() -> None:
 
 def test_a_changed_value_is_one_chip() -> None:
     # As the composer puts "but blue", where the encoder has a vocabulary.
-    talk = Conversation().then(Like("p010", "blue", 0))
+    conversation = Conversation().then(Like("p010", "blue", 0))
     parts = (
         Part("vocabulary", 1, "this picture, in words", 1.0),
         Part("contrast", 1, "blue", 0.15),
         Part("value", 1, "top: Blue", 0.3, value=("top", "Blue")),
     )
-    found = find_beliefs(Query(parts), talk, talk.path())
+    found = find_beliefs(Query(parts), conversation, conversation.path())
     assert labels(found) == [(1, "this picture", "vocabulary"), (1, "top: Blue", "value")]
     assert [chip.weight for chip in found] == [1.0, 0.45]
     assert [chip.without for chip in found] == [{"say": "blue"}, {"like": "p010", "turn": 0}]
@@ -127,7 +127,7 @@ def test_all_that_was_said_in_one_part_is_taken_apart_by_turns() -> None:
 
 
 def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
-    talk = Conversation().then(Say("a dog")).then(Say("in the snow")).then(Say("a sledge"))
+    conversation = Conversation().then(Say("a dog")).then(Say("in the snow")).then(Say("a sledge"))
     space = RegionSpace("r", "raw", lambda raw: raw.whole_ng[:, None], 1, 2)
     query = Query(
         (
@@ -138,7 +138,7 @@ def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
         space,
         "late_interaction",
     )
-    assert labels(find_beliefs(query, talk, talk.path())) == [
+    assert labels(find_beliefs(query, conversation, conversation.path())) == [
         (1, "a dog", "regions"),
         (2, "in the snow", "regions"),
         (3, "a sledge", "regions"),
@@ -148,14 +148,14 @@ def test_slots_of_a_trained_system_are_taken_apart_by_turns() -> None:
 def test_what_a_chip_is_does_not_hang_on_how_its_part_is_called() -> None:
     """Words that read like the label of a slot without words, or like two pieces, are words all the same."""
     said = ("what the other slots hold", "a dog; a sledge")
-    talk = Conversation().then(Say(said[0])).then(Say(said[1]))
+    conversation = Conversation().then(Say(said[0])).then(Say(said[1]))
     space = RegionSpace("r", "raw", lambda raw: raw.whole_ng[:, None], 1, 2)
     slots = (
         Part("regions", 1, said[0], 1.0, holds=((1, said[0]),)),
         Part("regions", 2, said[1], 1.0, holds=((2, said[1]),)),
         Part("regions", 2, "a slot by any other name", 0.1, holds=()),
     )
-    found = find_beliefs(Query(slots, space, "late_interaction"), talk, talk.path())
+    found = find_beliefs(Query(slots, space, "late_interaction"), conversation, conversation.path())
     assert labels(found) == [(1, said[0], "regions"), (2, said[1], "regions")]
 
 

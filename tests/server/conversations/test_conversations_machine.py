@@ -33,7 +33,7 @@ TURN: TypeAdapter[Any] = TypeAdapter(TurnIn)
 N = 6
 
 
-class OneTalk(RuleBasedStateMachine):
+class OneConversation(RuleBasedStateMachine):
     """A conversation over the service, and the session that hears the same; `library` is set by the test."""
 
     library: Library
@@ -145,5 +145,5 @@ class OneTalk(RuleBasedStateMachine):
 
 
 def test_a_conversation_over_the_service_is_a_session_that_was_told_the_same(colours: Library) -> None:
-    machine = type("OneTalkOverColours", (OneTalk,), {"library": colours})
+    machine = type("OneTalkOverColours", (OneConversation,), {"library": colours})
     run_state_machine_as_test(machine, settings=settings(max_examples=8, stateful_step_count=12, deadline=None))

@@ -36,7 +36,7 @@ GALLERY = Gallery(tiny_snapshot(LOOKS, KNOWN), ColourEncoder())
 WHICH = Question("What colour is the top?", ("red", "blue"), attribute="top")
 
 
-def talk_of(*turns: Turn) -> Session:
+def conversation_of(*turns: Turn) -> Session:
     session = Session(GALLERY, Composer(), None, memo=ByteCache())
     for turn in turns:
         session.search(turn)
@@ -53,57 +53,59 @@ def said(session: Session, first: int = 1) -> list[Turn | None]:
 
 
 def test_what_followed_is_said_again_after_the_new_turn() -> None:
-    session = talk_of(Say("red"), Say("over blue"), Reject(("p001",)))
+    session = conversation_of(Say("red"), Say("over blue"), Reject(("p001",)))
     before = session.conversation
     again = edit(session, 1, Say("green"))
     assert said(session, 4) == [BackTo(0), Say("green"), Say("over blue"), Reject(("p001",))]
     assert again == RepeatedTurns({1: 5, 2: 6, 3: 7})
     assert session.conversation.nodes[:4] == before.nodes
-    alone = talk_of(Say("green"), Say("over blue"), Reject(("p001",)))
+    alone = conversation_of(Say("green"), Say("over blue"), Reject(("p001",)))
     assert session.conversation.here.shown == alone.conversation.here.shown
 
 
 def test_without_a_turn_the_rest_stays() -> None:
-    session = talk_of(Say("red"), Say("over blue"), Say("white"))
+    session = conversation_of(Say("red"), Say("over blue"), Say("white"))
     again = edit(session, 2, None)
     assert said(session, 4) == [BackTo(1), Say("white")]
     assert again == RepeatedTurns({3: 5}, gone={2})
 
 
 def test_without_the_last_turn_the_conversation_stands_before_it() -> None:
-    session = talk_of(Say("red"), Say("blue"))
+    session = conversation_of(Say("red"), Say("blue"))
     assert edit(session, 2, None).numbers == {}
     assert said(session, 3) == [BackTo(1)]
     assert session.conversation.here.shown == session.conversation.nodes[1].shown
 
 
 def test_the_newest_branch_below_a_turn_is_the_one_that_is_said_again() -> None:
-    talk = talk_of(Say("red"), Say("blue"), BackTo(1), Say("green"), BackTo(0), Say("white")).conversation
-    assert [node.number for node in following_turns(talk, 1)] == [4]
-    assert following_turns(talk, 2) == following_turns(talk, 6) == ()
+    conversation = conversation_of(
+        Say("red"), Say("blue"), BackTo(1), Say("green"), BackTo(0), Say("white")
+    ).conversation
+    assert [node.number for node in following_turns(conversation, 1)] == [4]
+    assert following_turns(conversation, 2) == following_turns(conversation, 6) == ()
 
 
 def test_references_follow_the_turns_they_name() -> None:
-    session = talk_of(Say("red"), Like("p010"), Keep("bottom", 2), Like("p010", "", 1))
+    session = conversation_of(Say("red"), Like("p010"), Keep("bottom", 2), Like("p010", "", 1))
     again = edit(session, 1, Say("green"))
     assert said(session, 6) == [Say("green"), Like("p010"), Keep("bottom", 7), Like("p010", "", 6)]
     assert again.left_out == []
 
 
 def test_a_reference_to_a_way_back_follows_where_it_led() -> None:
-    session = talk_of(Say("red"), Like("p010"), Say("blue"), BackTo(2), Keep("bottom", 4))
+    session = conversation_of(Say("red"), Like("p010"), Say("blue"), BackTo(2), Keep("bottom", 4))
     edit(session, 1, Say("green"))
     assert said(session, 7) == [Say("green"), Like("p010"), Keep("bottom", 8)]
 
 
 def test_references_to_another_branch_stay() -> None:
-    session = talk_of(Say("red"), Like("p010"), BackTo(0), Say("blue"), Keep("bottom", 2))
+    session = conversation_of(Say("red"), Like("p010"), BackTo(0), Say("blue"), Keep("bottom", 2))
     edit(session, 4, Say("green"))
     assert said(session, 7) == [Say("green"), Keep("bottom", 2)]
 
 
 def test_what_makes_no_sense_any_more_is_left_out_and_named() -> None:
-    session = talk_of(Say("red"), Like("p010"), Keep("bottom", 2), Say("white"))
+    session = conversation_of(Say("red"), Like("p010"), Keep("bottom", 2), Say("white"))
     again = edit(session, 2, None)
     assert said(session, 6) == [Say("white")]
     assert again.left_out == [
@@ -113,33 +115,33 @@ def test_what_makes_no_sense_any_more_is_left_out_and_named() -> None:
 
 
 def test_a_picture_of_a_turn_that_is_gone_goes_on_from_the_turn_before() -> None:
-    session = talk_of(Say("red"), Say("blue"), Like("p010", "", 2))
+    session = conversation_of(Say("red"), Say("blue"), Like("p010", "", 2))
     edit(session, 2, None)
     assert said(session, 5) == [Like("p010", "", 1)]
 
 
 def test_none_of_these_keeps_meaning_what_was_on_the_screen_then() -> None:
-    session = talk_of(Say("red"), Reject())
+    session = conversation_of(Say("red"), Reject())
     shown = session.conversation.nodes[1].shown
     edit(session, 1, Say("green"))
     assert session.conversation.here.turn == Reject(shown)
 
 
 def test_none_of_these_stays_as_it_was_where_the_screen_is_the_same() -> None:
-    session = talk_of(Say("red"), Reject(), Say("blue"))
+    session = conversation_of(Say("red"), Reject(), Say("blue"))
     edit(session, 1, Say("red"))
     assert said(session, 5) == [Say("red"), Reject(), Say("blue")]
 
 
 def test_an_answer_keeps_the_question_it_answers_and_it_was_asked_before_it() -> None:
-    session = talk_of(Say("red"), Answer(WHICH, "red"), Say("blue"))
+    session = conversation_of(Say("red"), Answer(WHICH, "red"), Say("blue"))
     edit(session, 1, Say("green"))
     assert [node.asked for node in session.conversation.nodes[5:]] == [WHICH, None, None]
     assert session.conversation.nodes[6].turn == Answer(WHICH, "red")
 
 
 def test_another_answer_is_to_the_same_question() -> None:
-    session = talk_of(Say("red"), Answer(WHICH, "red"))
+    session = conversation_of(Say("red"), Answer(WHICH, "red"))
     asked: list[Question | None] = []
 
     def instead(pending: Question | None) -> Turn:
@@ -153,17 +155,17 @@ def test_another_answer_is_to_the_same_question() -> None:
 @pytest.mark.parametrize(("number", "message"), [(0, "turns 1 to 2"), (3, "turns 1 to 2"), (2, "a way back")])
 def test_there_must_be_something_to_change(number: int, message: str) -> None:
     with pytest.raises(BadInput, match=message):
-        edit(talk_of(Say("red"), BackTo(0)), number, Say("blue"))
+        edit(conversation_of(Say("red"), BackTo(0)), number, Say("blue"))
 
 
 def test_a_turn_cannot_become_a_way_back() -> None:
     with pytest.raises(BadInput, match="delete it"):
-        edit(talk_of(Say("red")), 1, BackTo(0))
+        edit(conversation_of(Say("red")), 1, BackTo(0))
 
 
 def test_a_left_out_turn_tells_no_name_of_an_upload() -> None:
-    talk = Conversation().then(Say("red")).then(Show("4f2a-upload"))
-    session = Session(GALLERY, Composer(), None, conversation=talk, memo=ByteCache(), image_file=_gone)
+    conversation = Conversation().then(Say("red")).then(Show("4f2a-upload"))
+    session = Session(GALLERY, Composer(), None, conversation=conversation, memo=ByteCache(), image_file=_gone)
     again = edit(session, 1, Say("green"))
     assert again.left_out == ["turn 2, show your image: it is gone"]
 
@@ -190,7 +192,7 @@ TURNS = st.lists(
 @settings(max_examples=15)
 @given(TURNS, st.integers(1, 4))
 def test_a_turn_in_its_own_place_changes_nothing_but_numbers(turns: list[Turn], number: int) -> None:
-    session = talk_of(Say("red"))
+    session = conversation_of(Say("red"))
     for turn in turns:
         if getattr(turn, "turn", None) is None or getattr(turn, "turn", 0) <= len(session.conversation):
             session.search(turn)

@@ -14,15 +14,15 @@ def test_conversations_of_before_keep_to_their_retriever(database: Database) -> 
 
     sessions = SessionRows(database)
     sessions.create(SessionRow("a", None, "old", "composer", "none", {}, 50, 0.5, 1.0, False, leaning=2.0))
-    talk = Conversation().then(Say("red"))
-    sessions.append("a", talk.here, elapsed_ms=1.0, at=2.0)
+    conversation = Conversation().then(Say("red"))
+    sessions.append("a", conversation.here, elapsed_ms=1.0, at=2.0)
     with database.writing() as connection:
         command.downgrade(alembic_config(connection), "0001")
         assert "leaning" not in {column["name"] for column in inspect(connection).get_columns("sessions")}
         upgrade_schema(connection)
     kept = sessions.get("a")
     assert kept is not None
-    assert (kept.name, kept.leaning, kept.turns, sessions.conversation("a")) == ("old", None, 1, talk)
+    assert (kept.name, kept.leaning, kept.turns, sessions.conversation("a")) == ("old", None, 1, conversation)
 
 
 def test_a_leaning_is_changed_alone_and_stays(database: Database) -> None:

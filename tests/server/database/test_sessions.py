@@ -24,15 +24,17 @@ def session(id: str, *, updated: float = 1.0, owner: str | None = None, hidden: 
     return SessionRow(id, owner, f"talk {id}", "composer", "none", {"kind": "dog"}, 50, 0.5, updated, hidden)
 
 
-def talk_of(*turns: Turn) -> Conversation:
-    talk = Conversation()
+def conversation_of(*turns: Turn) -> Conversation:
+    conversation = Conversation()
     for turn in turns:
-        talk = talk.then(turn).recorded(shown=(f"p{len(talk)}", "q"), asked=ASKED if len(talk) % 2 else None)
-    return talk
+        conversation = conversation.then(turn).recorded(
+            shown=(f"p{len(conversation)}", "q"), asked=ASKED if len(conversation) % 2 else None
+        )
+    return conversation
 
 
-def store(sessions: SessionRows, id: str, talk: Conversation) -> None:
-    for node in talk.nodes[1:]:
+def store(sessions: SessionRows, id: str, conversation: Conversation) -> None:
+    for node in conversation.nodes[1:]:
         sessions.append(id, node, elapsed_ms=7.5, at=10.0 + node.number)
 
 
@@ -42,7 +44,7 @@ def sessions(database: Database) -> SessionRows:
 
 
 def test_a_conversation_with_every_kind_of_turn_comes_back_as_it_was(sessions: SessionRows) -> None:
-    talk = talk_of(
+    conversation = conversation_of(
         Say("a dog, \U0001f415 or 'two'; -- \x00"),
         Answer(ASKED, "don't know"),
         Like("p1", "but brown", 1),
@@ -55,8 +57,8 @@ def test_a_conversation_with_every_kind_of_turn_comes_back_as_it_was(sessions: S
         Reject(),
     )
     sessions.create(session("a"))
-    store(sessions, "a", talk)
-    assert sessions.conversation("a") == talk  # keys too, by which steps are memoised
+    store(sessions, "a", conversation)
+    assert sessions.conversation("a") == conversation  # keys too, by which steps are memoised
     assert sessions.times("a") == {number: 10.0 + number for number in range(1, 11)}
     assert sessions.get("a") == replace(session("a"), updated=20.0, turns=10)
 
@@ -64,7 +66,7 @@ def test_a_conversation_with_every_kind_of_turn_comes_back_as_it_was(sessions: S
 def test_an_unknown_conversation_is_empty_and_takes_no_turns(sessions: SessionRows) -> None:
     assert (sessions.get("a"), sessions.conversation("a"), sessions.times("a")) == (None, Conversation(), {})
     with pytest.raises(UnknownName, match="no conversation a"):
-        store(sessions, "a", talk_of(Say("a dog")))
+        store(sessions, "a", conversation_of(Say("a dog")))
     sessions.note_question("a", 1, ASKED)
     assert sessions.change("a", name="x", at=3.0) is None
     assert not sessions.delete("a")
@@ -72,7 +74,7 @@ def test_an_unknown_conversation_is_empty_and_takes_no_turns(sessions: SessionRo
 
 def test_a_question_can_be_noted_later_and_taken_back(sessions: SessionRows) -> None:
     sessions.create(session("a"))
-    store(sessions, "a", talk_of(Say("a dog")))
+    store(sessions, "a", conversation_of(Say("a dog")))
     sessions.note_question("a", 1, ASKED)
     assert sessions.conversation("a").pending == ASKED
     sessions.note_question("a", 1, None)
@@ -80,7 +82,7 @@ def test_a_question_can_be_noted_later_and_taken_back(sessions: SessionRows) -> 
 
 
 def test_a_turn_that_was_said_elsewhere_in_the_meantime_is_refused(sessions: SessionRows) -> None:
-    here, there = talk_of(Say("a dog")), talk_of(Say("a cat"))
+    here, there = conversation_of(Say("a dog")), conversation_of(Say("a cat"))
     sessions.create(session("a"))
     store(sessions, "a", here)
     with pytest.raises(TurnTaken, match="turn 1 ") as caught:
@@ -96,17 +98,17 @@ def test_of_many_who_say_the_same_turn_at_once_one_is_heard(database: Database, 
     SessionRows(database).create(session("a"))
     start, refused = threading.Barrier(4), []
 
-    def talk(sessions: SessionRows) -> None:
+    def conversation(sessions: SessionRows) -> None:
         for _ in range(5):
-            talk = sessions.conversation("a").then(Say("a dog")).recorded(shown=(), asked=None)
+            conversation = sessions.conversation("a").then(Say("a dog")).recorded(shown=(), asked=None)
             start.wait()
             try:
-                sessions.append("a", talk.here, elapsed_ms=1.0, at=2.0)
+                sessions.append("a", conversation.here, elapsed_ms=1.0, at=2.0)
             except TurnTaken as error:
                 refused.append(error.number)
             start.wait()
 
-    threads = [threading.Thread(target=talk, args=(SessionRows(servers[which % 2]),)) for which in range(4)]
+    threads = [threading.Thread(target=conversation, args=(SessionRows(servers[which % 2]),)) for which in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -127,7 +129,7 @@ def test_what_is_not_named_stays(sessions: SessionRows) -> None:
 
 def test_a_deleted_conversation_takes_its_turns_with_it(sessions: SessionRows, database: Database) -> None:
     sessions.create(session("a"))
-    store(sessions, "a", talk_of(Say("a dog")))
+    store(sessions, "a", conversation_of(Say("a dog")))
     assert sessions.delete("a") and not sessions.delete("a")
     with database.reading() as connection:
         assert connection.scalar(text("SELECT count(*) FROM nodes")) == 0
@@ -175,7 +177,7 @@ def test_a_cursor_of_ones_own_making_is_refused(sessions: SessionRows, cursor: s
 
 def test_a_damaged_turn_is_named(sessions: SessionRows, database: Database) -> None:
     sessions.create(session("a"))
-    store(sessions, "a", talk_of(Say("a dog"), Say("in the snow")))
+    store(sessions, "a", conversation_of(Say("a dog"), Say("in the snow")))
     with database.writing() as connection:
         connection.execute(text("UPDATE nodes SET parent = 7 WHERE number = 2"))
     with pytest.raises(DatabaseError, match=r"turn 2 of the conversation a is damaged .* it follows turn 1, not 7"):

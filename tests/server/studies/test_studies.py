@@ -184,7 +184,7 @@ def test_nothing_a_participant_is_told_names_retriever_file_or_place(
         assert not any(secret in text for text in told), secret
 
 
-def test_talks_of_a_study_are_in_nobodys_list(studies: Studies, captions: dict[str, str]) -> None:
+def test_conversations_of_a_study_are_in_nobodys_list(studies: Studies, captions: dict[str, str]) -> None:
     from viewfinder.server.access.tokens import LOCAL
 
     study = studies.create(plan(list(captions)[:1])).id
@@ -290,7 +290,7 @@ def test_a_study_goes_on_where_it_was_after_a_restart(
     assert len(ranks) == 2
 
 
-def test_a_study_is_exported_with_consent_talks_and_ranks(studies: Studies, captions: dict[str, str]) -> None:
+def test_a_study_is_exported_with_consent_conversations_and_ranks(studies: Studies, captions: dict[str, str]) -> None:
     target, caption = next(iter(captions.items()))
     study = studies.create(plan([target], retrievers=["composer", "clip-t"])).id
     for _ in range(2):

@@ -139,7 +139,7 @@ def test_an_unknown_study_is_not_found(client: TestClient, study: str) -> None:
         assert answer.headers["content-type"] == "application/problem+json"
 
 
-def test_the_talks_of_a_trial_cannot_be_gone_on_with_elsewhere(client: TestClient) -> None:
+def test_the_conversations_of_a_trial_cannot_be_gone_on_with_elsewhere(client: TestClient) -> None:
     study = begun(client)
     _, trial = joined(client, study)
     told(client.post(f"{trial}/turns", json={"say": "red"}), 201)

@@ -15,10 +15,10 @@ COLOUR = Question("What colour is it?", ("red", "blue"), by="information_gain", 
 
 
 def course(*turns: Turn, shown: tuple[str, ...] = ("a", "b"), asked: Question | None = None) -> Conversation:
-    talk = Conversation()
+    conversation = Conversation()
     for turn in turns:
-        talk = talk.then(turn).recorded(shown=shown, asked=asked)
-    return talk
+        conversation = conversation.then(turn).recorded(shown=shown, asked=asked)
+    return conversation
 
 
 def turn(**given: Any) -> TurnIn:
@@ -72,11 +72,11 @@ def test_an_answer_is_to_the_question_that_was_asked() -> None:
 
 
 def test_what_was_said_is_told_in_order() -> None:
-    talk = course(Say("a dog"), Answer(COLOUR, "red"), Like("b", "darker"), Reject(("a",)))
-    assert [describe_trial_turn(node.turn).model_dump() for node in talk.nodes if node.turn is not None] == [
+    conversation = course(Say("a dog"), Answer(COLOUR, "red"), Like("b", "darker"), Reject(("a",)))
+    assert [describe_trial_turn(node.turn).model_dump() for node in conversation.nodes if node.turn is not None] == [
         {"kind": "say", "text": "a dog", "pictures": [], "question": None},
         {"kind": "answer", "text": "red", "pictures": [], "question": "What colour is it?"},
         {"kind": "like", "text": "darker", "pictures": ["b"], "question": None},
         {"kind": "reject", "text": "", "pictures": ["a"], "question": None},
     ]
-    assert len(talk) == 4
+    assert len(conversation) == 4

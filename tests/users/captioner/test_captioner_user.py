@@ -91,12 +91,12 @@ def test_what_it_cannot_say_anything_of_is_named(tmp_path: Path, file: Path, mak
         user.reply("images/a.jpg", screen(number=0))
 
 
-def test_samples_differ_from_seed_to_seed_and_not_from_talk_to_talk(tmp_path: Path, file: Path) -> None:
-    def talk(seed: int) -> list[object]:
+def test_samples_differ_from_seed_to_seed_and_not_from_dialogue_to_dialogue(tmp_path: Path, file: Path) -> None:
+    def dialogue(seed: int) -> list[object]:
         user = load_user("captioner", tmp_path, model=str(file), vectors=vectors, decoding="sampled", seed=seed)
         return [user.reply(f"images/{key}.jpg", screen("a", number=0)) for key in "bcd"]
 
-    assert talk(1) == talk(1) != talk(2)
+    assert dialogue(1) == dialogue(1) != dialogue(2)
 
 
 def test_settings_that_cannot_be_are_refused(tmp_path: Path, file: Path) -> None:

@@ -194,21 +194,21 @@ def test_a_session_walks_from_like_to_like_to_its_target() -> None:
     likes = {"0": (one,), "1": (ITEMS[0], two), "2": (one, three), "3": (four,), "4": ()}
     turns = set()
     for seed in range(60):
-        talk = make_session(ITEMS[0], likes, CaptionTally(), random.Random(seed))
-        assert talk is not None and talk.keys == ("4", "3", "2", "1", "0")[-1 - len(talk.references) :]
-        assert all(len(shown.captions) == 2 for shown in talk.references)
-        turns.add(len(talk.references))
+        dialogue = make_session(ITEMS[0], likes, CaptionTally(), random.Random(seed))
+        assert dialogue is not None and dialogue.keys == ("4", "3", "2", "1", "0")[-1 - len(dialogue.references) :]
+        assert all(len(shown.captions) == 2 for shown in dialogue.references)
+        turns.add(len(dialogue.references))
     assert turns == {2, 3, 4}
 
 
 def test_what_is_said_leads_to_the_next_picture() -> None:
     white, yellow = ITEMS[3], ITEMS[4]
     likes = {"4": (white,), "3": (ITEMS[1],), "1": ()}
-    talk = make_session(yellow, likes, CaptionTally(), random.Random(0))
-    assert talk is not None and [shown.key for shown in talk.references] == ["1", "3"]
-    to_white, to_yellow = (" ".join(shown.captions) for shown in talk.references)
+    dialogue = make_session(yellow, likes, CaptionTally(), random.Random(0))
+    assert dialogue is not None and [shown.key for shown in dialogue.references] == ["1", "3"]
+    to_white, to_yellow = (" ".join(shown.captions) for shown in dialogue.references)
     assert "yellow" not in to_white and "black" not in to_yellow
-    assert (talk.url, talk.references[0].url) == ("images/4.jpg", "images/1.jpg")
+    assert (dialogue.url, dialogue.references[0].url) == ("images/4.jpg", "images/1.jpg")
 
 
 def test_without_two_turns_there_is_no_session() -> None:

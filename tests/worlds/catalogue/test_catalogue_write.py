@@ -76,10 +76,10 @@ def test_sessions_are_read_back(drawn_world: Path) -> None:
     for split in SPLITS:
         everything, _ = read_sessions(drawn_world, "all", split)
         each = [read_sessions(drawn_world, kind, split)[0] for kind in kinds]
-        assert Counter(everything.sessions) == Counter(talk for found in each for talk in found.sessions)
-        for talk in everything.sessions:
-            assert 2 <= len(talk.references) <= 4 and len(set(talk.keys)) == len(talk.keys)
-            assert all(len(set(shown.captions)) == 2 for shown in talk.references)
+        assert Counter(everything.sessions) == Counter(dialogue for found in each for dialogue in found.sessions)
+        for dialogue in everything.sessions:
+            assert 2 <= len(dialogue.references) <= 4 and len(set(dialogue.keys)) == len(dialogue.keys)
+            assert all(len(set(shown.captions)) == 2 for shown in dialogue.references)
 
 
 def test_transactions_are_read_back(drawn_world: Path) -> None:

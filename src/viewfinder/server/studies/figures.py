@@ -169,7 +169,7 @@ def _differences(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[End
         interval, p_value = difference_interval(second_p, first_p), permutation_test(second_p, first_p)
         found.append(_difference(FOUND, _at(settled, turn), len(pairs), means, interval, p_value))
     ranked = [
-        _difference(row.metric, row.at, row.talks, (row.first, other.mean), other.difference, other.p_value)
+        _difference(row.metric, row.at, row.dialogues, (row.first, other.mean), other.difference, other.p_value)
         for row in compare_runs(runs)
         for other in row.others
     ]
