@@ -1,22 +1,164 @@
-"""What benchmarks of trained systems share: verbs on one processor, ranks of runs, intervals, paired differences."""
+"""What benchmarks of trained systems share: verbs on one processor, ranks that are kept, intervals.
+
+Ranks of a benchmark are kept in results/ranks/BENCHMARK.npz, and what is known of them (gallery, command, commit,
+weights, date, flags) in results/BENCHMARK.json under "kept"; so anybody recomputes what claims.py says of them.
+
+    TEST/ids        the conversations
+    TEST/ROW        [seeds, conversations, turns]: best + worst rank, from 0, so twice the rank; -1: no such turn.
+                    Ranks from `DEPTH` on are kept as that. What is no rank (CIDEr-D) is kept as it is, as float32.
+    TEST/ROW/seeds  the seeds of the trainings; [UNTRAINED] where nothing was trained
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Real
 
+from viewfinder.errors import BadInput
 from viewfinder.evaluation import read_run
+from viewfinder.evaluation.results import TaskResult
 from viewfinder.metrics import permutation_test, seeded_interval
 from viewfinder.training.weights import read_weights
+
+RESULTS = Path(__file__).parent / "results"
+DEPTH = 100
+"""Ranks that are told apart; no claim counts deeper, and a file of ranks stays small."""
+
+UNTRAINED = -1
+"""Stands for the seed where nothing was trained: such a row is beside every seed of another."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRow:
+    """What a row found on a test: doubled ranks (or values) of every conversation after every turn, by seed."""
+
+    ids: tuple[str, ...]
+    seeds: tuple[int, ...]
+    values_ect: Real[np.ndarray, "e c t"]
+
+
+def read_ranks(benchmark: str, results: Path = RESULTS) -> dict[str, dict[str, KeptRow]]:
+    """All rows of a benchmark by test and name; none where none are kept."""
+    file = results / "ranks" / f"{benchmark}.npz"
+    if not file.is_file():
+        return {}
+    with np.load(file) as arrays:
+        known = {name: arrays[name] for name in arrays}
+    kept: dict[str, dict[str, KeptRow]] = {}
+    for name, seeds_e in known.items():
+        test, _, rest = name.partition("/")
+        row, _, last = rest.rpartition("/")
+        if last == "seeds":
+            ids = tuple(map(str, known[f"{test}/ids"]))
+            kept.setdefault(test, {})[row] = KeptRow(ids, tuple(map(int, seeds_e)), known[f"{test}/{row}"])
+    return kept
+
+
+def write_ranks(
+    benchmark: str, test: str, row: str, found: KeptRow, *, gallery: int, facts: Mapping[str, Any],
+    results: Path = RESULTS,
+) -> None:  # fmt: skip
+    """Keeps what a row found, with the rows, tests and seeds that are there; `facts` as `facts_of` makes them.
+
+    Raises:
+        BadInput: a name has a slash, or the test has another gallery than the rows that are kept: another data set.
+    """
+    if "/" in test + row:
+        raise BadInput(f"{test!r}, {row!r}: names of tests and rows are kept as paths; leave out the slash")
+    known, record = read_ranks(benchmark, results), read_facts(benchmark, results)
+    about = record.setdefault("kept", {}).setdefault(test, {"gallery": gallery, "rows": {}})
+    if about["gallery"] != gallery:
+        raise BadInput(
+            f"{test}: {gallery:,} pictures to search in, but {about['gallery']:,} where its other rows were measured; "
+            f"take {test!r} out of results/{benchmark}.json and ranks/{benchmark}.npz to measure all of it again"
+        )
+    rows = known.setdefault(test, {})
+    rows[row] = _join(rows[row], found) if row in rows else found
+    ids = tuple(dict.fromkeys(one for kept in rows.values() for one in kept.ids))
+    known[test] = {name: _with_conversations(kept, ids) for name, kept in rows.items()}
+    about["rows"][row] = dict(facts)
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for title, tested in known.items():
+        arrays[f"{title}/ids"] = np.array(next(iter(tested.values())).ids)
+        for name, kept in tested.items():
+            is_rank = np.issubdtype(kept.values_ect.dtype, np.integer)
+            values_ect = np.minimum(kept.values_ect, 2 * DEPTH) if is_rank else kept.values_ect
+            arrays[f"{title}/{name}"] = values_ect.astype(np.int32 if is_rank else np.float32)
+            arrays[f"{title}/{name}/seeds"] = np.array(kept.seeds)
+    (results / "ranks").mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(results / "ranks" / f"{benchmark}.npz", **arrays)  # type: ignore[arg-type]  # names are ours
+    (results / f"{benchmark}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _join(old: KeptRow, new: KeptRow) -> KeptRow:
+    """A row with the seeds of both; the new ones where both have a seed."""
+    ids = tuple(dict.fromkeys((*old.ids, *new.ids)))
+    turns = max(old.values_ect.shape[2], new.values_ect.shape[2])
+    both = [_with_conversations(one, ids, turns) for one in (old, new)]
+    by_seed = {seed: one.values_ect[at] for one in both for at, seed in enumerate(one.seeds)}
+    seeds = tuple(sorted(by_seed))
+    return KeptRow(ids, seeds, np.stack([by_seed[seed] for seed in seeds]))
+
+
+def _with_conversations(row: KeptRow, ids: tuple[str, ...], turns: int = 0) -> KeptRow:
+    """A row with these conversations in this order, and so many turns; -1 for those that it does not have."""
+    seeds, _, own = row.values_ect.shape
+    values_ect = np.full((seeds, len(ids), max(turns, own)), -1, row.values_ect.dtype)
+    place = {one: at for at, one in enumerate(ids)}
+    values_ect[:, [place[one] for one in row.ids], :own] = row.values_ect
+    return KeptRow(ids, row.seeds, values_ect)
+
+
+def read_facts(benchmark: str, results: Path = RESULTS) -> dict[str, Any]:
+    """What results/BENCHMARK.json says; nothing, if it has not been run yet."""
+    file = results / f"{benchmark}.json"
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+
+
+def write_results(benchmark: str, result: Mapping[str, Any], results: Path = RESULTS) -> None:
+    """Writes what a benchmark found beside what is known of its ranks, which stays."""
+    kept = {"kept": kept} if (kept := read_facts(benchmark, results).get("kept")) else {}
+    text = json.dumps({**result, **kept}, indent=1) + "\n"
+    (results / f"{benchmark}.json").write_text(text, encoding="utf-8")
+
+
+def facts_of(command: str, weights: Sequence[Path] = (), flags: Sequence[str] = ()) -> dict[str, Any]:
+    """What is known of a measurement: its command, commit and day, the weights of its seeds by their hash, flags."""
+    head = subprocess.run(["git", "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True, check=True)
+    hashes = [hashlib.sha256(file.read_bytes()).hexdigest()[:8] for file in weights]
+    day = datetime.now(UTC).date().isoformat()
+    return {
+        "command": command, "commit": head.stdout.strip(), "weights": hashes, "date": day, "flags": list(flags),
+    }  # fmt: skip
+
+
+def kept_row(by_seed: Mapping[int, Sequence[TaskResult]]) -> KeptRow:
+    """What tasks of runs found, by seed; of several tasks a conversation is named with its task."""
+    rows = []
+    for seed, tasks in by_seed.items():
+        turns = max(task.ranks.best_st.shape[1] for task in tasks)
+        ids, values = [], []
+        for task in tasks:
+            ids += [f"{task.title}: {one}" if len(tasks) > 1 else one for one in task.dialogue_ids]
+            doubled_st = task.ranks.best_st + task.ranks.worst_st
+            doubled_st = np.pad(doubled_st, ((0, 0), (0, turns - doubled_st.shape[1])), constant_values=np.nan)
+            values.append(np.where(np.isnan(doubled_st), -1, doubled_st).astype(np.int32))
+        rows.append(KeptRow(tuple(ids), (seed,), np.concatenate(values)[None]))
+    joined = rows[0]
+    for row in rows[1:]:
+        joined = _join(joined, row)
+    return joined
 
 
 def run(*command: str, log: Path | None = None) -> None:
