@@ -1,6 +1,7 @@
 """How a system that talks and retrieves is measured for chatsearcher.py; each test writes a run folder, once.
 
-chat        the three tasks of ChatSearch: whole dialogues, all test samples, R@1, R@5, R@10
+chat        the three tasks of ChatSearch: whole dialogues, all test samples, R@1, R@5, R@10; what a dialogue
+            showed is not searched for it, as a row that looks for the like of a picture would find that first
 last turn   mChat with the last turn alone: what the talk before it is worth
 captions    a first caption to its photo, among pictures that no training has seen: zero-shot text-to-image
 cirr        CIRR's protocol, of product photos
@@ -16,11 +17,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rows import is_measured
+from rows import facts_of, is_measured, kept_row, write_ranks
 
 from viewfinder.data.captions import read_captioned, split_of
 from viewfinder.encoders import Encoder, load_encoder
-from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, replay_task, write_run
+from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, read_run, replay_task, write_run
 from viewfinder.evaluation.deciding import measure_decisions
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.grounding import ground_phrases
@@ -57,12 +58,14 @@ class Place:
 
 @dataclass(frozen=True)
 class Job:
-    """A system with its weights (None: nothing was trained), and where its runs go."""
+    """A system with its weights (None: nothing was trained), where its runs go, and its row and seed."""
 
     system: str
     weights: Path | None
     folder: Path
     place: Place
+    row: str
+    seed: int
 
     def plan(self, data: str, protocol: str | None = None) -> Plan:
         """The system on a data set."""
@@ -82,15 +85,27 @@ def told(line: str) -> None:
 
 def chat(job: Job, out: Path) -> None:
     """All three tasks; pictures are always shown."""
-    write_run(evaluate(job.plan("scenes", "chatsearch"), encoder(), out, told).run)
+    replayed(job.plan("scenes", "chatsearch"), out, without_shown)
+
+
+def without_shown(task: Task) -> Task:
+    """The task with every picture that a dialogue names left out of its ranking, but for the one that is looked for."""
+    dialogues = tuple(
+        replace(one, leaves_out=tuple(dict.fromkeys(name for name in one.pictures() if name != one.target)))
+        for one in task.dialogues
+    )
+    return replace(task, dialogues=dialogues)
 
 
 def last_turn(job: Job, out: Path) -> None:
-    """The same of mChat without the talk before the last turn, whose picture is the one shown last."""
+    """The same of mChat without what was said before the last turn; what was shown then is not searched either."""
     plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
-    replayed(
-        plan, out, lambda task: replace(task, dialogues=tuple(replace(t, turns=t.turns[-1:]) for t in task.dialogues))
-    )
+
+    def shortened(task: Task) -> Task:
+        whole = without_shown(task)
+        return replace(whole, dialogues=tuple(replace(one, turns=one.turns[-1:]) for one in whole.dialogues))
+
+    replayed(plan, out, shortened)
 
 
 def captions(data: str) -> Callable[[Job, Path], None]:
@@ -113,15 +128,16 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
 
 
 def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task]) -> None:
-    """Recorded talks of one task, which is changed first."""
+    """Recorded talks of all tasks of a plan, which are changed first."""
     system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
-    [task] = load_tasks(plan)
-    pictures = load_pictures(plan, encoder(), system, notify=told)
-    known = changed(match_pictures(task, pictures))
-    told(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
-    table = replay_task(known, pictures.gallery(tuple(known.pictures())), system)
-    result = task_result(known, table, compute_figures(known, table))
-    write_run(Run(out, provenance_of(plan, encoder()), describe_machine(), (result,)))
+    results = []
+    for task in load_tasks(plan):
+        pictures = load_pictures(plan, encoder(), system, notify=told)
+        known = changed(match_pictures(task, pictures))
+        told(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
+        table = replay_task(known, pictures.gallery(tuple(known.pictures())), system)
+        results.append(task_result(known, table, compute_figures(known, table)))
+    write_run(Run(out, provenance_of(plan, encoder()), describe_machine(), tuple(results)))
 
 
 def cirr(job: Job, out: Path) -> None:
@@ -172,3 +188,19 @@ def measure(job: Job, name: str) -> None:
         return
     print(f"{job.folder.name}: {name}", flush=True)
     TESTS[name](job, out)
+    if name in RANKED:
+        keep(job, name, out)
+
+
+RANKED = ("chat", "last turn", "cirr", *(f"captions, {data}" for data in CAPTIONED))
+
+
+def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: str = "") -> None:
+    """Keeps the ranks of a test, of each task by itself; the last turn alone is a row beside the whole dialogue's."""
+    for task in read_run(out).tasks:
+        test = task.title.split(", ")[1] if name in ("chat", "last turn") else name
+        row = f"{job.row}, last turn alone" if name == "last turn" else job.row
+        command = f"python benchmarks/{benchmark}.py" + (f" evaluate DATA --rows '{job.row}'" if not data else " DATA")
+        facts = facts_of(command, [job.weights] if job.weights else [], ["own data"])
+        gallery = task.ranks.gallery_size
+        write_ranks(benchmark, data + test, row, kept_row({job.seed: [task]}), gallery=gallery, facts=facts)

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,22 +25,20 @@ from typing import Any
 
 import numpy as np
 from chat_tests import CAPTIONED, Job, Place, measure
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, parameters, run
+from rows import UNTRAINED as NO_SEED
+from rows import is_measured, measured, minutes, parameters, run, write_results
 from talking_speed import talking_speed
 
 from viewfinder.evaluation import Run, read_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
-from viewfinder.metrics import Interval
 
-HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
 TASKS = ("tChat", "iChat", "mChat")
 METRICS = ("R@1", "R@5", "R@10")
 MEAN = "mean R@1,5,10"
 SYSTEM = "chatsearcher"
-RESAMPLES = 10_000
 
 ALWAYS = ("chat",)
 SEARCHES = ("chat", "cirr")
@@ -77,10 +74,16 @@ class Row:
         return bool(self.preset) and self.same_as is None
 
 
-def mixture(*kinds: str) -> str:
-    """The setting of a mixture for the second stage: each kind as often as in the preset, so that kinds add lessons."""
+LESSONS = 15_000
+"""Of the second stage, whatever its mixture: else kinds would add steps, and what has more of both finds more."""
+
+EQUAL = f"instruction.lessons={LESSONS}"
+
+
+def mixture(*kinds: str) -> Settings:
+    """The settings of a mixture for the second stage: the preset's shares of these kinds, as many lessons for all."""
     shares = {kind: 0.3 if kind == "visual" else 1.0 for kind in kinds}
-    return f"instruction.mixture={{ {', '.join(f'{kind} = {share}' for kind, share in shares.items())} }}"
+    return (f"instruction.mixture={{ {', '.join(f'{kind} = {share}' for kind, share in shares.items())} }}", EQUAL)
 
 
 BASE = Row("ChatSearcher", seeds=SEEDS, tests=(*ALWAYS, *TALKS, *GROUNDED), aligned=True)
@@ -98,13 +101,17 @@ INSTRUCTED = Row(
     seeds=SEEDS, start=(FROMAGE.name, "alignment"), tests=(*ALWAYS, "visual"),
 )  # fmt: skip
 MIXTURES = (
-    Row("talks alone", (mixture("tchat", "ichat", "mchat"),), start=SHOWN, tests=(*SEARCHES, "visual")),
     Row(
-        "talks and questions", (mixture("tchat", "ichat", "mchat", "visual"),), start=SHOWN,
+        "whole mixture", mixture("tchat", "ichat", "mchat", "visual", "edits"), seeds=SEEDS, start=SHOWN,
+        tests=(*SEARCHES, "visual"),
+    ),
+    Row("talks alone", mixture("tchat", "ichat", "mchat"), seeds=SEEDS, start=SHOWN, tests=(*SEARCHES, "visual")),
+    Row(
+        "talks and questions", mixture("tchat", "ichat", "mchat", "visual"), seeds=SEEDS, start=SHOWN,
         tests=(*SEARCHES, "visual"),
     ),
     Row(
-        "talks of words alone, questions, edits", (mixture("tchat", "visual", "edits"),), start=SHOWN,
+        "talks of words alone, questions, edits", mixture("tchat", "visual", "edits"), seeds=SEEDS, start=SHOWN,
         tests=(*SEARCHES, "visual"),
     ),
     Row("stage 1 alone", same_as=SHOWN, seeds=SEEDS, tests=SEARCHES),
@@ -112,7 +119,7 @@ MIXTURES = (
 )  # fmt: skip
 SIZES = (250, 4000)
 """Besides 1,000; a queue that is smaller than a batch has pictures is the batch."""
-QUEUES = tuple(Row(f"queue of {size}", (f"loss.queue={size}",), aligned=True) for size in SIZES)
+QUEUES = tuple(Row(f"queue of {size}", (f"loss.queue={size}",), seeds=SEEDS, aligned=True) for size in SIZES)
 CLIP = tuple(
     Row(name, preset="", tests=SEARCHES, aligned=True, system=name) for name in ("clip-t", "clip-i", "clip-ti")
 )
@@ -126,7 +133,12 @@ ROWS = {row.name: row for row in (BASE, IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *
 ORDER: tuple[tuple[Row, int], ...] = (
     (BASE, 0), (FROMAGE, 0), (BASE, 1), (BASE, 2), (IN_BATCH, 0), (FROZEN, 0),
     *((row, 0) for row in (*MIXTURES, INSTRUCTED, *QUEUES) if row.trained),
-    *((row, seed) for seed in SEEDS[1:] for row in (IN_BATCH, FROZEN, FROMAGE, INSTRUCTED)),
+    *(
+        (row, seed)
+        for seed in SEEDS[1:]
+        for row in (IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES)
+        if row.trained and seed in row.seeds
+    ),
 )  # fmt: skip
 """Trainings, the most important first."""
 
@@ -154,7 +166,6 @@ def main() -> None:
     parser.add_argument("--scenes", type=Path, default=Path("runs/chatir/scenes"))
     parser.add_argument("--products", type=Path, default=Path("runs/fashioniq/products"))
     parser.add_argument("--work", type=Path, default=Path("runs/chatsearcher"), help="edits, cirr, vectors and runs")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "chatsearcher.json")
     given = parser.parse_args()
     if unknown := [name for name in given.rows or () if name not in ROWS]:
         parser.error(f"no rows are called {', '.join(unknown)}; there are: {', '.join(ROWS)}")
@@ -174,7 +185,7 @@ def main() -> None:
         found = talking_speed(folder_of(BASE, 0, place) / "best.safetensors", place)
         (place.work / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
     else:
-        given.out.write_text(json.dumps(results(place), indent=1) + "\n")
+        write_results("chatsearcher", results(place))
 
 
 def place_of(given: argparse.Namespace) -> Place:
@@ -225,7 +236,8 @@ def evaluate_row(row: Row, seed: int, place: Place, only: Sequence[str] | None =
     for aligned, tests in ((False, row.tests), (True, ALIGNED if row.aligned else ())):
         weights = weights_of(row, seed, place, aligned=aligned)
         if weights is None or weights.is_file():
-            job = Job(row.system, weights, folder_of(row, seed, place), place)
+            seed_of = seed if row.trained or row.same_as else NO_SEED
+            job = Job(row.system, weights, folder_of(row, seed, place), place, row.name, seed_of)
             for test in tests:
                 if not only or test in only:
                     measure(job, test)
@@ -236,7 +248,6 @@ def evaluate_row(row: Row, seed: int, place: Place, only: Sequence[str] | None =
 
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
-    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if SYSTEM in claim]
     speed = place.work / "speed.json"
     trained = [folder_of(row, seed, place) for row, seed in ORDER]
     return {
@@ -248,7 +259,6 @@ def results(place: Place) -> dict[str, Any]:
         "decision": {name: found for name, row in ROWS.items() if (found := told_of(row, "decision", place))},
         "grounding": {test: told for test in GROUNDED if (told := told_of(BASE, test, place))},
         "speed": json.loads(speed.read_text()) if speed.is_file() else {},
-        "claims": [tested(claim, place) for claim in claims],
         "minutes of training": round(sum(map(minutes, trained))),
         "machine": described(),
     }
@@ -364,97 +374,6 @@ def run_in(folder: Path) -> Run:
 def rounded(values: Float[np.ndarray, "*n"]) -> float:
     """The mean."""
     return round(float(values.mean()), 4)
-
-
-# -- claims
-
-
-def tested(claim: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """A claim "the first row finds more than the second" by `MEAN`, paired by seed and talk.
-
-    `on`: a task, "chat" (all three; if there is no word of it), "captions" or "cirr". With `over`, by how much each
-    finds more than another row is compared. `tasks` are two tasks of one row, whose talks are not the same ones.
-    "best CLIP" is the one of three that finds most there.
-    """
-    on = claim.get("on", "chat")
-    if "tasks" in claim:
-        values = [in_all_seeds(BASE.name, task, place) for task in claim["tasks"]]
-        return {**claim, **apart(*map(stacked, values))} if all(values) else dict(claim)
-    names = [*claim[SYSTEM], *claim.get("over", ())]
-    names = [best_clip(on, place) if name == "best CLIP" else name for name in names]
-    by_row = [in_all_seeds(name, on, place) for name in names]
-    seeds = [seed for seed in SEEDS if all(seed in of_row for of_row in by_row)]
-    if not seeds:
-        return {**claim, "compared": names}
-    found_es = [np.array([of_row[seed] for seed in seeds]) for of_row in by_row]
-    better_es, than_es = (found_es[at] - (found_es[2 + at] if "over" in claim else 0.0) for at in (0, 1))
-    return {**claim, "compared": names, "talks_counted": better_es.shape[1], **compared(better_es, than_es)}
-
-
-def in_all_seeds(name: str, on: str, place: Place) -> dict[int, Float[np.ndarray, " s"]]:
-    """What a row found in each talk of a test, by seed. "NAME: TEST" is a row in another test than the claim's."""
-    name, _, other = name.partition(": ")
-    row = ROWS[name]
-    values = {seed: values_in(folder_of(row, seed, place), other or on) for seed in row.seeds}
-    known = {seed: values_s for seed, values_s in values.items() if values_s is not None}
-    is_fixed = known and not row.trained and row.same_as is None  # nothing that seeds could change
-    return dict.fromkeys(SEEDS, known[0]) if is_fixed else known
-
-
-def values_in(folder: Path, on: str) -> Float[np.ndarray, " s"] | None:
-    """One value a talk of a test, None where it is not done."""
-    tests = {"captions": ALIGNED, "cirr": ("cirr",), "last turn": ("last turn",)}.get(on, ("chat",))
-    if not all(is_measured(folder / test) for test in tests):
-        return None
-    metric = "R@10" if on == "cirr" else MEAN
-    task = on if on in TASKS else ""
-    return np.concatenate([value for test in tests for value in last_of(run_in(folder / test), metric, task)])
-
-
-def best_clip(on: str, place: Place) -> str:
-    """The row of CLIP that finds most."""
-    means = {row.name: values_in(folder_of(row, 0, place), on) for row in CLIP}
-    return max(means, key=lambda name: -1.0 if (values_s := means[name]) is None else float(values_s.mean()))
-
-
-def stacked(by_seed: Mapping[int, Float[np.ndarray, " s"]]) -> Float[np.ndarray, "e s"]:
-    """All seeds."""
-    return np.array([by_seed[seed] for seed in sorted(by_seed)])
-
-
-def apart(better_es: Float[np.ndarray, "e s"], than_es: Float[np.ndarray, "e u"]) -> dict[str, Any]:
-    """How much more the first has, on other talks with the same seeds: talks are drawn apart, seeds together.
-
-    p is the share of random divisions of all talks in two with such a difference.
-    """
-    random = np.random.default_rng(0)
-    both = (better_es, than_es)
-    seeds_re = random.integers(len(better_es), size=(RESAMPLES, len(better_es)))
-    means_r = [resampled(values_es, seeds_re, random) for values_es in both]
-    low, high = np.quantile(means_r[0] - means_r[1], (0.025, 0.975))
-    difference = float(better_es.mean() - than_es.mean())
-    interval = Interval(difference, float(low), float(high))
-    pooled_p, first = np.concatenate([values_es.mean(axis=0) for values_es in both]), better_es.shape[1]
-    drawn = [random.permutation(pooled_p) for _ in range(RESAMPLES)]
-    far = sum(abs(one[:first].mean() - one[first:].mean()) >= abs(difference) - 1e-12 for one in drawn)
-    return {
-        "seeds": len(better_es),
-        "talks_counted": first,
-        "difference": {name: round(value, 4) for name, value in vars(interval).items()},
-        "p_value": round((far + 1) / (RESAMPLES + 1), 5),
-    }
-
-
-def resampled(
-    values_es: Float[np.ndarray, "e s"], seeds_re: Int[np.ndarray, "r e"], random: np.random.Generator
-) -> Float[np.ndarray, " r"]:
-    """Means of values with talks drawn anew, and the seeds that are given."""
-    return np.array(
-        [
-            values_es[seeds_e].mean(axis=0)[random.integers(values_es.shape[1], size=values_es.shape[1])].mean()
-            for seeds_e in seeds_re
-        ]
-    )
 
 
 if __name__ == "__main__":

@@ -4,15 +4,13 @@
 
 Learnt is from the dialogues of 15,000 scenes of product photos, measured on another world of 6,000, all of which are
 searched. "heard" rows are the dialogues that come with that world (923 talks); in "asked" rows a questioner asks and
-the oracle answers, after the same captions. The main chain has three seeds, all else one.
+the oracle answers, after the same captions. What learns has three seeds.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,16 +20,25 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, parameters, run
+from rows import (
+    UNTRAINED,
+    facts_of,
+    is_measured,
+    kept_row,
+    measured,
+    minutes,
+    parameters,
+    run,
+    write_ranks,
+    write_results,
+)
 
 from viewfinder.data.dialogues import read_pool, write_pool
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 
-HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
 ONE = (0,)
-OURS = "information_gain"
 ROUNDS = (0, 1, 2, 3, 5, 7, 10)
 WORLDS = {"scenes": (6500, 5), "scenes-train": (13000, 12), "scenes-test": (6000, 11)}
 """How many scenes, and the seed."""
@@ -47,7 +54,10 @@ Job = tuple[str, int, Callable[[], None]]
 
 @dataclass(frozen=True)
 class Training:
-    """One way of training a dialogue encoder; `heard` rows by its name measure it on the world's own dialogues."""
+    """One way of training a dialogue encoder; `heard` rows by its name measure it on the world's own dialogues.
+
+    `start`: the row whose weights of the same seed it goes on from, which stands before it.
+    """
 
     name: str
     preset: str = "lab"
@@ -55,6 +65,7 @@ class Training:
     seeds: tuple[int, ...] = SEEDS
     data: tuple[str, ...] = LEARNT_FROM
     epochs: int = 8
+    start: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,14 +83,19 @@ class Asking:
     trained: str = "dialogues"
 
 
+FURTHER = ("training.learning_rate=1e-4",)
+"""How a training goes on from weights that find something."""
+
 TRAININGS = (
     Training("dialogues"),
     Training("captions only", settings=("rounds=0",)),
     *(Training(f"mask {mask}", settings=(f"mask={mask}",)) for mask in ("none", "questions", "answers", "rounds")),
     Training("mask tokens", settings=("mask=tokens",)),
-    Training("picture side learnt too", "modern", seeds=ONE),
-    Training("published loss", settings=("loss.kind=surrogate",), seeds=ONE),
-    Training("a third of the scenes", data=("scenes",), seeds=ONE, epochs=16),
+    Training("picture side learnt too", "modern"),
+    # The surrogate has no slope where nothing is found yet: both losses go on from what "dialogues" has learnt.
+    Training("published loss", settings=("loss.kind=surrogate", *FURTHER), start="dialogues"),
+    Training("dialogues, as long as with the surrogate", settings=FURTHER, start="dialogues"),
+    Training("a third of the scenes", data=("scenes",), epochs=16),
 )
 PLAIN = {"plain encoder, caption": "clip-caption", "plain encoder, whole talk": "clip-t"}
 PHOTOS = ("chatir", "drilldown")
@@ -87,10 +103,10 @@ PHOTOS = ("chatir", "drilldown")
 
 ASKINGS = (
     Asking("information_gain", "information_gain={questions}"),
-    Asking("information_gain, as in the box", "information_gain", seeds=ONE),
+    Asking("information_gain, as in the box", "information_gain"),
     Asking("recorded", "recorded={heard}"),
     Asking("pool", "pool={questions}"),
-    Asking("pool that may repeat", "pool={questions}?repeat", seeds=ONE),
+    Asking("pool that may repeat", "pool={questions}?repeat"),
     Asking("unanswered", "unanswered={questions}"),
     Asking("llm", "llm={model}", talks=12, seeds=ONE),
     Asking("plugir", "plugir={model}", talks=6, seeds=ONE),
@@ -149,17 +165,20 @@ def main() -> None:
     parser.add_argument("--only", choices=("heard", "asked", "none"))
     parser.add_argument("--rows", nargs="*", help="do these only; the file has all that are done")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "dialogues.json")
     given = parser.parse_args()
     place = Place(given.work, given.data.resolve(), given.model)
     place.make()
     for part, jobs in jobs_of(place).items():
-        chosen = [job for name, seed, job in jobs if seed in given.seeds and (not given.rows or name in given.rows)]
-        if given.only in (None, part):
+        chosen = [
+            (name, job) for name, seed, job in jobs if seed in given.seeds and (not given.rows or name in given.rows)
+        ]
+        starts = {row.name for row in TRAININGS if row.start}
+        for later in (False, True):
             with ThreadPoolExecutor(given.processes) as pool:
-                for done in [pool.submit(job) for job in chosen]:
+                now = [job for name, job in chosen if given.only in (None, part) and (name in starts) == later]
+                for done in [pool.submit(job) for job in now]:
                     done.result()
-    given.out.write_text(json.dumps(results(place), indent=1) + "\n")
+    write_results("dialogues", results(place))
 
 
 def jobs_of(place: Place) -> dict[str, list[Job]]:
@@ -190,9 +209,11 @@ def train(row: Training, seed: int, place: Place) -> None:
     run(
         "train", "chatir", *sets, "--features", str(features), "--preset", row.preset, "--seed", str(seed), "--resume",
         "--out", str(out), "--set", f"training.epochs={row.epochs}",
+        *(("--start", str(place.run(row.start, seed) / "best.safetensors")) if row.start else ()),
         *(part for one in row.settings for part in ("--set", one)), log=out.with_suffix(".log"),
     )  # fmt: skip
     evaluate("chatir", out / "test", place, "--checkpoint", str(out / "best.safetensors"))
+    keep(f"heard: {row.name}", seed, out, out / "best.safetensors")
     print(f"{row.name}, seed {seed}: {minutes(out):.1f} minutes", flush=True)
 
 
@@ -200,6 +221,7 @@ def plain(name: str, place: Place) -> None:
     """An encoder that was not trained on talks."""
     if not is_measured(place.run(name, 0) / "test"):
         evaluate(PLAIN[name], place.run(name, 0) / "test", place)
+        keep(f"heard: {name}", 0, place.run(name, 0), None)
 
 
 def describe(system: str, place: Place) -> None:
@@ -223,6 +245,7 @@ def ask(row: Asking, seed: int, place: Place) -> None:
     weights = place.run(row.trained, seed) / "best.safetensors"
     talking = ("--user", "oracle", "--questioner", asks, "--limit", str(row.talks))
     evaluate("chatir", out / "test", place, "--checkpoint", str(weights), *talking)
+    keep(f"asked: {row.name}", seed, out, weights)
     print(f"asked by {row.name}, seed {seed}", flush=True)
 
 
@@ -234,14 +257,20 @@ def evaluate(system: str, out: Path, place: Place, *options: str) -> None:
     )  # fmt: skip
 
 
+def keep(name: str, seed: int, out: Path, weights: Path | None) -> None:
+    """Keeps the ranks of a row: "heard: ..." of recorded dialogues, "asked: ..." of those of a questioner."""
+    [task] = read_run(out / "test").tasks
+    command = f"python benchmarks/dialogues.py DATA --rows '{name.partition(': ')[2]}'"
+    facts = facts_of(command, [weights] if weights else [], ["own data"])
+    found = kept_row({seed if weights else UNTRAINED: [task]})
+    write_ranks("dialogues", "talks", name, found, gallery=task.ranks.gallery_size, facts=facts)
+
+
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
     heard = {row.name: tasks_of(place, row.name, row.seeds) for row in TRAININGS}
     heard |= {name: tasks_of(place, name, ONE) for name in PLAIN}
     asked = {row.name: tasks_of(place, f"asked by {row.name}", row.seeds) for row in ASKINGS}
-    rows = {f"heard: {name}": tasks for name, tasks in heard.items() if tasks}
-    rows |= {f"asked: {name}": tasks for name, tasks in asked.items() if tasks}
-    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "talks" in claim]
     return {
         "data": f"{WORLDS[SEARCHED][0]:,} scenes of product photos, all of which are searched; learnt from "
         f"{sum(WORLDS[name][0] for name in LEARNT_FROM):,} others",
@@ -250,7 +279,6 @@ def results(place: Place) -> dict[str, Any]:
         } | {name: figures(heard[name]) for name in PLAIN if heard[name]},
         "asked": {name: {**figures(tasks), **asked_figures(tasks)} for name, tasks in asked.items() if tasks},
         "photos": {system: described_photos(tasks_of(place, f"photos {system}", ONE)) for system in PHOTOS},
-        "claims": [tested(claim, rows) for claim in claims],
         "machine": described(),
     }  # fmt: skip
 
@@ -310,35 +338,6 @@ def cost(row: Training, place: Place) -> dict[str, Any]:
         "parameters": parameters(weights, fixed) if weights.is_file() else 0,
         "minutes": [round(minutes(place.run(row.name, seed)), 1) for seed in row.seeds],
     }
-
-
-def tested(claim: Mapping[str, Any], rows: Mapping[str, list[TaskResult]]) -> dict[str, Any]:
-    """A claim "the first row, at a round, has more Hits@10 than the second, at another", paired by talk.
-
-    "best other" is the questioner with most hits after that round among those that are not ours, the world's own
-    dialogues with their own answers among them.
-    """
-    (better, than), (at, other_at) = claim["talks"], claim["rounds"]
-    if than == "best other":
-        others = {name: tasks for name, tasks in rows.items() if name.startswith("asked:") and OURS not in name}
-        others |= {name: rows[name] for name in ("heard: dialogues",) if name in rows}
-        than = max(others, key=lambda name: hits(others[name], other_at).mean(), default="")
-    if better not in rows or than not in rows:
-        return dict(claim)
-    ours, theirs = rows[better], rows[than]
-    both = [talk for talk in theirs[0].dialogue_ids if talk in set(ours[0].dialogue_ids)]
-    known = {"claimed": [better, than], "talks_counted": len(both)}
-    return {**claim, **known, **compared(hits(ours, at, both), hits(theirs, other_at, both))}
-
-
-def hits(tasks: list[TaskResult], at: int, talks: list[str] | None = None) -> Float[np.ndarray, "e s"]:
-    """Whether each talk's picture was among the first ten at any round up to this one."""
-    found = []
-    for task in tasks:
-        ranks = ranks_of(task)
-        chosen = list(ranks) if talks is None else talks
-        found.append([float((ranks[talk][: at + 1] < 10).any()) for talk in chosen])
-    return np.array(found)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,15 @@
     python benchmarks/drilldown.py DATA      # holds fashion-products/ and flickr8k/; what is done is not done again
 
 Trains every row on a world of 6,500 scenes of product photos (5,000 to learn from, 500 to choose by) with the presets
-`lab` and `modern`, one processor a training, and ranks the 1,000 test scenes by ten descriptions each. The main chain
-has three seeds, all else one. The same on real photos: the five captions of flickr8k as five turns, 515 photos to learn
-from, 103 to test on. `--only chain` leaves the rest out.
+`lab` and `modern`, one processor a training, three seeds each, and ranks the 1,000 test scenes by ten descriptions. The
+same on real photos: the five captions of flickr8k as five turns, 515 photos to learn from, 103 to test on.
+`--only chain` leaves the rest out.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import time
-import tomllib
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +20,23 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, parameters, ranks_of, run
+from rows import (
+    UNTRAINED,
+    facts_of,
+    is_measured,
+    kept_row,
+    measured,
+    minutes,
+    parameters,
+    ranks_of,
+    run,
+    write_ranks,
+    write_results,
+)
 
+from viewfinder.evaluation import read_run
 from viewfinder.retrievers.drilldown.retriever import SHIPPED
 
-HERE = Path(__file__).parent
 COUNT, WORLD_SEED = 6500, 5
 SEEDS = (0, 1, 2)
 ONE = (0,)
@@ -72,16 +81,24 @@ CHAIN = (
     Row("fixed 3x32, first stage", "drilldown", first_of="learned 3x32"),
 )
 CONTROL = (
-    Row("modern 3x32, regions only", "drilldown", "modern", ("model.width=32", "model.whole=false"), seeds=ONE),
+    Row("modern 3x32, regions only", "drilldown", "modern", ("model.width=32", "model.whole=false")),
     Row("in the box, 3x128", "drilldown", "", seeds=ONE, numbers=384),
     Row("composer, not trained on this", "composer", "", seeds=ONE, numbers=256),
     # An encoder may say more of the whole picture than of its regions; here both see the same numbers.
-    Row("HRE 96, mean of regions", "hre", settings=("model.pooled=true",), seeds=ONE),
+    Row("HRE 96, mean of regions", "hre", settings=("model.pooled=true",)),
 )
 GRID = tuple(
-    Row(f"fixed {m}x{d}, first stage", "drilldown", settings=slots(m, d), seeds=ONE, numbers=m * d)
-    for m, d in ((1, 32), (5, 32), (10, 32), (1, 160))
+    Row(f"fixed {m}x{d}, first stage", "drilldown", settings=slots(m, d), numbers=m * d)
+    for m, d in ((1, 32), (5, 32), (10, 32), (1, 160), (3, 128))
 )
+# The paper's own sizes: three vectors of 128 numbers against one of as many, or of 1,280.
+WIDE = tuple(
+    Row(f"{name} {width}{', mean of regions' if pooled else ''}", name.lower(),
+        settings=(f"model.width={width}", *(("model.pooled=true",) if pooled else ())), numbers=width)
+    for name, width, pooled in (
+        ("R-HRE", 384, False), ("R-RE", 1280, False), ("HRE", 1280, True), ("R-RankFusion", 1280, False),
+    )
+)  # fmt: skip
 STRICT = (
     Row(
         "fixed 3x32, published loss", "drilldown",
@@ -111,10 +128,9 @@ def main() -> None:
     parser.add_argument("--only", choices=("chain", "grid", "photos"))
     parser.add_argument("--rows", nargs="*", help="train these only; the file has all done")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "drilldown.json")
     given = parser.parse_args()
     data = {"scenes": make_world(given.data.resolve(), given.work), "flickr8k": given.data.resolve() / "flickr8k"}
-    rows = {"chain": CHAIN, "grid": (*CONTROL, *GRID, *STRICT), "photos": PHOTOS}
+    rows = {"chain": CHAIN, "grid": (*CONTROL, *GRID, *WIDE, *STRICT), "photos": PHOTOS}
     wanted = [row for part, some in rows.items() if given.only in (None, part) for row in some]
     wanted = [row for row in wanted if not given.rows or row.name in given.rows]
     with ThreadPoolExecutor(given.processes) as pool:
@@ -131,15 +147,13 @@ def main() -> None:
     ranks = {
         row.name: np.stack([ranks_of(folder(row, seed, given.work) / "test") for seed in row.seeds]) for row in done
     }
-    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "rows" in claim]
     result = {
         "data": f"{COUNT} scenes of product photos, seed {WORLD_SEED}: 1,000 test scenes, 10 turns; "
         "flickr8k: 103 test photos, 5 turns",
         "rows": {row.name: figures(row, ranks[row.name], given.work) for row in done},
-        "claims": [tested(claim, ranks) for claim in claims],
         "machine": described(),
     }
-    given.out.write_text(json.dumps(result, indent=1) + "\n")
+    write_results("drilldown", result)
 
 
 def make_world(data: Path, work: Path) -> Path:
@@ -174,6 +188,7 @@ def one(row: Row, seed: int, data: Path, work: Path) -> None:
         "evaluate", row.system, "--data", str(data), *features, "--protocol", "drilldown", "--split", "test",
         *weights, "--out", str(out / "test"), log=out.with_suffix(".log"),
     )  # fmt: skip
+    keep(row, seed, work)
     print(f"{row.name}, seed {seed}: {time.monotonic() - began:.0f} s", flush=True)
 
 
@@ -200,6 +215,19 @@ def is_done(row: Row, seed: int, work: Path) -> bool:
     return is_measured(folder(row, seed, work) / "test")
 
 
+def keep(row: Row, seed: int, work: Path) -> None:
+    """Keeps the ranks of a row, and what they are ranks of."""
+    [task] = read_run(folder(row, seed, work) / "test").tasks
+    weights = [] if row.system == "composer" else [checkpoint(row, seed, work)]
+    facts = facts_of(
+        f"python benchmarks/drilldown.py DATA --rows '{row.name}'",
+        weights,
+        ["own data"] if row.data == "scenes" else [],
+    )
+    found = kept_row({seed if row.preset else UNTRAINED: [task]})
+    write_ranks("drilldown", row.data, row.name, found, gallery=task.ranks.gallery_size, facts=facts)
+
+
 def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict[str, Any]:
     """What is shown of a row: R@1, R@5, R@10 over all turns, R@10 and the median rank by turn."""
     found_10 = (ranks_est < 10).astype(np.float64)
@@ -214,23 +242,6 @@ def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict
             "median rank": [float(np.median(ranks_est[:, :, turn])) + 1 for turn in range(ranks_est.shape[2])],
         },
     }
-
-
-def tested(claim: Mapping[str, Any], ranks: Mapping[str, Float[np.ndarray, "e s t"]]) -> dict[str, Any]:
-    """A claim "the first row finds more than the second", paired by seed and talk; without, where a row is missing."""
-    better, than = claim["rows"]
-    if better not in ranks or than not in ranks:
-        return dict(claim)
-    return {**claim, **compared(claimed(claim, ranks[better]), claimed(claim, ranks[than]))}
-
-
-def claimed(claim: Mapping[str, Any], ranks_est: Float[np.ndarray, "e s t"]) -> Float[np.ndarray, "e s"]:
-    """What a claim counts: the share of turns with the target among ten; or what later turns add to that of one."""
-    found = (ranks_est < 10).astype(np.float64)
-    if "gain" not in claim:
-        return np.asarray(found.mean(axis=2))
-    early, late = claim["gain"]
-    return found[:, :, late - 1] - found[:, :, early - 1]
 
 
 if __name__ == "__main__":

@@ -1,32 +1,30 @@
-"""The rows that every system must beat, on every protocol, and the papers' claims. Writes results/evaluate.json.
+"""The rows that every system must beat, on every protocol. Writes results/evaluate.json.
 
     python benchmarks/evaluate.py DATA       # DATA holds flickr8k/ and fashion-products/
 
 Makes two worlds (drawn scenes, and FashionIQ-like data over the real product photos), evaluates what needs no training,
-and puts the claims of claims.toml to the test where both sides exist. Nothing is fitted here.
+and keeps the ranks that claims are about. Nothing is fitted here.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import tomllib
-from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from chat_tests import Job, Place, chat
+from chat_tests import keep as keep_chat
 from machine import described
+from rows import UNTRAINED, facts_of, kept_row, write_ranks, write_results
 
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
-from viewfinder.evaluation import Plan, Run, compare_runs, evaluate, write_run
+from viewfinder.evaluation import Plan, Run, evaluate, write_run
 from viewfinder.evaluation.report import write_report
 from viewfinder.worlds import write_world
 
-HERE = Path(__file__).parent
 SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
 TALKING = ("composer+oracle", "composer+oracle+information_gain")
 """System, simulated user and what asks: on the scenes, by ChatIR's protocol."""
@@ -42,7 +40,6 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), help="worlds, vectors and runs")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "evaluate.json")
     given = parser.parse_args()
     data = data_sets(given.data.resolve(), given.work)
     for name, folder in data.items():
@@ -54,10 +51,15 @@ def main() -> None:
     result = {
         "data": {"scenes": f"{SCENES} drawn scenes, seed {SEED}; test split"},
         "runs": {name: shown(run) for name, run in runs.items()},
-        "claims": [tested(claim, runs) for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"]],
         "machine": described(),
     }
-    given.out.write_text(json.dumps(result, indent=1) + "\n")
+    for system in SYSTEMS:
+        keep(runs[f"products/{system}"], system)
+        out = given.work / "runs" / "chat" / system
+        job = Job(system, None, out, Place(given.work, data), system, UNTRAINED)
+        chat(job, out)
+        keep_chat(job, "chat", out, "evaluate", "scenes, ")
+    write_results("evaluate", result)
 
 
 def run_one(folder: Path, name: str, work: Path) -> Run:
@@ -97,17 +99,16 @@ def shown(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def tested(claim: Mapping[str, str], runs: Mapping[str, Run]) -> dict[str, Any]:
-    """A claim with the paired difference that speaks for or against it; without, where a side does not exist yet."""
-    if "better" not in claim:
-        return dict(claim)
-    rows = [
-        row
-        for row in compare_runs([runs[claim["than"]], runs[claim["better"]]])
-        if row.title.startswith(claim["protocol"]) and claim["task"] in row.title
-        if (row.metric, row.at) == (claim["metric"], claim["at"])
-    ]
-    return {**claim, "found": [asdict(row) for row in rows]}
+def keep(run: Run, system: str) -> None:
+    """Keeps the ranks of one turn about a product, kind by kind."""
+    for task in run.tasks:
+        if "split gallery" in task.title:
+            found, facts = (
+                kept_row({UNTRAINED: [task]}),
+                facts_of("python benchmarks/evaluate.py DATA", (), ["own data"]),
+            )
+            test = f"products, {task.title.split(', ')[1]}"
+            write_ranks("evaluate", test, system, found, gallery=task.ranks.gallery_size, facts=facts)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/fashioniq.py DATA      # holds fashion-products/; what is done is not done again
 
 Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
-test split, each kind a gallery of its own. The main chain has three seeds, all else one. In `talks` a simulated user
+test split, each kind a gallery of its own. What learns has three seeds. In `talks` a simulated user
 says how the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed
 (beam 5), and the oracle, who knows the truth.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,14 +22,25 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, ranks_of, run
+from rows import (
+    UNTRAINED,
+    KeptRow,
+    facts_of,
+    is_measured,
+    kept_row,
+    measured,
+    minutes,
+    ranks_of,
+    run,
+    write_ranks,
+    write_results,
+)
 
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED
 from viewfinder.training.weights import read_weights
 
-HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
 ONE = (0,)
 KINDS = ("tshirts", "shirts", "casual-shoes")
@@ -87,12 +97,11 @@ PLAIN = "composer, nothing trained"
 IN_THE_BOX = tuple(Retriever(name, "", apart=False, seeds=ONE) for name in (BOX, PLAIN))
 
 VARIANTS = (
-    Retriever("modern, a network for each kind", "modern", seeds=ONE, speakers=("captioner",)),
+    Retriever("modern, a network for each kind", "modern", speakers=("captioner",)),
     Retriever(
         "RNN, policy improved",
         "rnn-lab",
         ("policy.epochs=1", "policy.temperature=20.0"),
-        seeds=ONE,
         speakers=("captioner",),
     ),
 )
@@ -152,7 +161,6 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=tuple(PARTS), help="parts to do")
     parser.add_argument("--rows", nargs="*", help="do these only; the file has all that are done")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "fashioniq.json")
     given = parser.parse_args()
     place = Place(given.work, given.data.resolve())
     place.make()
@@ -162,7 +170,7 @@ def main() -> None:
         with ThreadPoolExecutor(given.processes) as pool:
             for done in [pool.submit(job) for job in chosen]:
                 done.result()
-    given.out.write_text(json.dumps(results(place), indent=1) + "\n")
+    write_results("fashioniq", results(place))
 
 
 # -- what there is to do
@@ -214,6 +222,10 @@ def caption(row: Captioner, seed: int, place: Place) -> None:
         return
     train("captioner", out, place, seed, row.preset, row.settings)
     evaluate("captioner", out / "test", place, "--checkpoint", str(out / "best.safetensors"))
+    values_p = 100 * sentences([out], "CIDEr-D")[0]
+    found = KeptRow(tuple(map(str, range(len(values_p)))), (seed,), values_p[None, :, None].astype(np.float32))
+    facts = facts_of(command("captioners", row.name), [out / "best.safetensors"], ["own data"])
+    write_ranks("fashioniq", "captions", row.name, found, gallery=len(values_p), facts=facts)
 
 
 def retrieve(row: Retriever, seed: int, place: Place) -> None:
@@ -234,6 +246,24 @@ def retrieve(row: Retriever, seed: int, place: Place) -> None:
                 words = f"{kind} dialogue".strip() if speaks else kind
                 chosen = ("--task", words) if words else ()
                 evaluate("fashioniq", test, place, "--checkpoint", str(weights), *talks, *chosen)
+    for speaker in row.speakers:
+        of_kinds = [out / kind / "best.safetensors" for kind in (KINDS if row.apart else ("",))]
+        keep("retrievers", row.name, f"talks, {speaker}", talk_tasks(row, speaker, seed, place), {seed: of_kinds})
+
+
+def command(part: str, name: str) -> str:
+    """What measures a row of a part."""
+    return f"python benchmarks/fashioniq.py DATA --only {part} --rows '{name}'"
+
+
+def keep(part: str, name: str, test: str, tasks: Sequence[TaskResult], weights: Mapping[int, Sequence[Path]]) -> None:
+    """Keeps the ranks of a row on the dialogues of all kinds, or in one turn in the galleries of their split."""
+    words = "split gallery" if test == "one turn" else "dialogue"
+    [(seed, files)] = weights.items()
+    chosen = [task for task in tasks if words in task.title]
+    facts = facts_of(command(part, name), files[:1], ["own data"])
+    gallery = sum(task.ranks.gallery_size for task in chosen)
+    write_ranks("fashioniq", test, name, kept_row({seed: chosen}), gallery=gallery, facts=facts)
 
 
 def compose(name: str, seed: int, place: Place) -> None:
@@ -248,6 +278,7 @@ def compose(name: str, seed: int, place: Place) -> None:
         settings.append(f"attribute_file='{attributes}'")
     train("fashioniq", out, place, seed, "single", settings)
     evaluate("fashioniq", out / "test", place, "--checkpoint", str(out / "best.safetensors"), "--task", "gallery")
+    keep("single", name, "one turn", single_tasks(name, seed, place), {seed: [out / "best.safetensors"]})
 
 
 def box(place: Place) -> None:
@@ -268,6 +299,7 @@ def talk(system: str, name: str, place: Place) -> None:
     for speaker, talks in (("captioner", ("--user", "captioner")), ("oracle", ())):
         if not is_measured(out / speaker):
             evaluate(system, out / speaker, place, *talks, "--task", "dialogue")
+            keep("box", name, f"talks, {speaker}", list(read_run(out / speaker).tasks), {UNTRAINED: []})
 
 
 def train(system: str, out: Path, place: Place, seed: int, preset: str, settings: Sequence[str]) -> None:
@@ -297,7 +329,6 @@ Values = dict[str, Float[np.ndarray, " t"]]
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
     retrievers = (*RETRIEVERS, *VARIANTS, *IN_THE_BOX)
-    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "fashion" in claim]
     rows = {
         speaker: {row.name: retriever_row(row, speaker, place) for row in retrievers if speaker in row.speakers}
         for speaker in SPEAKERS
@@ -312,7 +343,6 @@ def results(place: Place) -> dict[str, Any]:
         "talks": {speaker: found(of_speaker) for speaker, of_speaker in rows.items()},
         "photos": photos(place),
         "single": found({name: single_row(by_seed) for name, by_seed in single.items()}),
-        "claims": [tested(claim, place) for claim in claims],
         "machine": described(),
     }
 
@@ -444,36 +474,6 @@ def single_row(by_seed: Sequence[Sequence[TaskResult]]) -> dict[str, Any]:
             for metric in ("R@10", "R@50")
         },
     }
-
-
-def tested(claim: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """A claim "the first row has more of a figure than the second", paired by seed and by talk or pair.
-
-    Of talks the figure is the mean over turns 1, 3 and 5, unless the claim names one.
-    """
-    better, than = (counted(name, claim, place) for name in claim["fashion"])
-    if not better.size or not than.size:
-        return dict(claim)
-    return {**claim, "talks_counted": better.shape[1], **compared(better, than)}
-
-
-def counted(name: str, claim: Mapping[str, Any], place: Place) -> Float[np.ndarray, "e s"]:
-    """What a claim counts of one of its rows."""
-    metric = claim["metric"]
-    if claim["part"] == "captioners":
-        folders = [place.run("captioners", name, seed) for seed in SEEDS]
-        done = [folder for folder in folders if is_measured(folder / "test")]
-        return sentences(done, metric) if done else np.zeros((0, 0))
-    if claim["part"] == "single":
-        values_est = over_seeds([single_tasks(name, seed, place) for seed in SEEDS], "split gallery", metric)
-        return values_est[:, :, 0] if values_est.size else np.zeros((0, 0))
-    row = next(row for row in (*RETRIEVERS, *VARIANTS, *IN_THE_BOX) if row.name == name)
-    by_seed = [talk_tasks(row, claim["user"], seed, place) for seed in row.seeds]
-    values_est = over_seeds(by_seed, "dialogue", metric)
-    if not values_est.size:
-        return np.zeros((0, 0))
-    turns = [claim["turn"] - 1] if "turn" in claim else [turn - 1 for turn in TURNS]
-    return np.asarray(values_est[:, :, turns].mean(axis=2))
 
 
 if __name__ == "__main__":

@@ -3,19 +3,18 @@
     python benchmarks/mai.py DATA      # holds fashion-products/; what is done is not done again
 
 Learnt is from transactions over all product photos (rollback and combination), measured on their test split, every turn
-against all pictures with their captions. One epoch each; the main chain has three seeds, grids have one. Needs the
+against all pictures with their captions. One epoch each, three seeds each. Needs the
 catalogue and the vectors that fashioniq.py makes.
 
 What was trained with captions is measured without them, too: captions are written from the catalogue, as modifications
-are, so that a network that reads both has an easy task. Of each setting's 1,755 test talks 300 are taken, evenly.
+are, so that a network that reads both has an easy task. All 1,755 test dialogues of each setting count.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -25,7 +24,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 from machine import described
-from rows import compared, is_measured, measured, minutes, parameters, run
+from rows import UNTRAINED as NO_SEED
+from rows import (
+    facts_of,
+    is_measured,
+    kept_row,
+    measured,
+    minutes,
+    parameters,
+    run,
+    write_ranks,
+    write_results,
+)
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -37,15 +47,14 @@ from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import read_weights
 
-HERE = Path(__file__).parent
 SEEDS = (0, 1, 2)
 ONE = (0,)
 SOURCES = ("rollback", "combination")
 BARE = tuple(f"{source}, no captions" for source in SOURCES)
 METRICS = ("R@1", "R@5", "R@10", "R@20")
 MEAN = "mean R@1,5,10,20"
-TALKS = 300
-"""Of a task at most, taken evenly."""
+TALKS = 1755
+"""Of a task at most: all."""
 
 LAST = 2
 """The last of three turns: what the paper counts."""
@@ -93,14 +102,16 @@ CHAIN = (
 )
 
 BASELINES = (
-    Row("SPRC", (*BASE, "model.stages='sprc'"), seeds=ONE),
-    Row("Combiner", preset="lab", system="combiner", seeds=ONE),
+    Row("SPRC", (*BASE, "model.stages='sprc'")),
+    # Told what MAI is told: a stage that reads the caption before its own two.
+    Row("SPRC, with captions", (*NTM, *PLAIN, "model.stages='sprc'")),
+    Row("Combiner", preset="lab", system="combiner"),
 )
 
 
 def short(name: str, *settings: str) -> Row:
     """A row of a grid."""
-    return Row(name, settings, seeds=ONE)
+    return Row(name, settings)
 
 
 def without(term: str) -> str:
@@ -129,7 +140,7 @@ UNTRAINED = tuple(
 BOX = Row("in the box", preset="", seeds=ONE, bare=True)
 
 EVERY = (*CHAIN, *BASELINES, *MEMORY, *CCL, *NOISE, *OPTIONS)
-IN_SESSIONS = ("MAI", "base", "SPRC", "Combiner", "composer, nothing trained")
+IN_SESSIONS = ("MAI", "MAI, no captions at all", "base", "SPRC", "Combiner", "composer, nothing trained")
 """Rows that are also measured on MT Fashion IQ."""
 
 
@@ -174,8 +185,6 @@ PAPER = {
     "rollback: blend": 0.5780, "rollback: random": 0.5362, "rollback: ignore": 0.4959,
 }  # fmt: skip
 """What the paper has in its tables 2, 3, 5, 6, 8 and 9: the mean of R@1, R@5, R@10 and R@20 on FashionMT."""
-GRIDS = ("memories", "losses", "noise", "options")
-"""Tables of one seed, also of rows that have more."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +223,6 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=("train", "evaluate"), help="stages to do")
     parser.add_argument("--rows", nargs="*", help="do these only; the file has all that are done")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "mai.json")
     given = parser.parse_args()
     place = Place(given.work, given.data.resolve())
     chosen = [
@@ -229,7 +237,7 @@ def main() -> None:
             for done in [pool.submit(job) for job in jobs]:
                 done.result()
     if "train" not in given.only or len(given.only) > 1:
-        given.out.write_text(json.dumps(results(place), indent=1) + "\n")
+        write_results("mai", results(place))
 
 
 def train(row: Row, seed: int, place: Place) -> None:
@@ -252,12 +260,12 @@ def evaluate(row: Row, seed: int, place: Place) -> None:
         return
     for test in SOURCES:
         measure(row, weights, folder / test, place, "--task", test)
-    if row.bare and seed == 0:
+    if row.bare:
         for source, test in zip(SOURCES, BARE, strict=True):
             measure(row, weights, folder / test, place, "--task", source, "--no-captions")
     if row.name in IN_SESSIONS:
         measure(row, weights, folder / "sessions", place, "--task", "sessions")
-    for kind in TREATMENTS[1:] if row == WHOLE and seed == 0 else ():
+    for kind in TREATMENTS[1:] if row == WHOLE else ():
         out = folder / f"rollback, {kind}"
         treated = out.with_suffix(".safetensors")
         write_treated(weights, kind, treated)
@@ -273,6 +281,22 @@ def measure(row: Row, weights: Path, out: Path, place: Place, *options: str) -> 
             "--split", "test", "--limit", str(TALKS), *checkpoint, *options, "--out", str(out),
             log=out.with_suffix(".log"),
         )  # fmt: skip
+        keep(row, weights, out)
+
+
+def keep(row: Row, weights: Path, out: Path) -> None:
+    """Keeps the ranks of a run; of pictures without captions, and of other ways to go back, as rows of their own."""
+    test, bare, _ = out.name.partition(", no captions")
+    source, _, treatment = test.partition(", ")
+    name = f"{row.name}, pictures without captions" if bare else row.name
+    name = f"{name}, goes back by: {treatment}" if treatment else name
+    tasks, seed = read_run(out).tasks, int(out.parent.name.rpartition("-")[2]) if row.trained else NO_SEED
+    whole = [task for task in tasks if source != "sessions" or ", all, " in task.title]
+    reads = row.system == "mai" and row.trained and not bare and "model.captions=false" not in row.settings
+    flags = ["own data", *(["reads captions"] if reads else [])]
+    facts = facts_of(f"python benchmarks/mai.py DATA --rows '{row.name}'", [weights] if row.trained else [], flags)
+    gallery = sum(task.ranks.gallery_size for task in whole)
+    write_ranks("mai", source, name, kept_row({seed: whole}), gallery=gallery, facts=facts)
 
 
 def write_treated(weights: Path, kind: str, out: Path) -> None:
@@ -293,12 +317,10 @@ STAGES: dict[str, Callable[[Row, int, Place], None]] = {"train": train, "evaluat
 
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
-    claims = [claim for claim in tomllib.loads((HERE / "claims.toml").read_text())["claim"] if "mai" in claim]
     return {
         "data": "Transactions of three turns over product photos, one epoch of 18,704",
-        "tables": {title: table(names, place, ONE if title in GRIDS else SEEDS) for title, names in TABLES.items()},
+        "tables": {title: table(names, place, SEEDS) for title, names in TABLES.items()},
         "sessions": {name: found for name in IN_SESSIONS if (found := sessions_of(LINES[name].row, place))},
-        "claims": [tested(claim, place) for claim in claims],
         "minutes of training": round(sum(minutes(place.run(row.name, seed)) for row in EVERY for seed in row.seeds)),
         "machine": described(),
     }
@@ -407,20 +429,6 @@ def last_turn(metric: str, ranks: RankTable) -> Float[np.ndarray, " s"]:
     found_st = metric_values(metric, ranks)
     last_s = (~np.isnan(found_st)).sum(axis=1) - 1
     return np.asarray(found_st[np.arange(len(found_st)), last_s])
-
-
-def tested(claim: Mapping[str, Any], place: Place) -> dict[str, Any]:
-    """A claim "the first line finds more than the second", in the last turn, paired by seed and talk.
-
-    With `over`, by how much each finds more than another line is compared.
-    """
-    lines = [LINES[name] for name in (*claim["mai"], *claim.get("over", ()))]
-    seeds = [seed for seed in SEEDS if all(folders_of(line, place, (seed,)) for line in lines)]
-    if not seeds:
-        return dict(claim)
-    found_es = [found(folders_of(line, place, seeds), line.tests, MEAN)[..., LAST] for line in lines]
-    better_es, than_es = (found_es[at] - (found_es[2 + at] if "over" in claim else 0.0) for at in (0, 1))
-    return {**claim, "talks_counted": better_es.shape[1], **compared(better_es, than_es)}
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Writes the tables of docs and README.md from benchmarks/results/*.json; nothing is typed by hand.
 
-python benchmarks/report.py            # `--check` only says whether the pages are up to date
+python benchmarks/report.py            # `--check` only says whether the pages are up to date, with every interval
+                                       # and verdict computed anew from the ranks that are kept
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from cells import interval, machine_line, percent, spread, table, tenths
+from claims import judge_claims, read_claims
+from report_claims import PLOT, claim_parts, draw, few_seeds, fingerprint, plotted
 from report_conversations import conversation_parts, curves, short_rows
 from report_talking import side_by_side_parts, talking_parts
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
-TRAINED = ("Drill-down", "ChatIR", "Fashion IQ", "MAI", "ChatSearch")
-"""Papers whose claims are about what was trained, and stand in files of their own."""
 MAI_SOURCES = ("combination", "rollback")
 MEAN_RECALL = "mean R@1,5,10,20"
 
@@ -28,7 +29,12 @@ def main() -> None:
     """Rewrite the parts between `<!-- name -->` and `<!-- end -->`."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
+    parser.add_argument("--few-seeds", action="store_true", help="list verdicts of fewer than three seeds, and end")
+    given = parser.parse_args()
+    check = given.check
+    if given.few_seeds:
+        few = few_seeds((ROOT / "docs" / "claims.md").read_text(encoding="utf-8"))
+        sys.exit("\n".join(few) if few else 0)
     quality, speed = (json.loads((RESULTS / f"{name}.json").read_text()) for name in ("quality", "speed"))
     evaluated, chatir, kernel, worlds = (json.loads((RESULTS / f"{name}.json").read_text()) for name in LABORATORY)
     drilldown = json.loads((RESULTS / "drilldown.json").read_text())
@@ -37,32 +43,26 @@ def main() -> None:
     mai = json.loads((RESULTS / "mai.json").read_text())
     talking, side_by_side = known("chatsearcher"), known("side_by_side")
     conversations = known("conversations")
-    claims = [claim for claim in evaluated["claims"] if "found" in claim or claim["paper"] not in TRAINED]
-    trained = [*drilldown["claims"], *dialogues["claims"], *fashion["claims"], *mai["claims"]]
-    trained += talking.get("claims", [])
+    judged = judge_claims(read_claims())
     parts = {
-        "claims": claims_table([*trained, *claims]),
+        **claim_parts(judged),
         "dialogues-heard": heard_table(dialogues["heard"]),
         "dialogues-asked": asked_table(dialogues["asked"]),
         "dialogues-photos": photos_table(dialogues["photos"]),
-        "dialogues-claims": claims_table(dialogues["claims"]),
         "dialogues-machine": [f"{dialogues['data']}. {machine_line(dialogues['machine'])}"],
         "asking": asking_table(json.loads((RESULTS / "asking.json").read_text())),
         "fashion-captioners": captioners_table(fashion["captioners"]),
         **{f"fashion-talks-{user}": talks_table(rows) for user, rows in fashion["talks"].items()},
         "fashion-photos": photos_table({"fashioniq": {"R@10": fashion["photos"]}}),
         "fashion-single": single_table(fashion["single"]),
-        "fashion-claims": claims_table(fashion["claims"]),
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
         "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
         **mai_parts(mai),
         **talking_parts(talking),
-        "chatsearcher-claims": claims_table(talking.get("claims", [])),
         **side_by_side_parts(side_by_side),
         **conversation_parts(conversations),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
-        "drilldown-claims": claims_table(drilldown["claims"]),
         "drilldown-machine": [f"{drilldown['data']}. {machine_line(drilldown['machine'])}"],
         "claims-machine": [machine_line(evaluated["machine"])],
         "rows": rows_tables(evaluated["runs"]),
@@ -108,6 +108,10 @@ def main() -> None:
         stale |= not drawing.is_file() or drawing.read_text(encoding="utf-8") != curves(conversations)
         if not check:
             drawing.write_text(curves(conversations), encoding="utf-8")
+    points, plot = plotted(judged), ROOT / "docs" / "images" / PLOT
+    stale |= not plot.is_file() or fingerprint(points) not in plot.read_text(encoding="utf-8")
+    if not check and stale:
+        plot.write_text(draw(points), encoding="utf-8")
     if check and stale:
         sys.exit("docs or README.md differ from the results: run benchmarks/report.py")
 
@@ -333,103 +337,6 @@ def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
     ]
 
 
-def claims_table(claims: list[dict[str, Any]]) -> list[str]:
-    """One row a claim and task it was tested on."""
-    rows = [
-        f"| {claim['paper']} | {claim['says']} | {where} | {found} | {verdict} |"
-        for claim in claims
-        for where, found, verdict in claim_cells(claim)
-    ]
-    return ["| paper | claim | tested on | difference (95 % interval), p | outcome |", "|---|---|---|---|---|", *rows]
-
-
-def claim_cells(claim: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """Where a claim was tested, what was found, and what that says."""
-    kinds = {
-        "rows": rows_cell, "talks": talks_cell, "fashion": fashion_cell, "mai": mai_cell, "chatsearcher": talking_cell,
-    }  # fmt: skip
-    if (cell := next((cell for kind, cell in kinds.items() if kind in claim), None)) is not None:
-        return [cell(claim)]
-    if "found" not in claim:
-        return [("", "", "not measured yet")]
-    cells = []
-    for row in claim["found"]:
-        [other] = row["others"]
-        difference = other["difference"]
-        low, high = difference["low"], difference["high"]
-        verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
-        found = f"{points(difference['mean'])} ({points(low)} to {points(high)}), p {other['p_value']:.4f}"
-        data = claim["better"].partition("/")[0]
-        where = f"{data}: {row['title']}, {row['metric']} {row['at']}, {row['talks']:,} dialogues"
-        cells.append((where, found, verdict))
-    return cells
-
-
-def rows_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
-    """A claim about two rows of `drilldown.py`."""
-    better, than = claim["rows"]
-    counted = "R@10, mean of all turns"
-    if "gain" in claim:
-        counted = f"R@10 gained from turn {claim['gain'][0]} to {claim['gain'][1]}"
-    if "difference" not in claim:
-        return f"{better} - {than}", "", "not measured yet"
-    return difference_cell(f"{better} - {than}: {counted}", claim)
-
-
-def talks_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
-    """A claim about two rows of `dialogues.py`, each after some rounds."""
-    (better, than), (at, other_at) = claim.get("claimed", claim["talks"]), claim["rounds"]
-    if "difference" not in claim:
-        return f"{better} - {than}", "", "not measured yet"
-    counted = f"Hits@10, {better}, round {at} - {than}, round {other_at}, {claim['talks_counted']:,} dialogues"
-    return difference_cell(counted, claim)
-
-
-def fashion_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
-    """A claim about two rows of a part of `fashioniq.py`."""
-    better, than = claim["fashion"]
-    user = f", {claim['user']} talking" if "user" in claim else ""
-    turn = f", turn {claim['turn']}" if "turn" in claim else ""
-    if "difference" not in claim:
-        return f"{better} - {than}", "", "not measured yet"
-    number = claim["talks_counted"]
-    return difference_cell(f"{better} - {than}: {claim['metric']}{turn}{user}, {number:,} a seed", claim)
-
-
-def mai_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
-    """A claim about two lines of `mai.py`, or about what they gain over two others."""
-    lines = claim["mai"]
-    if "over" in claim:
-        lines = [f"({line}, over {before})" for line, before in zip(lines, claim["over"], strict=True)]
-    where = " - ".join(lines)
-    if "difference" not in claim:
-        return where, "", "not measured yet"
-    return difference_cell(f"{where}: {MEAN_RECALL}, {claim['talks_counted']:,} dialogues a seed", claim)
-
-
-def talking_cell(claim: dict[str, Any]) -> tuple[str, str, str]:
-    """A claim about two rows of `chatsearcher.py`, about what they gain over two others, or about two tasks."""
-    rows = claim.get("compared", claim["chatsearcher"])
-    test = claim.get("on", "chat")
-    on = {"chat": "all three tasks", "captions": "text to image after stage 1"}.get(test, test)
-    if "over" in claim:
-        rows = [f"({row}, over {before})" for row, before in zip(rows[:2], claim["over"], strict=True)]
-    where = " - ".join(claim.get("tasks", rows))
-    if "difference" not in claim:
-        return where, "", "not measured yet"
-    counted = f"mean R@1,5,10{'' if 'tasks' in claim else f' of {on}'}, {claim['talks_counted']:,} dialogues a seed"
-    return difference_cell(f"{where}: {'R@10' if on == 'cirr' else counted}", claim)
-
-
-def difference_cell(what: str, claim: dict[str, Any]) -> tuple[str, str, str]:
-    """A paired difference and what it says of a claim."""
-    found, low, high = (claim["difference"][name] for name in ("mean", "low", "high"))
-    verdict = "reproduced" if low > 0 else "not reproduced" if high < 0 else "undecided"
-    seeds = "1 seed" if claim["seeds"] == 1 else f"{claim['seeds']} seeds"
-    text = f"{points(found)} ({points(low)} to {points(high)}), p {claim['p_value']:.4f}"
-    return f"{what}, {seeds}", text, verdict
-
-
 def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
     """All tables of `mai.py`."""
     tables = mai["tables"]
@@ -442,7 +349,6 @@ def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
         "mai-rollback": rollback_table(tables["rollback"]),
         "mai-turns": mai_turns_table(tables["parts"] | tables["others"]),
         "mai-sessions": sessions_table(mai["sessions"]),
-        "mai-claims": claims_table(mai["claims"]),
         "mai-machine": [f"{mai['data']}; {minutes}. {machine_line(mai['machine'])}"],
     }
 

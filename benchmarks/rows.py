@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -23,12 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from jaxtyping import Float, Real
 
 from viewfinder.errors import BadInput
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
-from viewfinder.metrics import permutation_test, seeded_interval
+from viewfinder.metrics import seeded_interval
 from viewfinder.training.weights import read_weights
 
 RESULTS = Path(__file__).parent / "results"
@@ -69,36 +71,50 @@ def write_ranks(
     benchmark: str, test: str, row: str, found: KeptRow, *, gallery: int, facts: Mapping[str, Any],
     results: Path = RESULTS,
 ) -> None:  # fmt: skip
-    """Keeps what a row found, with the rows, tests and seeds that are there; `facts` as `facts_of` makes them.
+    """Keeps what a row found, with the rows, tests and seeds that are there.
+
+    `facts` as `facts_of` makes them; commit, day and weights are kept a seed. Several processes may write.
 
     Raises:
         BadInput: a name has a slash, or the test has another gallery than the rows that are kept: another data set.
     """
     if "/" in test + row:
         raise BadInput(f"{test!r}, {row!r}: names of tests and rows are kept as paths; leave out the slash")
-    known, record = read_ranks(benchmark, results), read_facts(benchmark, results)
-    about = record.setdefault("kept", {}).setdefault(test, {"gallery": gallery, "rows": {}})
-    if about["gallery"] != gallery:
-        raise BadInput(
-            f"{test}: {gallery:,} pictures to search in, but {about['gallery']:,} where its other rows were measured; "
-            f"take {test!r} out of results/{benchmark}.json and ranks/{benchmark}.npz to measure all of it again"
-        )
-    rows = known.setdefault(test, {})
-    rows[row] = _join(rows[row], found) if row in rows else found
-    ids = tuple(dict.fromkeys(one for kept in rows.values() for one in kept.ids))
-    known[test] = {name: _with_conversations(kept, ids) for name, kept in rows.items()}
-    about["rows"][row] = dict(facts)
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
-    for title, tested in known.items():
-        arrays[f"{title}/ids"] = np.array(next(iter(tested.values())).ids)
-        for name, kept in tested.items():
-            is_rank = np.issubdtype(kept.values_ect.dtype, np.integer)
-            values_ect = np.minimum(kept.values_ect, 2 * DEPTH) if is_rank else kept.values_ect
-            arrays[f"{title}/{name}"] = values_ect.astype(np.int32 if is_rank else np.float32)
-            arrays[f"{title}/{name}/seeds"] = np.array(kept.seeds)
-    (results / "ranks").mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(results / "ranks" / f"{benchmark}.npz", **arrays)  # type: ignore[arg-type]  # names are ours
-    (results / f"{benchmark}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    with FileLock(Path(tempfile.gettempdir()) / f"viewfinder-ranks-{benchmark}.lock"):
+        known, record = read_ranks(benchmark, results), read_facts(benchmark, results)
+        about = record.setdefault("kept", {}).setdefault(test, {"gallery": gallery, "rows": {}})
+        if about["gallery"] != gallery:
+            raise BadInput(
+                f"{test}: {gallery:,} pictures to search in, but {about['gallery']:,} for its other rows; "
+                f"take {test!r} out of results/{benchmark}.json and ranks/{benchmark}.npz to measure all of it again"
+            )
+        rows = known.setdefault(test, {})
+        rows[row] = _join(rows[row], found) if row in rows else found
+        ids = tuple(dict.fromkeys(one for kept in rows.values() for one in kept.ids))
+        known[test] = {name: _with_conversations(kept, ids) for name, kept in rows.items()}
+        old = about["rows"].get(row, {}).get("seeds", {})
+        about["rows"][row] = _facts_by_seed(facts, found.seeds, old)
+        arrays: dict[str, np.ndarray[Any, Any]] = {}
+        for title, tested in known.items():
+            arrays[f"{title}/ids"] = np.array(next(iter(tested.values())).ids)
+            for name, kept in tested.items():
+                is_rank = np.issubdtype(kept.values_ect.dtype, np.integer)
+                values_ect = np.minimum(kept.values_ect, 2 * DEPTH) if is_rank else kept.values_ect
+                arrays[f"{title}/{name}"] = values_ect.astype(np.int32 if is_rank else np.float32)
+                arrays[f"{title}/{name}/seeds"] = np.array(kept.seeds)
+        (results / "ranks").mkdir(parents=True, exist_ok=True)
+        np.savez_compressed(results / "ranks" / f"{benchmark}.npz", **arrays)  # type: ignore[arg-type]  # names are ours
+        (results / f"{benchmark}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+def _facts_by_seed(facts: Mapping[str, Any], seeds: Sequence[int], old: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts with commit, day and weights of every seed by itself, those of other seeds among them."""
+    weights = facts["weights"] or [""] * len(seeds)
+    own = {
+        str(seed): {"commit": facts["commit"], "date": facts["date"], "weights": weight}
+        for seed, weight in zip(seeds, weights, strict=True)
+    }
+    return {"command": facts["command"], "flags": facts["flags"], "seeds": {**old, **own}}
 
 
 def _join(old: KeptRow, new: KeptRow) -> KeptRow:
@@ -203,13 +219,5 @@ def minutes(folder: Path) -> float:
 
 
 def measured(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
-    """Mean and 95 % interval over seeds and talks."""
+    """Mean and 95 % interval over seeds and conversations."""
     return {name: round(float(value), 4) for name, value in asdict(seeded_interval(values_es)).items()}
-
-
-def compared(better_es: Float[np.ndarray, "e s"], than_es: Float[np.ndarray, "e s"]) -> dict[str, Any]:
-    """How much more the first has, paired by seed and talk; of the seeds that both have."""
-    seeds = min(len(better_es), len(than_es))
-    values = [better_es[:seeds], than_es[:seeds]]
-    p_value = permutation_test(values[0].mean(axis=0), values[1].mean(axis=0))
-    return {"seeds": seeds, "difference": measured(values[0] - values[1]), "p_value": round(p_value, 5)}

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from claims import (
+    EQUIVALENT,
+    REFUTED,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    WAITING,
+    Claim,
+    Judged,
+    judge_claims,
+    read_claims,
+)
+from report_claims import claim_parts, few_seeds, fingerprint, plotted
 from rows import DEPTH, UNTRAINED, KeptRow, facts_of, read_facts, read_ranks, write_ranks, write_results
 
 from viewfinder.errors import BadInput
 
-FACTS = {"command": "python benchmarks/made.py", "commit": "0", "weights": [], "date": "2026-11-23", "flags": []}
+FACTS: dict[str, Any] = {"command": "made.py", "commit": "0", "weights": [], "date": "2026-11-23", "flags": []}
 
 
 def kept(ids: str, values: Sequence[object], seeds: tuple[int, ...] = (UNTRAINED,)) -> KeptRow:
@@ -32,7 +46,8 @@ def test_rows_and_seeds_are_kept_beside_those_that_are_there(tmp_path: Path) -> 
     assert rows["ours"].values_ect.tolist() == [[[0, 2], [4, -1]], [[2, 2], [2, -1]]]
     assert rows["theirs"].ids == ("a", "b")
     assert rows["theirs"].values_ect.tolist() == [[[1, 3], [6, 8]]]
-    assert read_facts("made", tmp_path)["kept"]["talks"]["rows"]["ours"] == FACTS
+    about = read_facts("made", tmp_path)["kept"]["talks"]["rows"]["ours"]
+    assert about["seeds"] == {seed: {"commit": "0", "date": "2026-11-23", "weights": ""} for seed in ("0", "2")}
 
 
 def test_a_row_of_fewer_conversations_has_none_of_the_others(tmp_path: Path) -> None:
@@ -66,3 +81,162 @@ def test_what_is_known_of_ranks_stays_when_a_benchmark_writes_its_figures(tmp_pa
 def test_weights_are_known_by_their_hash(tmp_path: Path) -> None:
     (tmp_path / "best").write_bytes(b"abc")
     assert facts_of("x", [tmp_path / "best"])["weights"] == ["ba7816bf"]
+
+
+# -- what claims come to
+
+
+def judge(folder: Path, *claims: Claim) -> list[Judged]:
+    return judge_claims(claims, folder)
+
+
+def claim(**fields: Any) -> Claim:
+    given = {"rows": ("ours", "theirs"), "tests": ("talks",), **fields}
+    return Claim(paper="MAI", says="Ours finds more than theirs.", benchmark="made", **given)
+
+
+def of_seeds(shares: Sequence[float], conversations: int = 200) -> KeptRow:
+    """A row that finds this share of conversations first, in one turn, by seed; the first ones of as many."""
+    ids = tuple(map(str, range(conversations)))
+    found = np.arange(conversations) < np.array(shares)[:, None] * conversations
+    return KeptRow(ids, tuple(range(len(shares))), np.where(found, 0, 400)[:, :, None].astype(np.int32))
+
+
+def test_ranks_below_ten_are_counted_at_the_last_turn_that_a_conversation_has(tmp_path: Path) -> None:
+    # Doubled ranks: 19 is between the tenth and the eleventh place (9.5), 20 is the eleventh.
+    write(tmp_path, "talks", "ours", kept("abcd", [[[60, 19], [18, -1], [0, 20], [4, 60]]]))
+    write(tmp_path, "talks", "theirs", kept("abcd", [[[60, 60], [60, -1], [60, 60], [60, 2]]]))
+    [one] = judge(tmp_path, claim())
+    assert (one.values, one.conversations, one.seeds) == ((2 / 4, 1 / 4), 4, ())
+    [every] = judge(tmp_path, claim(turns="every"))
+    assert every.values == ((1 / 2 + 1 + 1 / 2 + 1 / 2) / 4, (1 / 2) / 4)
+    [mean] = judge(tmp_path, claim(metric="mean R@1,10"))
+    assert mean.values == ((1 / 2 + 1 / 2) / 4, (1 / 2) / 4)
+    [gained] = judge(tmp_path, claim(gain=(1, 2)))  # b has no second turn
+    assert (gained.values, gained.conversations) == (((1 - 1 - 1) / 3, 1 / 3), 3)  # a +1, c -1, d -1
+
+
+def test_a_hit_once_found_stays_found_and_a_recall_does_not(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", kept("ab", [[[4, 60], [60, 4]]]))
+    [hits] = judge(tmp_path, claim(rows=("ours", "ours"), metric="Hits@10", rounds=(1, 0)))
+    [recall] = judge(tmp_path, claim(rows=("ours", "ours"), rounds=(1, 0)))
+    assert (hits.values, recall.values) == ((1.0, 0.5), (0.5, 0.5))
+
+
+def test_only_conversations_that_all_rows_have_are_compared(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", kept("abc", [[[0], [0], [60]]]))
+    write(tmp_path, "talks", "theirs", kept("abc", [[[60], [0], [0]]]))
+    write(tmp_path, "talks", "slow", kept("bc", [[[0], [0]]]))
+    [one] = judge(tmp_path, claim(rows=("ours", ("theirs", "slow"))))
+    assert (one.conversations, one.values[0]) == (2, 0.5)
+
+
+def test_what_was_not_trained_stands_beside_every_seed(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.5, 0.6, 0.7]))
+    write(tmp_path, "talks", "theirs", KeptRow(of_seeds([0.2]).ids, (UNTRAINED,), of_seeds([0.2]).values_ect))
+    [one] = judge(tmp_path, claim())
+    assert one.seeds == (0, 1, 2)
+    assert one.values == pytest.approx((0.6, 0.2))
+    assert one.outcome == REPRODUCED
+
+
+def test_two_seeds_are_no_verdict_however_sure_they_are(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.9, 0.9]))
+    write(tmp_path, "talks", "theirs", of_seeds([0.1, 0.1]))
+    [one] = judge(tmp_path, claim())
+    assert one.outcome == WAITING
+    assert one.interval is not None and one.interval.mean == pytest.approx(0.8)
+
+
+def test_seeds_that_disagree_leave_it_undecided_though_each_has_many_conversations(tmp_path: Path) -> None:
+    # +2, +4 and +30 points of 1,000 conversations each: t = 12 / (15.6 / sqrt 3) = 1.3, about two degrees of freedom.
+    write(tmp_path, "talks", "ours", of_seeds([0.52, 0.54, 0.80], 1000))
+    write(tmp_path, "talks", "theirs", of_seeds([0.5, 0.5, 0.5], 1000))
+    [one] = judge(tmp_path, claim())
+    assert one.interval is not None and one.interval.low > 0
+    assert (one.outcome, one.p_value > 0.2) == (UNDECIDED, True)
+
+
+def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.5, 0.501, 0.499], 2000))
+    write(tmp_path, "talks", "theirs", of_seeds([0.5, 0.5, 0.5], 2000))
+    [more, same] = judge(tmp_path, claim(), claim(same=True))
+    assert (more.outcome, same.outcome) == (EQUIVALENT, REPRODUCED)
+
+
+def test_the_other_way_round_is_not_reproduced(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.2, 0.25, 0.22]))
+    write(tmp_path, "talks", "theirs", of_seeds([0.6, 0.61, 0.59]))
+    [more, same] = judge(tmp_path, claim(), claim(same=True))
+    assert (more.outcome, same.outcome) == (REFUTED, REFUTED)
+
+
+def test_gains_over_other_rows_are_compared(tmp_path: Path) -> None:
+    for name, shares in {"ours": 0.8, "theirs": 0.6, "before ours": 0.7, "before theirs": 0.2}.items():
+        write(tmp_path, "talks", name, of_seeds([shares, shares, shares]))
+    [one] = judge(tmp_path, claim(over=("before ours", "before theirs")))
+    assert one.values == pytest.approx((0.1, 0.4))
+
+
+def test_more_claims_of_a_paper_ask_for_smaller_p_values(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.52, 0.55, 0.56]))
+    write(tmp_path, "talks", "theirs", of_seeds([0.5, 0.5, 0.5]))
+    [alone] = judge(tmp_path, claim())
+    two = judge(tmp_path, claim(), claim())
+    assert [one.p_value for one in two] == pytest.approx([2 * alone.p_value] * 2)
+
+
+def test_rows_that_are_not_kept_have_no_verdict_but_an_earlier_figure(tmp_path: Path) -> None:
+    judged = judge(tmp_path, claim(earlier=(1.6, 0.6, 2.6, 1), effect=1.1, where="table 6"))
+    assert judged[0].outcome == WAITING
+    assert judged[0].missing == ("ours", "theirs")
+    page = "\n".join(claim_parts(judged, tmp_path)["claims-mai"])
+    assert "earlier figure, ranks not kept: +1.6 (+0.6 to +2.6), 1 seed" in page
+    assert plotted(judged) == [{"paper": "MAI", "theirs": 1.1, "ours": [1.6, 0.6, 2.6], "kept": False}]
+
+
+def test_a_page_tells_what_was_measured_with_what(tmp_path: Path) -> None:
+    weights = {**FACTS, "weights": ["aaaaaaaa", "bbbbbbbb", "cccccccc"], "flags": ["own data"]}
+    for name, shares in {"ours": [0.6, 0.65, 0.62], "theirs": [0.2, 0.2, 0.2]}.items():
+        write_ranks("made", "talks", name, of_seeds(shares), gallery=500, facts=weights, results=tmp_path)
+    page = "\n".join(claim_parts(judge(tmp_path, claim()), tmp_path)["claims-mai"])
+    for told in (
+        "62.3 − 20.0 = **+42.3**",
+        "| 200 |",
+        "| 500 |",
+        "own data",
+        "0: `aaaaaaaa`, 1: `bbbbbbbb`",
+        "made.py",
+    ):
+        assert told in page
+    assert not few_seeds(page)
+
+
+def test_a_verdict_of_one_seed_on_the_page_is_found() -> None:
+    page = "| claim | seeds | outcome |\n|---|---|---|\n| It helps. | {} | reproduced |\n"
+    assert few_seeds(page.format("1")) == ["1 seeds: It helps."]
+    assert not few_seeds(page.format("3"))
+    assert not few_seeds(page.format("none trained"))
+    common = "Seeds of all that is measured: 2.\n\n| claim | outcome |\n|---|---|\n| It helps. | undecided |\n"
+    assert few_seeds(common) == ["2 seeds: It helps."]
+
+
+def test_a_changed_rank_changes_what_the_plot_is_drawn_of(tmp_path: Path) -> None:
+    prints = set()
+    for share in (0.6, 0.61):
+        for name, own in {"ours": share, "theirs": 0.2}.items():
+            write(tmp_path, "talks", name, of_seeds([own] * 3))
+        prints.add(fingerprint(plotted(judge(tmp_path, claim(effect=3.0)))))
+    assert len(prints) == 2
+
+
+def test_committed_claims_are_whole() -> None:
+    claims = read_claims()
+    assert all(one.reason or (one.benchmark and one.tests and len(one.rows) == 2) for one in claims)
+    assert all(one.where for one in claims if one.effect is not None)
+    assert len({(one.paper, one.says) for one in claims}) == len(claims)
+
+
+def test_no_committed_verdict_has_fewer_than_three_seeds() -> None:
+    judged = judge_claims(read_claims())
+    assert not [one for one in judged if one.outcome in VERDICTS and one.trained and len(one.seeds) < 3]

@@ -19,10 +19,12 @@ from viewfinder.metrics.intervals import (
     Measure,
     MeasureName,
     bootstrap_interval,
+    correct_holm,
     difference_interval,
     median_interval,
     permutation_test,
     seeded_interval,
+    seeded_test,
 )
 from viewfinder.metrics.ranks import (
     Ranks,
@@ -37,8 +39,8 @@ from viewfinder.metrics.ranks import (
 
 __all__ = [
     "Bounds", "Interval", "Measure", "MeasureName", "Ranks", "Ties", "best_log_rank_integral", "bleu",
-    "bootstrap_interval", "caption_words", "carry_ranks", "cider_d", "count_repeated_questions",
+    "bootstrap_interval", "caption_words", "carry_ranks", "cider_d", "correct_holm", "count_repeated_questions",
     "count_unique_tokens", "difference_interval", "expected_hits", "freeze_ranks", "has_hit",
     "mean_reciprocal_rank", "median_interval", "percentile", "permutation_test", "rank_bounds", "ranks_between",
-    "recall_at", "rouge_l", "score_bounds", "seeded_interval", "target_ranks",
+    "recall_at", "rouge_l", "score_bounds", "seeded_interval", "seeded_test", "target_ranks",
 ]  # fmt: skip

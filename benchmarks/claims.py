@@ -1,0 +1,220 @@
+"""What claims.toml says, held against the ranks that benchmarks keep: intervals, p-values, verdicts.
+
+A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`), its p-value
+of a test in which both are drawn (`seeded_test`), corrected by Holm within a paper.
+
+reproduced, not reproduced   the interval leaves out 0 and the corrected p is at most 0.05
+equivalent                   else: interval and test (two one-sided ones) say that it is within 2 points either way
+undecided                    else
+to be measured               ranks are not kept ("again": a figure without ranks is known), or what was trained has
+                             fewer than `FEWEST` seeds: no verdict
+cannot be asked              claims.toml says why
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+from rows import RESULTS, UNTRAINED, KeptRow, read_facts, read_ranks
+
+from viewfinder.errors import BadInput
+from viewfinder.metrics import Interval, correct_holm, seeded_interval, seeded_test
+
+HERE = Path(__file__).parent
+FEWEST = 3
+LEVEL = 0.05
+MARGIN = 0.02
+"""Two points: differences within are none that matter."""
+
+REPRODUCED, REFUTED, EQUIVALENT, UNDECIDED = "reproduced", "not reproduced", "equivalent within 2 points", "undecided"
+WAITING, CLOSED = "to be measured", "cannot be asked here"
+VERDICTS = (REPRODUCED, REFUTED, EQUIVALENT, UNDECIDED)
+OUTCOMES = (*VERDICTS, WAITING, CLOSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One sentence of a paper (or, with `ours`, of this project), and which rows speak for or against it.
+
+    Attributes:
+        rows: the row that should find more, and the other; of several others the best on what all of them have.
+        over: two rows; then what counts is by how much each of `rows` finds more than its own of these.
+        tests: whose conversations are taken together.
+        metric: "R@10", "mean R@1,5,10", "Hits@10" (at that turn or before), or "value" of what is no rank.
+        turns: which count, from 1, in their mean; "every"; none: the last of each conversation.
+        rounds: in place of turns, from 0: that of the first row and that of the other.
+        gain: two turns: what counts is how much more is found at the second.
+        same: the claim is that both find equally much.
+        effect, where: the difference that the paper has, in points, and the table; 0 points of nothing is no effect.
+        earlier: difference, ends of its interval, and seeds, as measured before ranks were kept.
+        reason: why it cannot be asked here.
+    """
+
+    paper: str
+    says: str
+    benchmark: str = ""
+    rows: tuple[Any, ...] = ()
+    over: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    metric: str = "R@10"
+    turns: Any = ()
+    rounds: tuple[int, ...] = ()
+    gain: tuple[int, ...] = ()
+    same: bool = False
+    ours: bool = False
+    effect: float | None = None
+    where: str = ""
+    earlier: tuple[float, ...] = ()
+    flags: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What came of a claim; shares, not points. `seeds` is empty where nothing was trained."""
+
+    claim: Claim
+    outcome: str
+    rows: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    interval: Interval | None = None
+    p_value: float = 1.0
+    equivalence: float = 1.0
+    seeds: tuple[int, ...] = ()
+    trained: bool = False
+    conversations: int = 0
+    gallery: tuple[int, ...] = ()
+    flags: tuple[str, ...] = ()
+    missing: tuple[str, ...] = field(default=())
+
+
+def read_claims(file: Path = HERE / "claims.toml") -> list[Claim]:
+    """All claims, in their order.
+
+    Raises:
+        BadInput: a claim has a field that there is not.
+    """
+    claims = []
+    for record in tomllib.loads(file.read_text(encoding="utf-8"))["claim"]:
+        if unknown := sorted(set(record) - set(Claim.__dataclass_fields__)):
+            raise BadInput(f"{file.name}: {record.get('says', '?')!r} has {unknown[0]!r}, which no claim has")
+        claims.append(Claim(**{name: tuple(v) if isinstance(v, list) else v for name, v in record.items()}))
+    return claims
+
+
+def judge_claims(claims: Sequence[Claim], results: Path = RESULTS) -> list[Judged]:
+    """Every claim with what the kept ranks say of it."""
+    names = {claim.benchmark for claim in claims if claim.benchmark}
+    kept = {name: read_ranks(name, results) for name in names}
+    facts = {name: read_facts(name, results).get("kept", {}) for name in names}
+    found = [measure_claim(claim, kept.get(claim.benchmark, {}), facts.get(claim.benchmark, {})) for claim in claims]
+    return [one for paper in papers_of(claims) for one in give_verdicts([j for j in found if j.claim.paper == paper])]
+
+
+def papers_of(claims: Iterable[Claim]) -> list[str]:
+    """In the order of their first claims."""
+    return list(dict.fromkeys(claim.paper for claim in claims))
+
+
+def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict[str, Any]) -> Judged:
+    """A claim with its difference, where all rows are kept; without a verdict."""
+    if claim.reason:
+        return Judged(claim=claim, outcome=CLOSED)
+    others = (claim.rows[1],) if isinstance(claim.rows[1], str) else tuple(claim.rows[1])
+    needed = dict.fromkeys((claim.rows[0], *others, *claim.over))
+    missing = tuple(row for row in needed if any(row not in kept.get(test, {}) for test in claim.tests))
+    if missing:
+        return Judged(claim=claim, outcome=WAITING, missing=missing)
+    rounds = claim.rounds or (None, None)
+    found = {row: _values_by_seed(claim, [kept[test][row] for test in claim.tests], rounds[1]) for row in needed}
+    first = _values_by_seed(claim, [kept[test][claim.rows[0]] for test in claim.tests], rounds[0])
+    known_c = np.all([~np.isnan(row_c) for by_seed in (first, *found.values()) for row_c in by_seed.values()], axis=0)
+    other = max(others, key=lambda row: float(np.mean([row_c[known_c].mean() for row_c in found[row].values()])))
+    sides = [first, found[other], *(found[row] for row in claim.over)]
+    trained = [set(by_seed) for by_seed in sides if UNTRAINED not in by_seed]
+    seeds = tuple(sorted(set.intersection(*trained))) if trained else (UNTRAINED,)
+    if not seeds or known_c.sum() < 2:
+        return Judged(claim=claim, outcome=WAITING, missing=("seeds or conversations that both rows have",))
+    values = [np.array([one.get(seed, one.get(UNTRAINED))[known_c] for seed in seeds]) for one in sides]  # type: ignore[index]
+    if claim.over:
+        values = [values[0] - values[2], values[1] - values[3]]
+    difference_es = values[0] - values[1]
+    p_more, p_less = seeded_test(difference_es)
+    p_value = min(1.0, 2 * min(p_more, p_less))
+    equivalence = max(seeded_test(difference_es, above=-MARGIN)[0], seeded_test(difference_es, above=MARGIN)[1])
+    flags = [
+        flag for test in claim.tests for row in (claim.rows[0], other) for flag in facts[test]["rows"][row]["flags"]
+    ]
+    return Judged(
+        claim=claim, outcome="", rows=(claim.rows[0], other), values=tuple(float(side.mean()) for side in values),
+        interval=seeded_interval(difference_es), p_value=p_value, equivalence=equivalence,
+        seeds=seeds if trained else (), trained=bool(trained), conversations=int(known_c.sum()),
+        gallery=tuple(dict.fromkeys(facts[test]["gallery"] for test in claim.tests)),
+        flags=tuple(dict.fromkeys((*claim.flags, *flags))),
+    )  # fmt: skip
+
+
+def _values_by_seed(claim: Claim, rows: Sequence[KeptRow], at: int | None) -> dict[int, Float[np.ndarray, " c"]]:
+    """What a claim counts of each conversation of a row's tests, by seed; NaN: it has none."""
+    seeds = set.intersection(*(set(row.seeds) for row in rows))
+    return {
+        seed: np.concatenate([count_values(row.values_ect[row.seeds.index(seed)], claim, at) for row in rows])
+        for seed in sorted(seeds)
+    }
+
+
+def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndarray, " c"]:
+    """A claim's metric of each conversation, at its turns (`at`: at this round, from 0)."""
+    if claim.metric == "value":
+        return np.where(doubled_ct[:, 0] < 0, np.nan, doubled_ct[:, 0]).astype(np.float64)
+    name, _, depths = claim.metric.partition("@")
+    ranks_ct = np.where(doubled_ct < 0, np.nan, doubled_ct / 2)
+    if name == "Hits":
+        ranks_ct = np.where(np.isnan(ranks_ct), np.nan, np.fmin.accumulate(ranks_ct, axis=1))
+    found_ct = np.mean([ranks_ct < int(depth) for depth in depths.split(",")], axis=0)
+    found_ct = np.where(np.isnan(ranks_ct), np.nan, found_ct)
+    if claim.gain:
+        return np.asarray(found_ct[:, claim.gain[1] - 1] - found_ct[:, claim.gain[0] - 1])
+    if at is not None:
+        return np.asarray(found_ct[:, at])
+    if claim.turns == "every":
+        return np.array([np.nan if np.isnan(row_t).all() else np.nanmean(row_t) for row_t in found_ct])
+    if claim.turns:
+        return np.asarray(found_ct[:, [turn - 1 for turn in claim.turns]].mean(axis=1))
+    return np.array([row_t[~np.isnan(row_t)][-1] if not np.isnan(row_t).all() else np.nan for row_t in found_ct])
+
+
+def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
+    """The claims of one paper with their verdicts and p-values corrected."""
+    asked = [one for one in found if not one.outcome and not (one.trained and len(one.seeds) < FEWEST)]
+    p_values = correct_holm([one.equivalence if one.claim.same else one.p_value for one in asked])
+    corrected = {id(one): p_value for one, p_value in zip(asked, p_values, strict=True)}
+    judged = []
+    for one in found:
+        if one.outcome:
+            judged.append(one)
+        elif id(one) not in corrected:
+            judged.append(replace(one, outcome=WAITING))
+        else:
+            judged.append(replace(one, outcome=verdict_of(one, corrected[id(one)]), p_value=corrected[id(one)]))
+    return judged
+
+
+def verdict_of(one: Judged, p_value: float) -> str:
+    """What a difference says, with its corrected p-value (of equivalence, where that is the claim)."""
+    assert one.interval is not None, "claims without a difference have no verdict"
+    low, high = one.interval.low, one.interval.high
+    is_within = low > -MARGIN and high < MARGIN
+    if one.claim.same:
+        if is_within and p_value <= LEVEL:
+            return REPRODUCED
+        return REFUTED if (low > 0 or high < 0) and one.p_value <= LEVEL else UNDECIDED
+    if p_value <= LEVEL and (low > 0 or high < 0):
+        return REPRODUCED if low > 0 else REFUTED
+    return EQUIVALENT if is_within and one.equivalence <= LEVEL else UNDECIDED
