@@ -36,7 +36,7 @@ from rows import (
 )
 
 from viewfinder.data import CaptionedPicture
-from viewfinder.data.photographs import names_digest, read_photographs
+from viewfinder.data.photographs import PARTS, names_digest, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation import Plan, Task, replay_task
 from viewfinder.evaluation.evaluate import load_tasks
@@ -146,26 +146,25 @@ def main() -> None:
 
 
 def make_folders(data: Path, work: Path) -> dict[str, Any]:
-    """What is learnt from and what is searched, each a folder with its captions and vectors; their lists by a hash."""
-    parts = {part: read_photographs(data, part) for part in ("fit", "choose", "report")}
-    places = [picture for sets in parts.values() for picture in sets.get(SEQUENCES, [])]
-    reported = [picture for pictures in parts["report"].values() for picture in pictures]
-    folders = {
-        LEARN: [
-            picture
-            for part in ("fit", "choose")
-            for name, pictures in parts[part].items()
-            for picture in pictures
-            if name != SEQUENCES and len(picture.captions) >= TURNS
-        ],
-        "photographs": reported,
-        "sequences": [*reported, *(picture for picture in places if picture not in reported)],
-    }
+    """What is learnt from and what is searched, each a folder with captions and vectors; their sizes and lists."""
+    folders = list_pictures(data)
     for name, pictures in folders.items():
         write_folder(work / name, pictures)
         if not ((vectors := work / "features" / name) / "manifest.json").is_file():
             run("features", str(work / name), "--out", str(vectors))
     return {name: {"pictures": len(some), "list": names_digest(some)} for name, some in folders.items()}
+
+
+def list_pictures(data: Path) -> dict[str, list[CaptionedPicture]]:
+    """The photographs that are learnt from (and chosen on), and those that each test searches."""
+    parts = {part: read_photographs(data, part) for part in PARTS}
+    learnt = [(name, one) for part in ("fit", "choose") for name, some in parts[part].items() for one in some]
+    reported = [one for some in parts["report"].values() for one in some]
+    return {
+        LEARN: [one for name, one in learnt if name != SEQUENCES and len(one.captions) >= TURNS],
+        "photographs": reported,
+        "sequences": [*reported, *(one for name, one in learnt if name == SEQUENCES)],
+    }
 
 
 def write_folder(folder: Path, pictures: Sequence[CaptionedPicture]) -> None:
