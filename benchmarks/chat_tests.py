@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rows import facts_of, is_measured, kept_row, write_ranks
+from rows import facts_of, is_measured, kept_row, overlap_flags, write_ranks
 
 from viewfinder.data.captions import read_captioned, split_of
 from viewfinder.encoders import Encoder, load_encoder
@@ -200,7 +200,9 @@ def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: 
     for task in read_run(out).tasks:
         test = task.title.split(", ")[1] if name in ("chat", "last turn") else name
         row = f"{job.row}, last turn alone" if name == "last turn" else job.row
-        command = f"python benchmarks/{benchmark}.py" + (f" evaluate DATA --rows '{job.row}'" if not data else " DATA")
-        facts = facts_of(command, [job.weights] if job.weights else [], ["own data"])
+        command = f"python benchmarks/{benchmark}.py" + (
+            f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
+        )
+        facts = facts_of(command, [job.weights] if job.weights else [], ["own data", *overlap_flags([task])])
         gallery = task.ranks.gallery_size
         write_ranks(benchmark, data + test, row, kept_row({job.seed: [task]}), gallery=gallery, facts=facts)
