@@ -11,7 +11,7 @@ import pytest
 from viewfinder.data.fashionmt import Transaction, split_modification, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.network import NOWHERE
-from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.settings import Combination, Model, Preset
 from viewfinder.retrievers.mai.transactions import (
     DialogueSampler,
     TrainingTransactions,
@@ -145,13 +145,17 @@ def test_what_is_not_there_is_told(
 
 
 def test_a_last_turn_says_where_it_looks_back_to() -> None:
-    def looked(last: str) -> tuple[int, tuple[int, ...]]:
-        found = transaction_texts(Transaction("a", ("b", "c", "d"), ("1. is red", "2. is red", last)), (4, 5, 6, 7))
+    def looked(last: str, combination: Combination = "seen") -> tuple[int, tuple[int, ...]]:
+        one = Transaction("a", ("b", "c", "d"), ("1. is red", "2. is red", last))
+        found = transaction_texts(one, (4, 5, 6, 7), combination)
         return found.back, found.recalled
 
     assert looked("I prefer the SECOND, and 1. is red") == (1, ())
     assert looked("1. is red 4. keep the FIRST's top and keep the SECOND's colour") == (NOWHERE, (0, 1))
     assert looked("1. is red 4. keep the FIRST's None") == (NOWHERE, ())
+    assert looked("1. is red 4. keep the FIRST's top", "official_fc") == (NOWHERE, (0, 1))
+    assert looked("1. is red 4. keep the FIRST's top", "official_fiq") == (NOWHERE, (0, 1, 2))
+    assert looked("I prefer the SECOND, and 1. is red", "official_fiq") == (1, ())
     assert looked("1. is red 2. is plain") == (NOWHERE, ())
 
 

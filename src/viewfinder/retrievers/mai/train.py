@@ -176,6 +176,8 @@ def encode_targets(
     modifications_cd, captions_cd, prompts_cph = None, None, None
     if network.settings.stages == "sprc":
         prompts_cph, modifications_cd = network.encode_texts(dialogues.words_bnl.flatten(0, 1))
+        if settings.alignment == "official":
+            prompts_cph = network.prompts.expand_as(prompts_cph)
     elif terms & {"modification_target", "modification_caption"}:
         modifications_cd = network.encode_texts(dialogues.words_bnl.flatten(0, 1))[1]
     if terms & {"query_caption", "modification_caption"}:

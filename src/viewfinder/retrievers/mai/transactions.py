@@ -21,7 +21,7 @@ from viewfinder.data.fashionmt import ORDINALS, Transaction, parse_ordinal_refer
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
-from viewfinder.retrievers.mai.settings import Preset
+from viewfinder.retrievers.mai.settings import Combination, Preset
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
@@ -107,7 +107,8 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
     captions = {row: said for one, rows in transactions for row, said in zip(rows, one.captions, strict=False)}
     rows_n = sorted({row for _, rows in transactions for row in rows})
     place = {row: at for at, row in enumerate(rows_n)}
-    said = tuple(transaction_texts(one, tuple(place[row] for row in rows)) for one, rows in transactions)
+    combination = preset.model.combination
+    said = tuple(transaction_texts(one, tuple(place[row] for row in rows), combination) for one, rows in transactions)
     return _of_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
 
 
@@ -142,12 +143,17 @@ def _of_rows(
     )
 
 
-def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTexts:
-    """A transaction as it is read; which clauses of a short form are left out depends on the words alone."""
+def transaction_texts(one: Transaction, rows: tuple[int, ...], combination: Combination = "seen") -> TransactionTexts:
+    """A transaction as it is read; which clauses of a short form are left out depends on the words alone.
+
+    A combination recalls the pictures that it names; all that there were so far, as `Model.combination` tells.
+    """
     back = parse_ordinal_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
     # Nobody can look back to what is only wanted now.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
+    if combines and places and combination != "seen":
+        places = tuple(range(len(one.targets) - (combination == "official_fc")))
     return TransactionTexts(
         rows,
         tuple(map(modification_text, one.modifications)),
