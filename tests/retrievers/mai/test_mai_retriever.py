@@ -58,7 +58,7 @@ MODELS: dict[str, Model] = {
     "base": Model(**ALONE, stages="one", memory="ntm"),
     "sprc": Model(**ALONE, stages="sprc"),
     "sprc with captions": Model(**SMALL, stages="sprc", memory="ntm"),
-    "combinations of FC": Model(**SMALL, combination="official_fc"),
+    "texts and combinations of FC": Model(**SMALL, texts="official", combination="official_fc"),
     "combinations of Fiq": Model(**SMALL, combination="official_fiq"),
 }
 Made = Callable[[Model], MaiNetwork]
@@ -152,7 +152,7 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
     drawn = int(np.random.default_rng([count, zlib.crc32(way.texts[-1].encode())]).integers(count - 1))
     dialogues = ModificationDialogues(
         torch.tensor([[*way.rows, 0]]),
-        numbered([modification_text(text) for text in way.texts])[None],
+        numbered([modification_text(text, network.settings.texts) for text in way.texts])[None],
         seen_bp,
         seen_bp.clone(),
         torch.tensor([way.back]),

@@ -266,7 +266,7 @@ class Mai:
         self, parsed: ModificationTurn, sentences: SentenceEncoder | None
     ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
         """What the network reads of a turn, and what to tell of words that it does not."""
-        modification_lh, notes = self._texts.read(modification_text(parsed.text), sentences)
+        modification_lh, notes = self._texts.read(modification_text(parsed.text, self.settings.texts), sentences)
         seen = self._components(parsed.picture)
         if parsed.blended is not None:
             seen = seen.blend(self._components(parsed.blended))

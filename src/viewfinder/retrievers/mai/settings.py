@@ -13,6 +13,7 @@ MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
 Treatment = Literal["replace", "ignore", "random", "blend"]
 Term = Literal["query_target", "query_caption", "modification_target", "modification_caption"]
 Combination = Literal["seen", "official_fc", "official_fiq"]
+TextForm = Literal["whole", "official"]
 Noise = Literal["", "mixing", "normal", "uniform", "product"]
 
 WHITENING = 0.5
@@ -61,6 +62,9 @@ class Model(WordSettings):
     Attributes:
         width, layers, heads, hidden, dropout: of the Q-Former.
         image: what is read of a picture: its whole vector, its regions, or both.
+        texts: how a modification is read: "whole"; or "official", two of its numbered clauses and nothing that
+            stands before: the first and the last; in training any two, or any one and the last if that is the fourth.
+        clean_words: words of a text in pieces that are read (published: 50); 0: all.
         components, region_components: principal components that are read of either; 0: all numbers as they are.
         stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
             the modification with the picture and once more without, and pictures by all their tokens.
@@ -94,6 +98,8 @@ class Model(WordSettings):
     word_width: int = 64
     tokeniser: str = ""  # of words "pieces": a name or folder for transformers
     most_words: int = 32
+    texts: TextForm = "whole"
+    clean_words: int = 0
     qformer: str = ""  # a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn
     stages: Literal["one", "two", "sprc"] = "two"
     targets: Literal["text", "official"] = "text"
@@ -112,8 +118,8 @@ class Model(WordSettings):
         if self.width % self.heads:
             raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
         check_settings(self, "from 0 to 1", "dropout")
-        if min(self.components, self.region_components, self.image_width) < 0:
-            raise BadInput("components, region_components and image_width are at least 0")
+        if min(self.components, self.region_components, self.image_width, self.clean_words) < 0:
+            raise BadInput("components, region_components, image_width and clean_words are at least 0")
         if (self.words == "pieces") != bool(self.tokeniser):
             raise BadInput("words 'pieces' and a tokeniser go together: set both or neither")
         if self.qformer and self.words != "pieces":
