@@ -176,7 +176,7 @@ def values(
     """List the columns, or a column's values with counts."""
     snapshot = open_library(library).gallery().snapshot
     if column is None:
-        columns = {one.name: len(one.values) for one in snapshot.all_columns}
+        columns = {one.name: len(one.values) for one in snapshot.all_columns if one.values}
         if as_json:
             print_json({"columns": [{"column": name, "values": count} for name, count in columns.items()]})
         else:
