@@ -53,6 +53,7 @@ MODERN: dict[str, Any] = {
 
 MODELS: dict[str, Model] = {
     "published": TransformerModel(**SMALL, layers=2, heads=2, hidden=12),
+    "after a start": TransformerModel(**SMALL, layers=1, heads=2, hidden=12, words="learned", start_token=True),
     "modern": TransformerModel(
         **SMALL, **MODERN, layers=2, heads=2, hidden=12, history="incremental", compare="cosine", image="standardised"
     ),

@@ -137,9 +137,8 @@ class FashionIq:
         self.settings = read_card_settings(kind, card)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
-        self._words = WordLookup(
-            weights.arrays, card, by_encoder=self.settings.words == "encoder", most=self.settings.most_words
-        )
+        most = self.settings.most_words - getattr(self.settings, "start_token", 0)
+        self._words = WordLookup(weights.arrays, card, by_encoder=self.settings.words == "encoder", most=most)
         self._exclude_shown = bool(card.settings["exclude_shown"])
         loss = read_card_settings(LossSettings, card, part="loss")
         self._embedding: DistanceEmbedding | None = None  # where dot products are compared
