@@ -101,7 +101,7 @@ def test_a_dialogue_that_is_read_verbatim_is_its_strings_joined_by_commas(tmp_pa
     model = saved(tmp_path / "some.safetensors", BERT, verbatim=True, most_tokens=most)
     found = load_retriever("chatir", tmp_path / "some.safetensors")
     strings = ["a red boat ", "is it big no", "is it old? don't know", "is it new no"]
-    said = [
+    said: list[Say | Answer] = [
         Say(strings[0]),
         Answer(Question("is it big"), "no"),
         Answer(Question("is it old?"), "don't know"),

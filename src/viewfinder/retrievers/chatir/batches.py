@@ -232,8 +232,8 @@ class ChatirBatches:
         # How many of a dialogue's first rounds say something.
         self._informative_dr = np.zeros((len(dialogues), self.longest + 1), np.intp)
         for number, dialogue in enumerate(dialogues.dialogues):
-            rounds = [[(said.question, said.answer)] for said in dialogue.rounds]
-            told = [len(informative_rounds(one, verbatim=tensors.verbatim)) for one in rounds]
+            alone = [[(said.question, said.answer)] for said in dialogue.rounds]
+            told = [len(informative_rounds(one, verbatim=tensors.verbatim)) for one in alone]
             self._informative_dr[number, 1 : len(told) + 1] = np.cumsum(told)
 
     def epoch(self, size: int, epoch: int, seed: int) -> Batches[ChatirBatch]:
