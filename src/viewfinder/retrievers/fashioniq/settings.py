@@ -24,6 +24,8 @@ class FeedbackReading(WordSettings):
 
     Attributes:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
+        tokens: what a sentence is cut into: words ("plain"), or words and signs as nltk cuts them, "does", "n't"
+            (published; then a search needs nltk).
     """
 
     width: int = 256  # H, numbers of a picture's vector and of a query
@@ -31,6 +33,7 @@ class FeedbackReading(WordSettings):
     components: int = 256  # of "whitened": how many
     words: Literal["encoder", "glove", "learned"] = "encoder"
     attributes: int = 8  # predicted attributes of a picture that are read; 0: none
+    tokens: Literal["plain", "nltk"] = "plain"
     compare: Literal["l2", "cosine"] = "l2"  # "l2", squared distance (published); or "cosine"
 
     def __post_init__(self) -> None:
