@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from viewfinder.data import read_catalogue, read_coco
-from viewfinder.data.captions import SPLITS
 from viewfinder.data.chatsearch import SUBTASKS, read_chatsearch, read_galleries
 from viewfinder.data.dialogues import read_dialogues, read_pool, read_visdial
+from viewfinder.data.splits import SPLITS
 from viewfinder.data.truth import read_truth
 from viewfinder.data.visual_genome.scene_graphs import read_scene_graph
 from viewfinder.errors import BadInput, UnknownName

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.captions import split_of
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.files import write_json
+from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatsearcher.settings import KINDS, ExampleKind
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data

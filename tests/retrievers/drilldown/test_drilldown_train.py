@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.data.captions import split_of
+from viewfinder.data.splits import split_of
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.drilldown.retriever import load
 from viewfinder.retrievers.drilldown.train import train
@@ -90,8 +90,8 @@ def test_the_modern_variant_reads_frozen_sentence_vectors_in_one_stage(captioned
 def test_with_standardised_inputs_the_scales_are_those_of_the_training_set(captioned: Path, tmp_path: Path) -> None:
     arrays = read_weights(train(plan(captioned, tmp_path, "modern", SMALL)).best).arrays
     assert arrays["regions_mean"].shape == (3,)
-    shown = [(picture.top, picture.bottom) for picture in tiny_pictures(tmp_path / "again", 52)]
-    learnt = [shown[place] for place in range(52) if split_of(place) == "train"]
+    shown = tiny_pictures(tmp_path / "again", 52)
+    learnt = [(picture.top, picture.bottom) for picture in shown if split_of(picture.path) == "train"]
     # Within what the pixel that sets each picture apart makes of its corner.
     seen = ENCODER.pictures([draw_halves(*look) for look in learnt])
     np.testing.assert_allclose(arrays["whole_mean"], seen.global_bd.mean(axis=0), atol=0.03)

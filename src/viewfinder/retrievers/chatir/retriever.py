@@ -240,7 +240,7 @@ class Chatir:
 
     def __init__(self, weights: Weights) -> None:
         self.settings = read_card_settings(ModelSettings, weights.card)
-        self.fingerprint = weights.fingerprint
+        self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.encoder = weights.card.encoder
         self._probe_d = weights.arrays.get("shared_probe")
         reader = TokenReader if self.settings.reads == "tokens" else SentenceReader

@@ -125,7 +125,7 @@ class Combiner:
     reads: ClassVar[Reads] = Reads()
 
     def __init__(self, weights: Weights) -> None:
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         self.settings = read_card_settings(ModelSettings, card)
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder

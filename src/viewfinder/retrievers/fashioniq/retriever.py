@@ -139,7 +139,7 @@ class FashionIq:
     name: ClassVar[str] = SYSTEM
 
     def __init__(self, weights: Weights) -> None:
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         kind, self._step = NUMPY_NETWORKS[card.settings["model"]["kind"]]
         self.settings = read_card_settings(kind, card)
         self.fingerprint = weights.fingerprint
