@@ -230,7 +230,7 @@ def open_shop(folder: Path) -> Shop:
     return _shop(folder.resolve(), digest)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _shop(folder: Path, digest: str) -> Shop:
     products = _products_by_kind(folder)
     if not products:

@@ -15,7 +15,9 @@ from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 from viewfinder.training import read_log
-from viewfinder.training.weights import read_card, read_weights
+from viewfinder.training.checkpoints import read_tensors, write_tensors
+from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import NETWORK, read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = ("model.width=8", "model.slots=2", "batch=10", "training.epochs=3", "training.log_every=1")
@@ -96,6 +98,22 @@ def test_with_standardised_inputs_the_scales_are_those_of_the_training_set(capti
     seen = ENCODER.pictures([draw_halves(*look) for look in learnt])
     np.testing.assert_allclose(arrays["whole_mean"], seen.global_bd.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(arrays["whole_deviation"], seen.global_bd.std(axis=0), atol=0.03)
+
+
+def test_the_weights_list_what_they_and_those_they_began_with_learnt_from(captioned: Path, tmp_path: Path) -> None:
+    first = train(plan(captioned, tmp_path / "first", "modern", SMALL)).best
+    names = [file.stem for file in (captioned / "images").iterdir()]
+    listed = TrainingList.decode(read_card(first).trained_on)
+    assert len(listed) == sum(split_of(name) == "train" for name in names)
+    assert all(listed.count_seen([(name,)]) == (split_of(name) == "train") for name in names)
+    assert load(first).trained_on == read_card(first).trained_on
+    further = train(replace(plan(captioned, tmp_path / "second", "modern", SMALL), start=first)).best
+    assert read_card(further).trained_on == read_card(first).trained_on
+    nameless = tmp_path / "nameless.safetensors"
+    tensors, record = read_tensors(first, schema=NETWORK)
+    write_tensors(nameless, tensors, {**record, "trained_on": ""}, schema=NETWORK)
+    unknown = train(replace(plan(captioned, tmp_path / "third", "modern", SMALL), start=nameless)).best
+    assert read_card(unknown).trained_on == ""
 
 
 def test_sentence_vectors_of_another_encoder_cannot_go_on_from_weights(captioned: Path, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def test_others_are_what_is_described_and_in_no_gallery_of_any_split(shop: Path,
 
 def test_folders_with_captions_alone_are_a_kind_of_their_own(shop: Path, plan: Plan, tmp_path: Path) -> None:
     photos = tmp_path / "photos"
-    pictures = tiny_pictures(photos / "images", 14)
+    pictures = tiny_pictures(photos / "images", 24)
     said = [f"{picture.path.name},A {picture.caption}\n" for picture in pictures]
     (photos / "captions.csv").write_text("image,caption\n" + "".join(said))
     garments = read_garments(plan(shop, photos), "train", ())

@@ -66,10 +66,10 @@ def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Fourteen pictures of five captions each; picture 0 says one twice."""
+    """Twenty-four pictures of five captions each; picture 0 says one twice."""
     folder = tmp_path_factory.mktemp("captioned")
     rows = ["image,caption"]
-    for number, picture in enumerate(tiny_pictures(folder / "images", 14)):
+    for number, picture in enumerate(tiny_pictures(folder / "images", 24)):
         said = [0, 1, 1, 2, 3] if number == 0 else range(5)
         rows += [f"{picture.path.name},Caption {k} of {number}" for k in said]
     (folder / "captions.csv").write_text("\n".join(rows))
@@ -126,7 +126,7 @@ def test_a_catalogue_with_three_captions_a_picture_has_dialogues_of_three_turns(
 def test_sets_are_learnt_from_together(scenes: Path, captioned: Path) -> None:
     parts = [read_captioned_pictures(scenes, "train", ENCODER), read_captioned_pictures(captioned, "val", ENCODER)]
     both = join_captioned_pictures(parts)
-    assert (len(both), both.turns) == (3 + 1, 5)
+    assert (len(both), both.turns) == (3 + 2, 5)
     assert both.keys == parts[0].keys + parts[1].keys
     positions = [3, 1, 0]
     expected = np.stack([parts[1].regions_of([0])[0], parts[0].regions_of([1])[0], parts[0].regions_of([0])[0]])
