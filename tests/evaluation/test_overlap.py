@@ -9,7 +9,7 @@ import pytest
 from viewfinder.conversation import Like, Say
 from viewfinder.evaluation.overlap import ENCODER, WEIGHTS, Overlap, measure_overlap, read_training_texts, texts_of
 from viewfinder.evaluation.plan import SearchDialogue, Task
-from viewfinder.retrievers import Composer
+from viewfinder.retrievers import Composer, Reads
 from viewfinder.testing import ColourEncoder
 from viewfinder.training.training_list import TrainingList
 
@@ -23,11 +23,9 @@ TASK = Task(
 )  # fmt: skip
 
 
-class Listed(Composer):
-    """A composer that says it was trained."""
-
-    def __init__(self, trained_on: str) -> None:
-        self.trained_on: Any = trained_on
+def trained(trained_on: str) -> Any:
+    """A retriever of the encoder's own space with such a list."""
+    return SimpleNamespace(reads=Reads(), trained_on=trained_on)
 
 
 def encoder(trained_on: str) -> Any:
@@ -36,14 +34,14 @@ def encoder(trained_on: str) -> Any:
 
 def test_targets_are_counted_each_once_and_those_that_were_learnt_from_are_told(tmp_path: Path) -> None:
     weights, head = TrainingList.of(["a", "c", "d"]).encode(), TrainingList.of(["x"]).encode()
-    found = measure_overlap(TASK, tmp_path, Listed(weights), encoder(head), frozenset())
+    found = measure_overlap(TASK, tmp_path, trained(weights), encoder(head), frozenset())
     assert found == Overlap(3, {WEIGHTS: 2, ENCODER: 0})  # a, b and c are wanted; d is only shown
     assert found.flags == ("overlap: 67 % of targets were training pictures of the weights",)
     assert found.refused == found.flags[0]
 
 
 def test_who_has_no_list_is_never_silently_clean(tmp_path: Path) -> None:
-    found = measure_overlap(TASK, tmp_path, Listed(""), ColourEncoder(), frozenset())
+    found = measure_overlap(TASK, tmp_path, trained(""), ColourEncoder(), frozenset())
     assert found.seen == {WEIGHTS: None, ENCODER: None}
     assert found.flags[0] == "overlap: unknown, the weights came without a list of training pictures"
     assert found.refused is not None

@@ -72,7 +72,9 @@ def test_a_seed_gives_the_same_bytes_every_time_however_many_processes_draw(smal
     again = _written(tmp_path / "again", count=COUNT, seed=3, workers=3)
     assert _files(again) == _files(small)
     other = _files(_written(tmp_path / "other", count=COUNT, seed=4))
-    same = {name for name, data in other.items() if data == _files(small)[name]}
+    same = {
+        name for name, data in other.items() if data and data == _files(small)[name]
+    }  # one picture has no chats about two
     assert {name for name in same if not name.startswith(("caches", "ChatIR_Protocol", "chatsearch/gallery"))} == set()
 
 
@@ -189,7 +191,8 @@ def test_chat_search_targets_are_in_the_gallery_and_pictures_are_there(small: Pa
     for subtask in SUBTASKS:
         tested, report = read_chatsearch(small / f"chatsearch/{subtask}_test.jsonl", galleries=galleries)
         trained, _ = read_chatsearch(small / f"chatsearch/{subtask}_train.jsonl")
-        assert (len(tested), len(trained), report.dropped) == (1, 12, ())
+        # Only words alone lead to the one picture for testing: there is no other to begin from.
+        assert (len(tested), len(trained), report.dropped) == (int(subtask == "tChat"), 12, ())
         shown = {name for sample in (*tested, *trained) for name in (*sample.images(), sample.target)}
         assert all((small / name).is_file() for name in shown)
 
