@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from viewfinder.data.files import write_json
+from viewfinder.data.splits import RULE
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
 from viewfinder.worlds.stock import Stock, stock_of
 
@@ -86,7 +87,7 @@ def _made(marker: Path) -> Any:
 
 def world_marker(kind: str, version: int, count: int, seed: int) -> dict[str, Any]:
     """What world.json says of every world."""
-    return {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed}
+    return {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed, "split": RULE}
 
 
 def write_lines(file: Path, lines: Iterable[str]) -> None:

@@ -20,10 +20,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viewfinder.data.captions import SPLITS, Split, split_of
 from viewfinder.data.chatsearch import SUBTASKS, write_chatsearch, write_gallery
 from viewfinder.data.dialogues import Dialogue, write_dialogues, write_pool
 from viewfinder.data.files import write_json
+from viewfinder.data.splits import SPLITS, Split, split_of
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
@@ -36,7 +36,7 @@ from viewfinder.worlds.edits import write_edits
 from viewfinder.worlds.language import caption_scene, describe_regions
 from viewfinder.worlds.scene import Scene, sample_scene
 
-VERSION = 2
+VERSION = 3
 _FOLDERS = (
     *("images", "rg_jsons", "sg_xmls"),  # of one file a picture
     *("annotations", "caches", "dialogues", "ChatIR_Protocol", "visdial", "chatsearch"),
@@ -135,7 +135,8 @@ class MadePicture:
 
 def make_picture(plan: making.WorldPlan, number: int) -> MadePicture:
     """Draw a picture, and write it with the files that are about it alone."""
-    scene, image = sample_scene(seed=plan.seed, number=number, stock=plan.stock), f"images/{records.file_name(number)}"
+    name = records.file_name(number)
+    scene, image = sample_scene(seed=plan.seed, number=number, stock=plan.stock.of_split(name)), f"images/{name}"
     draw_scene(scene).save(plan.out / image, quality=making.QUALITY)
     regions, graph = describe_regions(scene), scene_graph_xml(records.scene_graph(scene))
     write_json(plan.out / "rg_jsons" / f"{number}.json", records.region_record(scene, regions))
@@ -162,7 +163,7 @@ def _write_annotations(plan: making.WorldPlan, made: Sequence[MadePicture]) -> N
 
 
 def _of_split(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:
-    return [picture for picture in made if split_of(picture.scene.number) == split]
+    return [picture for picture in made if split_of(records.file_name(picture.scene.number)) == split]
 
 
 def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
@@ -176,10 +177,9 @@ def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
 
 
 def _write_chats(out: Path, made: Sequence[MadePicture]) -> int:
-    """Chat-search dialogues for training and testing; among all pictures for testing the targets are looked for."""
+    """Chat-search dialogues of every split; among all pictures for testing the targets are looked for."""
     count = 0
-    splits: tuple[Split, ...] = ("train", "test")
-    for split in splits:
+    for split in SPLITS:
         inside = _of_split(made, split)
         pictured = [PicturedScene(each.scene, each.dialogue.image, each.captions[0]) for each in inside]
         samples = list(chat_samples(pictured))

@@ -212,7 +212,7 @@ class Mai:
 
     def __init__(self, weights: Weights, *, rollback: Treatment | None = None) -> None:
         """`rollback`: what becomes of the picture when a turn goes back, in place of what the weights say."""
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         settings = read_card_settings(Model, card)
         read_card_settings(LossSettings, card, part="loss")  # refuses weights that were learnt by a loss that is gone
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)

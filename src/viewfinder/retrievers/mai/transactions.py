@@ -16,8 +16,8 @@ from jaxtyping import Bool, Float16, Float32, Int
 from torch import Tensor
 
 from viewfinder.data import read_flickr8k
-from viewfinder.data.captions import split_of
 from viewfinder.data.fashionmt import ORDINALS, Transaction, parse_ordinal_reference, split_modification
+from viewfinder.data.splits import split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
@@ -118,9 +118,12 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
     found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
     known: dict[int, tuple[str, ...]] = {}
-    for place, picture in enumerate(pictures):
-        if split_of(place) == split and picture.captions and (row := found.find_row(picture.path)) is not None:
+    split_of = split_reader(folder)
+    for picture in pictures:
+        if split_of(picture.path) == split and picture.captions and (row := found.find_row(picture.path)) is not None:
             known[row] = tuple(caption.lower() for caption in picture.captions)
+    if split == "train":
+        plan.note_training(folder, [found.keys[row] for row in known])
     rows_n, sentences = list(known), list(known.values())
     rng, count = np.random.default_rng(len(known)), len(known)
     said = []

@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 
 from PIL import Image
 
-from viewfinder.data.captions import SPLITS, Split
 from viewfinder.data.cirr import write_cirr
 from viewfinder.data.fashion_iq import (
     FashionPair,
@@ -38,6 +37,7 @@ from viewfinder.data.fashion_iq import (
 )
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.files import Dropped, write_json, write_jsonl
+from viewfinder.data.splits import SPLITS, Split
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds import making
@@ -71,7 +71,7 @@ PER_PICTURE = 3
 """Transactions for each picture, by default."""
 
 QUALITY = 90
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
