@@ -26,7 +26,7 @@ from viewfinder.worlds.wording import LEADS, Language, add_lead, drop_lead, rewo
 
 SCENES = [sample_scene(seed=3, number=number) for number in range(1, 161)]
 PICTURED = [PicturedScene(scene, f"images/{file_name(scene.number)}", "caption") for scene in SCENES]
-ITEMS = [sample_item(seed=8, number=number) for number in range(1, 401)]
+ITEMS = [sample_item(seed=8, number=number) for number in range(1, 1001)]
 
 
 def chats(folder: Path, language: Language) -> list[audit.Fits]:
@@ -96,7 +96,7 @@ def begun(scenes: Sequence[Scene], language: Language) -> tuple[list[str], list[
     return [one.question for dialogue in dialogues for one in dialogue.rounds], searches
 
 
-@pytest.mark.parametrize(("language", "least", "most"), [("explicit", 0.9, 1.0), ("contextual", 0.5, 0.6)])
+@pytest.mark.parametrize(("language", "least", "most"), [("explicit", 0.9, 1.0), ("contextual", 0.4, 0.6)])
 def test_first_words_tell_questions_from_searches_only_in_explicit_language(
     language: Language, least: float, most: float
 ) -> None:
@@ -119,7 +119,7 @@ def test_reworded_sentences_were_never_said_before() -> None:
     new = [said for scene in SCENES[110:] for said in caption_scene(scene)]
     new += [region.phrase for scene in SCENES[110:] for region in describe_regions(scene)]
     new += [said for item in ITEMS[300:] for said in caption_item(item)]
-    assert audit.share_repeated(heard, new) > 0.05
+    assert audit.share_repeated(heard, new) > 0.03
     assert audit.share_repeated(heard, list(map(reword, new))) == 0
 
 
