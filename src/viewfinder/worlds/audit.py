@@ -42,14 +42,14 @@ def decide_by_beginning(train: tuple[list[str], list[str]], test: tuple[list[str
 
     The mean of both kinds' shares, so 0.5 is chance; what training does not begin with counts as half right.
     """
-    shares: list[Counter[str]] = []
+    shares: list[dict[str, float]] = []
     for texts in train:
         counted = Counter(_beginning(text, words) for text in texts)
-        shares.append(Counter({start: count / len(texts) for start, count in counted.items()}))  # type: ignore[dict-item]
+        shares.append({start: count / len(texts) for start, count in counted.items()})
     right = 0.0
     for kind, texts in enumerate(test):
         for text in texts:
-            own, other = shares[kind][_beginning(text, words)], shares[1 - kind][_beginning(text, words)]
+            own, other = (shares[side].get(_beginning(text, words), 0.0) for side in (kind, 1 - kind))
             right += (1.0 if own > other else 0.5 if own == other else 0.0) / len(texts)
     return right / 2
 

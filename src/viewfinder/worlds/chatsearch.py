@@ -160,8 +160,8 @@ def chat_samples(pictured: Sequence[PicturedScene], language: Language = "explic
             there = [place for place in near[at] if pictured[place].scene.place == own.scene.place]
             # Where what stays is not said, the place should be what stays.
             other = pictured[speaker.pick(near[at] if language == "explicit" else tuple(there) or near[at])]
-            for one, or_else in (("mdc-i", "mdc-t-single"), ("merge", "mdc-t")):
-                yield _sample_with_picture(one if speaker.chance(0.5) else or_else, own, other, language)
+            yield _sample_with_picture("mdc-i" if speaker.chance(0.5) else "mdc-t-single", own, other, language)
+            yield _sample_with_picture("merge" if speaker.chance(0.5) else "mdc-t", own, other, language)
 
 
 def _sample_with_picture(
@@ -171,9 +171,9 @@ def _sample_with_picture(
     reference, target = (own, other) if pipeline in {"mdc-i", "merge"} else (other, own)
     captions = {"caption_ref": reference.caption, "caption_target": target.caption}
     if language == "contextual":
-        turns = _leaning_turns(pipeline, reference, target)
-        if turns is not None:
-            return _sample(pipeline, own, turns, target.image, captions)
+        leaning = _leaning_turns(pipeline, reference, target)
+        if leaning is not None:
+            return _sample(pipeline, own, leaning, target.image, captions)
     change = change_instruction(speaker_for(target.scene, f"{pipeline}/{reference.scene.number}"), reference.scene)
     speaker = speaker_for(own.scene, "mchat")
     if language == "contextual":
