@@ -68,6 +68,7 @@ def main() -> None:
         "rows": rows_tables(evaluated["runs"]),
         "chatir": chatir_table(chatir, kernel),
         "worlds": worlds_table(worlds["worlds"]),
+        "language": language_table(worlds.get("language", {})),
         "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
         "quality": quality_table(quality),
         "shop": shop_table(quality["shop"]),
@@ -598,6 +599,19 @@ def worlds_table(worlds: dict[str, dict[str, float]]) -> list[str]:
         for name, found in worlds.items()
     ]
     return ["| world | time | processors, a picture |", "|---|---|---|", *rows]
+
+
+def language_table(language: dict[str, dict[str, float]]) -> list[str]:
+    """What drawn worlds give away in each language: shares in per cent, counts as they are."""
+    if not language:
+        return []
+
+    def shown(name: str, value: float) -> str:
+        return f"{value:,.0f}" if name.endswith(("dialogues", "median")) else f"{100 * value:.1f} %"
+
+    names = list(next(iter(language.values())))
+    rows = [f"| {name} | {' | '.join(shown(name, found[name]) for found in language.values())} |" for name in names]
+    return [f"| | {' | '.join(language)} |", "|---|" + "---|" * len(language), *rows]
 
 
 def late_interaction_tables(found: dict[str, Any]) -> list[str]:
