@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rows import facts_of, is_measured, kept_row, write_ranks
+from rows import facts_of, is_measured, kept_row, overlap_flags, write_ranks
 
-from viewfinder.data.captions import read_captioned, split_of
+from viewfinder.data.captions import read_captioned
+from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, read_run, replay_task, write_run
 from viewfinder.evaluation.deciding import measure_decisions
@@ -118,10 +119,9 @@ def captions(data: str) -> Callable[[Job, Path], None]:
 
 
 def of_test_split(task: Task, folder: Path, data: str) -> Task:
-    """The task with the test pictures alone, one caption each; a world counts its pictures from 1."""
+    """The task with the test pictures alone, one caption each."""
     names = [picture.path.name for picture in read_captioned(folder)[0]]
-    numbers = [int(Path(name).stem) for name in names] if data == "scenes" else range(len(names))
-    chosen = {name for name, number in zip(names, numbers, strict=True) if split_of(number) == "test"}
+    chosen = {name for name in names if split_of(name) == "test"}
     talks = tuple(replace(talk, turns=talk.turns[:1]) for talk in task.dialogues if Path(talk.target).name in chosen)
     gallery = tuple(picture for picture in task.gallery if Path(picture).name in chosen)
     return replace(task, name=data, split="test", dialogues=talks, gallery=gallery)
@@ -200,7 +200,9 @@ def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: 
     for task in read_run(out).tasks:
         test = task.title.split(", ")[1] if name in ("chat", "last turn") else name
         row = f"{job.row}, last turn alone" if name == "last turn" else job.row
-        command = f"python benchmarks/{benchmark}.py" + (f" evaluate DATA --rows '{job.row}'" if not data else " DATA")
-        facts = facts_of(command, [job.weights] if job.weights else [], ["own data"])
+        command = f"python benchmarks/{benchmark}.py" + (
+            f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
+        )
+        facts = facts_of(command, [job.weights] if job.weights else [], ["own data", *overlap_flags([task])])
         gallery = task.ranks.gallery_size
         write_ranks(benchmark, data + test, row, kept_row({job.seed: [task]}), gallery=gallery, facts=facts)

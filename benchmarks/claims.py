@@ -104,7 +104,8 @@ def read_claims(file: Path = HERE / "claims.toml") -> list[Claim]:
     for record in tomllib.loads(file.read_text(encoding="utf-8"))["claim"]:
         if unknown := sorted(set(record) - set(Claim.__dataclass_fields__)):
             raise BadInput(f"{file.name}: {record.get('says', '?')!r} has {unknown[0]!r}, which no claim has")
-        claims.append(Claim(**{name: tuple(v) if isinstance(v, list) else v for name, v in record.items()}))
+        fields: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in record.items()}
+        claims.append(Claim(**fields))
     return claims
 
 

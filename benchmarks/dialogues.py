@@ -27,6 +27,7 @@ from rows import (
     kept_row,
     measured,
     minutes,
+    overlap_flags,
     parameters,
     run,
     write_ranks,
@@ -261,7 +262,7 @@ def keep(name: str, seed: int, out: Path, weights: Path | None) -> None:
     """Keeps the ranks of a row: "heard: ..." of recorded dialogues, "asked: ..." of those of a questioner."""
     [task] = read_run(out / "test").tasks
     command = f"python benchmarks/dialogues.py DATA --rows '{name.partition(': ')[2]}'"
-    facts = facts_of(command, [weights] if weights else [], ["own data"])
+    facts = facts_of(command, [weights] if weights else [], ["own data", *overlap_flags([task])])
     found = kept_row({seed if weights else UNTRAINED: [task]})
     write_ranks("dialogues", "talks", name, found, gallery=task.ranks.gallery_size, facts=facts)
 

@@ -27,6 +27,7 @@ from rows import (
     kept_row,
     measured,
     minutes,
+    overlap_flags,
     parameters,
     ranks_of,
     run,
@@ -219,11 +220,8 @@ def keep(row: Row, seed: int, work: Path) -> None:
     """Keeps the ranks of a row, and what they are ranks of."""
     [task] = read_run(folder(row, seed, work) / "test").tasks
     weights = [] if row.system == "composer" else [checkpoint(row, seed, work)]
-    facts = facts_of(
-        f"python benchmarks/drilldown.py DATA --rows '{row.name}'",
-        weights,
-        ["own data"] if row.data == "scenes" else [],
-    )
+    flags = [*(["own data"] if row.data == "scenes" else []), *overlap_flags([task])]
+    facts = facts_of(f"python benchmarks/drilldown.py DATA --rows '{row.name}'", weights, flags)
     found = kept_row({seed if row.preset else UNTRAINED: [task]})
     write_ranks("drilldown", row.data, row.name, found, gallery=task.ranks.gallery_size, facts=facts)
 

@@ -17,7 +17,7 @@ from typing import Any
 from chat_tests import Job, Place, chat
 from chat_tests import keep as keep_chat
 from machine import described
-from rows import UNTRAINED, facts_of, kept_row, write_ranks, write_results
+from rows import UNTRAINED, facts_of, kept_row, overlap_flags, write_ranks, write_results
 
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
@@ -39,27 +39,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), help="worlds, vectors and runs")
+    parser.add_argument("--only", choices=("figures", "claims"))
     parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     data = data_sets(given.data.resolve(), given.work)
     for name, folder in data.items():
         features(folder, load_encoder("starter"), out=given.work / "features" / name)
-    names = [f"{name}/{system}" for name in data for system in SYSTEMS] + [f"scenes/{system}" for system in TALKING]
-    with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
-        jobs = {name: pool.submit(run_one, data[name.partition("/")[0]], name, given.work) for name in names}
-        runs = {name: job.result() for name, job in jobs.items()}
-    result = {
-        "data": {"scenes": f"{SCENES} drawn scenes, seed {SEED}; test split"},
-        "runs": {name: shown(run) for name, run in runs.items()},
-        "machine": described(),
-    }
-    for system in SYSTEMS:
-        keep(runs[f"products/{system}"], system)
-        out = given.work / "runs" / "chat" / system
-        job = Job(system, None, out, Place(given.work, data), system, UNTRAINED)
-        chat(job, out)
-        keep_chat(job, "chat", out, "evaluate", "scenes, ")
-    write_results("evaluate", result)
+    if given.only != "claims":
+        names = [f"{name}/{system}" for name in data for system in SYSTEMS] + [f"scenes/{system}" for system in TALKING]
+        with ProcessPoolExecutor(given.processes, mp_context=get_context("spawn")) as pool:
+            jobs = {name: pool.submit(run_one, data[name.partition("/")[0]], name, given.work) for name in names}
+            runs = {name: job.result() for name, job in jobs.items()}
+        result = {
+            "data": {"scenes": f"{SCENES} drawn scenes, seed {SEED}; test split"},
+            "runs": {name: shown(run) for name, run in runs.items()},
+            "machine": described(),
+        }
+        write_results("evaluate", result)
+    if given.only != "figures":
+        for system in SYSTEMS:
+            keep_one_turn(system, data["products"], given.work)
+            out = given.work / "runs" / "chat" / system
+            job = Job(system, None, out, Place(given.work, data), system, UNTRAINED)
+            chat(job, out)
+            keep_chat(job, "chat", out, "evaluate", "scenes, ")
 
 
 def run_one(folder: Path, name: str, work: Path) -> Run:
@@ -99,16 +102,17 @@ def shown(run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def keep(run: Run, system: str) -> None:
+def keep_one_turn(system: str, products: Path, work: Path) -> None:
     """Keeps the ranks of one turn about a product, kind by kind."""
-    for task in run.tasks:
-        if "split gallery" in task.title:
-            found, facts = (
-                kept_row({UNTRAINED: [task]}),
-                facts_of("python benchmarks/evaluate.py DATA", (), ["own data"]),
-            )
-            test = f"products, {task.title.split(', ')[1]}"
-            write_ranks("evaluate", test, system, found, gallery=task.ranks.gallery_size, facts=facts)
+    plan = Plan(
+        system=system, data=products, protocol="fashioniq", task="split gallery",
+        features=work / "features" / "products",
+    )  # fmt: skip
+    for task in evaluate(plan, load_encoder("starter"), work / "runs" / "one-turn" / system).run.tasks:
+        facts = facts_of("python benchmarks/evaluate.py DATA --only claims", (), ["own data", *overlap_flags([task])])
+        test = f"products, {task.title.split(', ')[1]}"
+        found = kept_row({UNTRAINED: [task]})
+        write_ranks("evaluate", test, system, found, gallery=task.ranks.gallery_size, facts=facts)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from rows import (
     kept_row,
     measured,
     minutes,
+    overlap_flags,
     ranks_of,
     run,
     write_ranks,
@@ -222,9 +223,9 @@ def caption(row: Captioner, seed: int, place: Place) -> None:
         return
     train("captioner", out, place, seed, row.preset, row.settings)
     evaluate("captioner", out / "test", place, "--checkpoint", str(out / "best.safetensors"))
-    values_p = 100 * sentences([out], "CIDEr-D")[0]
+    values_p = sentences([out], "CIDEr-D")[0]
     found = KeptRow(tuple(map(str, range(len(values_p)))), (seed,), values_p[None, :, None].astype(np.float32))
-    facts = facts_of(command("captioners", row.name), [out / "best.safetensors"], ["own data"])
+    facts = facts_of(command("captioners", row.name), [out / "best.safetensors"], ["own data", "overlap: not counted"])
     write_ranks("fashioniq", "captions", row.name, found, gallery=len(values_p), facts=facts)
 
 
@@ -261,7 +262,8 @@ def keep(part: str, name: str, test: str, tasks: Sequence[TaskResult], weights: 
     words = "split gallery" if test == "one turn" else "dialogue"
     [(seed, files)] = weights.items()
     chosen = [task for task in tasks if words in task.title]
-    facts = facts_of(command(part, name), files[:1], ["own data"])
+    facts = facts_of(command(part, name), files, ["own data", *overlap_flags(chosen)])
+    facts["weights"] = ["+".join(facts["weights"])] if files else []
     gallery = sum(task.ranks.gallery_size for task in chosen)
     write_ranks("fashioniq", test, name, kept_row({seed: chosen}), gallery=gallery, facts=facts)
 

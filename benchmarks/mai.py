@@ -31,6 +31,7 @@ from rows import (
     kept_row,
     measured,
     minutes,
+    overlap_flags,
     parameters,
     run,
     write_ranks,
@@ -293,7 +294,7 @@ def keep(row: Row, weights: Path, out: Path) -> None:
     tasks, seed = read_run(out).tasks, int(out.parent.name.rpartition("-")[2]) if row.trained else NO_SEED
     whole = [task for task in tasks if source != "sessions" or ", all, " in task.title]
     reads = row.system == "mai" and row.trained and not bare and "model.captions=false" not in row.settings
-    flags = ["own data", *(["reads captions"] if reads else [])]
+    flags = ["own data", *(["reads captions"] if reads else []), *overlap_flags(whole)]
     facts = facts_of(f"python benchmarks/mai.py DATA --rows '{row.name}'", [weights] if row.trained else [], flags)
     gallery = sum(task.ranks.gallery_size for task in whole)
     write_ranks("mai", source, name, kept_row({seed: whole}), gallery=gallery, facts=facts)

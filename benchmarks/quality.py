@@ -41,7 +41,6 @@ GALLERY = 1000
 SEEDS = (0, 1, 2)
 """Of the trainings that are taken apart."""
 
-PRODUCT_SEED = 5
 ABSENT = {
     "a wiring diagram": "wiring", "an excel spreadsheet with totals": "spreadsheet", "a whale breaching": "whale",
     "a scanned tax form": "tax", "a galaxy seen by hubble": "galaxy", "a bishop in a cathedral": "bishop",
@@ -59,14 +58,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path("runs/starter"), help="where `train starter` has written")
-    parser.add_argument("--only", choices=["photos", "verdicts", "products", "shop", "heads"])
+    parser.add_argument("--only", choices=["photos", "verdicts", "shop", "heads"])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "quality.json")
     given = parser.parse_args()
     data, measured = given.data.resolve(), {}
     parts: dict[str, Callable[[], Any]] = {
         "photos": lambda: photos(data),
         "verdicts": lambda: verdicts(data),
-        "products": lambda: products(data, PRODUCT_SEED),
         "shop": lambda: shop(data),
         "heads": lambda: heads(data, given.cache),
     }
@@ -179,32 +177,6 @@ def ranks_by_turn(library: Library, picture: CaptionedPicture) -> list[int]:
     return ranks
 
 
-def products(data: Path, seed: int) -> dict[str, Any]:
-    """A pool of 1,501 product photos, a head tuned on the others: names, and "like this one but <colour>"."""
-    folder = data / "fashion-products"
-    with (folder / "products.csv").open(encoding="utf-8") as file:
-        rows = [row for row in csv.DictReader(file) if (folder / "images" / f"{row['id']}.jpg").exists()]
-    order = np.random.default_rng(seed).permutation(len(rows))
-    pool, rest = [rows[at] for at in order[:1501]], [rows[at] for at in order[1501:]]
-    results: dict[str, Any] = {"seed": seed, "pool": len(pool)}
-    with library_of(images(folder, rest)) as shop, library_of(images(folder, pool)) as shelf:
-        for name, columns in (("names", ("productDisplayName",)), ("catalogue", tuple(rows[0])[1:])):
-            table = shop.folder / f"{name}.csv"
-            write_table(table, rest, columns)
-            report = tune(shop, captions=table) if name == "names" else tune(shop, catalogue=table)
-            print(name, report, flush=True)
-            assert isinstance(shop.encoder, StarterEncoder)
-            shelf.use_head(shop.encoder.head)
-            results[f"tuned on {name}"] = {**by_name(shelf, folder, pool), **by_colour(shelf, folder, pool)}
-            print(json.dumps(results[f"tuned on {name}"]), flush=True)
-            shop.switch_back()
-        table = shelf.folder / "shelf.csv"
-        write_table(table, pool, ("articleType", "baseColour", "gender"))
-        shelf.add(catalogue=table)
-        results["tuned on catalogue, which the pool has too"] = by_colour(shelf, folder, pool)
-    return results
-
-
 def shop(data: Path) -> dict[str, Any]:
     """A shop and its own items: products that the head in the box has not seen, before and after `tune`.
 
@@ -224,6 +196,7 @@ def shop(data: Path) -> dict[str, Any]:
         def measure(what: str) -> None:
             results[what] = {f"own, {name}": value for name, value in by_name(library, folder, own).items()}
             results[what] |= {f"new, {name}": value for name, value in by_name(library, folder, new).items()}
+            results[what] |= by_colour(library, folder, here)
             results[what] |= by_verdict(library, here, images(folder, here), elsewhere)
             print(what, json.dumps(results[what]), flush=True)
 

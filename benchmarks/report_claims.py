@@ -213,9 +213,10 @@ def draw(points: Sequence[dict[str, Any]]) -> str:
                         label=paper if kept else f"{paper}, earlier",
                     )  # fmt: skip
         axes.set_xscale("symlog", linthresh=1)
-        axes.set_yscale("symlog", linthresh=1)
-        ticks = [-20, -10, -5, -2, -1, 0, 1, 2, 5, 10, 20]
-        axes.set_xticks([tick for tick in ticks if tick >= -1], [f"{tick}" for tick in ticks if tick >= -1])
+        axes.set_yscale("symlog", linthresh=2)
+        axes.set_xlim(left=-0.5)
+        ticks = [-20, -10, -5, -2, 0, 2, 5, 10, 20]
+        axes.set_xticks([0, 1, 2, 5, 10, 20], ["0", "1", "2", "5", "10", "20"])
         axes.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
         axes.set_xlabel("difference in the paper, points")
         axes.set_ylabel("difference here, points (95 % interval)")

@@ -159,6 +159,13 @@ def facts_of(command: str, weights: Sequence[Path] = (), flags: Sequence[str] = 
     }  # fmt: skip
 
 
+def overlap_flags(tasks: Sequence[TaskResult]) -> list[str]:
+    """What tests share with what was learnt from, as `evaluate` counted it; once each."""
+    counted = [getattr(task, "overlap", None) for task in tasks]
+    flags = (one.flags if one is not None else ("overlap: not counted",) for one in counted)
+    return list(dict.fromkeys(flag for of_task in flags for flag in of_task))
+
+
 def kept_row(by_seed: Mapping[int, Sequence[TaskResult]]) -> KeptRow:
     """What tasks of runs found, by seed; of several tasks a conversation is named with its task."""
     rows = []

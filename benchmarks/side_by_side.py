@@ -21,7 +21,8 @@ from jaxtyping import Float
 from machine import described
 from rows import is_measured, measured
 
-from viewfinder.data.captions import read_captioned, split_of
+from viewfinder.data.captions import read_captioned
+from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError
@@ -223,9 +224,9 @@ def held_out(folder: Path) -> frozenset[str]:
 
 
 def names_of_split(folder: Path, split: str) -> Iterable[str]:
-    """The captioned pictures of a split, by their place in the file."""
+    """The captioned pictures of a split."""
     pictures, _ = read_captioned(folder)
-    return (picture.path.name for place, picture in enumerate(pictures) if split_of(place) == split)
+    return (picture.path.name for picture in pictures if split_of(picture.path) == split)
 
 
 if __name__ == "__main__":

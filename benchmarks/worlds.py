@@ -1,6 +1,7 @@
-"""How long worlds take to make, with all their files. Writes benchmarks/results/worlds.json.
+"""How long worlds take to make, with all their files, and what they give away. Writes benchmarks/results/worlds.json.
 
 python benchmarks/worlds.py DATA         # DATA holds fashion-products/
+python benchmarks/worlds.py --language   # only what drawn worlds give away, in both languages
 """
 
 from __future__ import annotations
@@ -12,19 +13,31 @@ import resource
 import tempfile
 import time
 from pathlib import Path
+from statistics import mean, median
 from typing import Any
 
 from machine import described
 
-from viewfinder.worlds import write_world
+from viewfinder.worlds import audit, write_world
+from viewfinder.worlds.wording import LANGUAGES, Language
 
 
 def main() -> None:
     """Make one world of each sort into a folder that is thrown away."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("data", type=Path, nargs="?")
+    parser.add_argument("--language", action="store_true")
+    parser.add_argument("--scenes", type=int, default=6500, help="of which 1,000 are for testing")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "worlds.json")
     given = parser.parse_args()
+    known = json.loads(given.out.read_text()) if given.out.exists() else {}
+    if given.language:
+        known["language"] = {name: given_away(name, given.scenes) for name in LANGUAGES}
+        known["language_machine"] = described()
+        given.out.write_text(json.dumps(known, indent=1) + "\n")
+        return
+    if given.data is None:
+        parser.error("name the folder of data")
     photos = given.data.resolve() / "fashion-products"
     sorts: dict[str, dict[str, Any]] = {
         "5,000 drawn scenes": {"kind": "scenes", "count": 5000},
@@ -33,7 +46,7 @@ def main() -> None:
         "a catalogue over all product photos": {"kind": "catalogue", "count": 0, "sprites": photos},
     }
     results = {name: measured(**asked) for name, asked in sorts.items()}
-    given.out.write_text(json.dumps({"worlds": results, "machine": described()}, indent=1) + "\n")
+    given.out.write_text(json.dumps(known | {"worlds": results, "machine": described()}, indent=1) + "\n")
 
 
 def measured(**asked: Any) -> dict[str, float]:
@@ -48,6 +61,36 @@ def measured(**asked: Any) -> dict[str, float]:
         }
     print(asked, figures, flush=True)
     return figures
+
+
+def given_away(language: Language, scenes: int) -> dict[str, float]:
+    """Figures of `viewfinder.worlds.audit` on a world of scenes and one of 1,000 articles."""
+    with tempfile.TemporaryDirectory() as folder:
+        homes = {kind: Path(folder) / kind for kind in ("scenes", "catalogue")}
+        for kind, count in (("scenes", scenes), ("catalogue", 1000)):
+            write_world(homes[kind], kind=kind, count=count, seed=1, language=language, workers=os.cpu_count() or 1)
+        train, test = (audit.beginnings(homes["scenes"], split) for split in ("train", "test"))
+        found: dict[str, float] = {
+            f"question or search, by {words} first words": audit.decide_by_beginning(train, test, words)
+            for words in (1, 2, 3, 4)
+        }
+        fits = {
+            "mChat": audit.fits_of_chats(homes["scenes"]),
+            "transactions": audit.fits_of_transactions(homes["catalogue"]),
+        }
+        for name, some in fits.items():
+            found[f"{name}, dialogues"] = len(some)
+            found[f"{name}, told by the last turn"] = mean(one.told_by_last for one in some)
+            found[f"{name}, fit the last turn, median"] = median(one.last for one in some)
+            found[f"{name}, told by all turns"] = mean(one.whole_has_target and one.whole == 1 for one in some)
+            found[f"{name}, three at most fit all turns"] = mean(
+                one.whole_has_target and one.whole <= 3 for one in some
+            )
+        for kind, home in homes.items():
+            heard, new = audit.sentences(home, "train"), audit.sentences(home, "test")
+            found |= {f"{kind}, {what} repeated": audit.share_repeated(heard[what], new[what]) for what in heard}
+    print(language, found, flush=True)
+    return {name: round(value, 4) for name, value in found.items()}
 
 
 def processors() -> float:

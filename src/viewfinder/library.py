@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -432,7 +433,8 @@ class Library:
 
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
-        file = Path("heads") / f"{head.fingerprint()}.safetensors"
+        # Heads that differ in what their scores mean have one space and files of their own.
+        file = Path("heads") / f"{head.fingerprint()}-{zlib.crc32(repr(head.calibration).encode()):08x}.safetensors"
         with private_files(self.folder):
             head.save(self.folder / file)
             checksum = checksum_file(self.folder / file)

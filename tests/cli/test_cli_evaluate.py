@@ -13,6 +13,7 @@ import pytest
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.starter.encoder import StarterEncoder
 from viewfinder.evaluation import read_run
+from viewfinder.evaluation.overlap import Overlap
 from viewfinder.testing import load_colour_encoder
 
 Run = Callable[..., Any]
@@ -36,6 +37,20 @@ def test_evaluate_prints_a_row_a_metric_and_writes_three_files(viewfinder: Run, 
     assert "captions, all: 8 dialogues, 40 pictures" in outcome.out
     assert [line.split()[0] for line in outcome.out.splitlines() if line.startswith("R@")] == ["R@1", "R@5", "R@10"]
     assert {file.name for file in (tmp_path / "run").iterdir()} == {"results.json", "ranks.npz", "report.html"}
+
+
+def test_what_is_not_known_to_be_unseen_is_flagged_and_can_be_refused(
+    viewfinder: Run, world: Path, tmp_path: Path
+) -> None:
+    flag = "overlap: unknown, the encoder's head came without a list of training pictures"
+    run = tmp_path / "run"
+    assert flag in evaluated(viewfinder, world, run, "clip-t").out
+    assert flag in (run / "report.html").read_text().replace("&#39;", "'")
+    [task] = json.loads((run / "results.json").read_text())["tasks"]
+    assert task["overlap"]["seen"] == {"the encoder's head": None}
+    assert read_run(run).tasks[0].overlap == Overlap(**task["overlap"])
+    refused = evaluated(viewfinder, world, tmp_path / "no", "clip-t", "--refuse-overlap")
+    assert refused.code == 2 and flag in " ".join(refused.err.split())
 
 
 def test_evaluate_as_json_names_every_figure_in_full(viewfinder: Run, world: Path, tmp_path: Path) -> None:

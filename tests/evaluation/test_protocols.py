@@ -28,7 +28,7 @@ def test_a_world_of_scenes_serves_four_protocols(scenes: Path) -> None:
 
 def test_drilldown_says_ten_regions_of_every_picture(scenes: Path) -> None:
     [task] = read_tasks(scenes, "drilldown", "test")
-    assert len(task.dialogues) == len(task.gallery) == 6
+    assert len(task.dialogues) == len(task.gallery) == 4
     assert all(len(dialogue.turns) == 10 and isinstance(dialogue.turns[0], Say) for dialogue in task.dialogues)
 
 
@@ -108,14 +108,13 @@ def captioned(folder: Path, count: int) -> Path:
     return folder
 
 
-def test_captions_are_turns_of_drilldown_split_by_their_place(tmp_path: Path) -> None:
-    # Of 13 in a row, places 3 and 9 are for testing and 6 for validation.
+def test_captions_are_turns_of_drilldown_split_by_their_names(tmp_path: Path) -> None:
     home = captioned(tmp_path, 26)
     [test], [val], [train] = (read_tasks(home, "drilldown", split) for split in ("test", "val", "train"))
-    assert test.gallery == ("p03.jpg", "p09.jpg", "p16.jpg", "p22.jpg")
-    assert val.gallery == ("p06.jpg", "p19.jpg")
+    assert test.gallery == ("p00.jpg", "p10.jpg", "p16.jpg", "p25.jpg")
+    assert val.gallery == ("p17.jpg", "p23.jpg")
     assert len(train.gallery) == 20
-    assert test.dialogues[0].turns == (Say("a dog of p03.jpg"), Say("snow"))
+    assert test.dialogues[0].turns == (Say("a dog of p00.jpg"), Say("snow"))
 
 
 def test_captioned_pictures_serve_both_protocols(tmp_path: Path) -> None:
@@ -127,7 +126,7 @@ def test_captioned_pictures_serve_both_protocols(tmp_path: Path) -> None:
 @pytest.mark.data
 def test_flickr8k_is_five_turns_in_three_parts() -> None:
     tasks = {split: read_tasks(SHARED / "flickr8k", "drilldown", split)[0] for split in ("train", "val", "test")}
-    assert {split: len(task.dialogues) for split, task in tasks.items()} == {"train": 457, "val": 46, "test": 92}
+    assert {split: len(task.dialogues) for split, task in tasks.items()} == {"train": 487, "val": 43, "test": 65}
     assert {dialogue.judged for dialogue in tasks["test"].dialogues} <= {4, 5}
 
 
@@ -207,8 +206,8 @@ def test_dialogues_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) ->
 
 def test_captioned_pictures_are_described_by_their_first_caption(tmp_path: Path) -> None:
     task = opening_task(captioned(tmp_path, 26), "val")
-    assert [dialogue.target for dialogue in task.dialogues] == ["images/p06.jpg", "images/p19.jpg"]
-    assert [dialogue.turns for dialogue in task.dialogues] == [(Say("A dog of p06.jpg"),), (Say("A dog of p19.jpg"),)]
+    assert [dialogue.target for dialogue in task.dialogues] == ["images/p17.jpg", "images/p23.jpg"]
+    assert [dialogue.turns for dialogue in task.dialogues] == [(Say("A dog of p17.jpg"),), (Say("A dog of p23.jpg"),)]
 
 
 def test_visdial_tells_what_was_said_first(tmp_path: Path) -> None:
@@ -221,10 +220,10 @@ def test_visdial_tells_what_was_said_first(tmp_path: Path) -> None:
 def test_dialogues_made_of_captioned_pictures_are_searched_among_those_of_their_split(tmp_path: Path) -> None:
     home = captioned(tmp_path, 26)
     (home / "dialogues").mkdir()
-    made = [{"img": "images/p06.jpg", "dialog": ["a dog", "is it big? no"]}]
+    made = [{"img": "images/p17.jpg", "dialog": ["a dog", "is it big? no"]}]
     (home / "dialogues" / "made_val.json").write_text(json.dumps(made))
     [task] = read_tasks(home, "chatir", None)
-    assert task.gallery == ("images/p06.jpg", "images/p19.jpg")
+    assert task.gallery == ("images/p17.jpg", "images/p23.jpg")
 
 
 @needs_data

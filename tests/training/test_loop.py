@@ -177,6 +177,12 @@ def test_validation_by_steps_and_once_more_at_the_end(tmp_path: Path) -> None:
     assert [record.step for record in _told(tmp_path) if record.kind == "validation"] == [3, 6, 8]
 
 
+def test_validation_may_begin_with_the_first_epoch_and_come_every_third_after_it(tmp_path: Path) -> None:
+    settings = TrainingSettings(learning_rate=0.1, epochs=8, validate_epochs=3, validate_offset=1)
+    _fit(_job(settings), tmp_path)  # three steps an epoch, and once more at the end
+    assert [record.step for record in _told(tmp_path) if record.kind == "validation"] == [3, 12, 21, 24]
+
+
 def test_validation_does_not_touch_the_random_numbers_of_the_training(tmp_path: Path) -> None:
     drawn: list[float] = []
 

@@ -117,6 +117,24 @@ def test_after_the_first_halving_every_epoch_without_gain_halves_until_validatio
     assert _plateau([0.5, 0.5, 0.5, 0.5, "best", 0.5, 0.5]) == pytest.approx([0.8, 0.8, 0.4, 0.2, 0.2, 0.2, 0.1])
 
 
+def test_where_validation_is_watched_every_third_one_without_a_new_best_halves_the_rate() -> None:
+    # The counters of the published attribute predictor: a new best does not set the count back, a halving does.
+    optimiser, running = _made(HalveOnPlateau(watches="validation", patience=3), 0.8)
+    rates = []
+    for best in (True, False, False, True, False, False, False, False):
+        running.after_epoch({"loss": 1.0})
+        running.after_validation(best=best)
+        rates.append(optimiser.param_groups[0]["lr"])
+    assert rates == pytest.approx([0.8, 0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.2])
+
+
+def test_five_percentiles_that_gain_little_each_gain_enough_together() -> None:
+    # Five turns of P, each better by 0.0005: no gain of 0.001 in their mean, one of 0.0025 in their sum.
+    mean, total = ([rise * factor for rise in (0, 0.0005, 0.001)] for factor in (1, 5))
+    assert _plateau(mean) == [0.8, 0.8, 0.4]
+    assert _plateau(total) == [0.8, 0.8, 0.8]
+
+
 def test_the_best_figure_moves_on_even_by_less_than_a_gain() -> None:
     # 0.5009 is counted, and 0.5018 too: it gains 0.0009 on 0.5009, though 0.0018 on 0.5
     assert _plateau([0.5, 0.5009, 0.5018]) == [0.8, 0.8, 0.4]

@@ -62,6 +62,24 @@ def test_what_is_learnt_of_texts_that_tell_nothing_is_not_kept(drawn: Path, libr
     assert (report.chosen == "shipped") == (library.status()["space"] == before)
 
 
+def test_where_names_are_written_the_vectors_stay_and_only_what_scores_mean_is_learnt(
+    drawn: Path, library: Library, tmp_path: Path
+) -> None:
+    table = tmp_path / "names.csv"
+    files = sorted(path.name for path in (drawn / "images").iterdir())
+    with table.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerow(("image", "caption"))
+        csv.writer(file).writerows((name, f"maker{at} line{at} model{at} edition{at}") for at, name in enumerate(files))
+    library.add(captions=table)
+    space, before = library.status()["space"], meaning_of_scores(library)
+    report = tune(library, captions=table)
+    assert (report.chosen, report.held_out["shipped"]) == ("shipped", 1.0)  # words alone find every one
+    assert library.status()["space"] == space
+    assert meaning_of_scores(library) != before
+    library.switch_back()
+    assert meaning_of_scores(library) == before
+
+
 def test_a_tuned_library_can_be_switched_back_and_forth(drawn: Path, library: Library) -> None:
     first = [hit.id for hit in library.find("a house at night")]
     library.use_head(mirrored_head(library))
@@ -83,6 +101,12 @@ def test_too_few_captions_are_refused_with_their_number(drawn: Path, library: Li
     table.write_text("image,caption\n000000000001.jpg,a thing\n", encoding="utf-8")
     with pytest.raises(BadInput, match=r"^1 pictures with captions were found; tuning needs at least 20$"):
         tune(library, captions=table)
+
+
+def meaning_of_scores(library: Library) -> tuple[float, ...]:
+    """The curve by which a score is a match."""
+    assert library.encoder.calibration is not None
+    return tuple(library.encoder.calibration.match)
 
 
 def mirrored_head(library: Library) -> Head:

@@ -99,6 +99,13 @@ def test_a_picture_that_is_found_ends_the_dialogue() -> None:
     assert who.reply(wanted, Screen((other, wanted), None, 2)) is None
 
 
+def test_who_goes_on_compares_even_what_is_wanted_with_itself() -> None:
+    who = person(SpeakingStyle(looks_at=1, policy="compares", goes_on=True))
+    wanted, other = PICTURES[:2]
+    turns = [who.reply(wanted, Screen((shown,), None, number)) for number, shown in enumerate((other, wanted, other))]
+    assert [turn.picture for turn in turns if isinstance(turn, Like)] == [other, wanted, other]
+
+
 def test_impatience_ends_a_dialogue_without_progress() -> None:
     shown = (PICTURES[1],)
     said = dialogue(person(SpeakingStyle(patience=3)), PICTURES[0], rounds=6, shown=shown)

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
+from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.errors import BadInput
 from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.drawing.draw import draw_scene
+from viewfinder.worlds.edits import sample_edit
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
 from viewfinder.worlds.language import caption_scene, describe_regions
+from viewfinder.worlds.records import file_name
 from viewfinder.worlds.scene import box_overlap, sample_scene
 from viewfinder.worlds.stock import COLUMNS, DRAWN, Stock, cut_out, open_shop, stock_of
 from viewfinder.worlds.words import nouns_of, plural_of
@@ -25,18 +28,18 @@ ARTICLES = (
 )
 
 
-def _shop(folder: Path) -> Path:
-    """Four products of each of three types, in three colours; drawn as rectangles on white."""
+def _shop(folder: Path, each: int = 4) -> Path:
+    """So many products of each of three types, in three colours; drawn as rectangles on white."""
     (folder / "images").mkdir(parents=True)
     with (folder / "products.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
-        for number in range(12):
+        for number in range(3 * each):
             colour = list(INKS)[number % 3]
             name = "Striped thing" if number % 2 else "thing"
-            writer.writerow([number, *ARTICLES[number // 4], colour, name])
+            writer.writerow([number, *ARTICLES[number // each], colour, name])
             photo = Image.new("RGB", (120, 120), (255, 255, 255))
-            ImageDraw.Draw(photo).rectangle((30, 20, 30 + 15 * (1 + number // 4), 100), fill=INKS[colour])
+            ImageDraw.Draw(photo).rectangle((30, 20, 30 + 15 * (1 + number // each), 100), fill=INKS[colour])
             photo.save(folder / "images" / f"{number}.jpg", quality=95)
     return folder
 
@@ -44,6 +47,12 @@ def _shop(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> Stock:
     return stock_of(_shop(tmp_path_factory.mktemp("products") / "shop"))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Stock:
+    """A stock with products of every split."""
+    return stock_of(_shop(tmp_path_factory.mktemp("products") / "large", each=60))
 
 
 @pytest.mark.parametrize(
@@ -131,6 +140,36 @@ def test_a_product_without_a_picture_is_left_out(tmp_path: Path) -> None:
     folder = _shop(tmp_path / "shop")
     (folder / "images" / "1.jpg").unlink()
     assert "t-shirt" not in open_shop(folder).kinds  # three are left, and four are needed
+
+
+def test_a_scene_is_made_of_products_of_its_own_split_alone(large: Stock) -> None:
+    used: dict[str, set[str]] = {split: set() for split in SPLITS}
+    for number in range(1, 46):
+        name = file_name(number)
+        scene = sample_scene(seed=1, number=number, stock=large.of_split(name))
+        used[split_of(name)] |= {thing.product for thing in scene.things}
+        assert list(scene.stock.kinds) == list(large.kinds)  # categories have one number in all splits
+    assert all(products and {split_of(product) for product in products} == {split} for split, products in used.items())
+
+
+def test_an_edit_brings_no_product_of_another_split(large: Stock) -> None:
+    for number in (2, 7, 14, 15, 19, 23):  # for testing and validation
+        own = large.of_split(f"{number:07d}")
+        edit = sample_edit(seed=1, number=number, stock=own)
+        products = {thing.product for scene in (edit.before, edit.after) for thing in scene.things}
+        assert {split_of(product) for product in products} == {own.split} == {split_of(f"{number:07d}")}
+
+
+def test_a_split_with_too_few_products_is_named(stock: Stock) -> None:
+    with pytest.raises(BadInput, match=r"products.csv: 1 of its products are for 'val' .* 4 are needed"):
+        stock.of_split(file_name(14))
+
+
+def test_a_part_of_a_stock_travels_too(large: Stock) -> None:
+    import pickle
+
+    part = large.of_split(file_name(1))
+    assert pickle.loads(pickle.dumps(part)) is part and part.split == "test"
 
 
 def test_stock_travels_as_the_name_of_its_folder(stock: Stock) -> None:

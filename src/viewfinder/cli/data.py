@@ -54,6 +54,13 @@ def world(
     pairs: Annotated[
         int | None, option("N", "References of each picture for training, in Fashion IQ. [default: 1]", min=1)
     ] = None,
+    language: Annotated[
+        str,
+        option(
+            "explicit|contextual",
+            "Whether every turn says all it needs, or leans on earlier ones, with other words for testing.",
+        ),
+    ] = "explicit",
     workers: Annotated[int | None, option("N", "Processes that draw.", min=1)] = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -65,7 +72,7 @@ def world(
     with progress_bar("making pictures", count or None, shown=not as_json) as progress:
         report = worlds.write_world(
             out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, pairs=pairs,
-            workers=processes, progress=progress,
+            language=language, workers=processes, progress=progress,
         )  # fmt: skip
     if as_json:
         print_json(asdict(report) | {"out": str(report.out)})

@@ -67,6 +67,9 @@ def evaluate(
     library: FromLibraryOption = None,
     limit: Annotated[int | None, option("N", "Dialogues a task, taken evenly.", min=1)] = None,
     processes: Annotated[int, option("N", "How many hold dialogues at once, when a simulated user talks.", min=1)] = 1,
+    refuse_overlap: Annotated[
+        bool, typer.Option("--refuse-overlap", help="Refuse targets that weights or encoder learnt from, or may have.")
+    ] = False,
     ties: Annotated[str, option("RULE", "expected, optimistic or pessimistic.")] = "expected",
     seed: UserSeedOption = 0,
     as_json: JsonOption = False,
@@ -81,6 +84,7 @@ def evaluate(
     import matplotlib  # noqa: F401 (plots come last; that they cannot be drawn is said before the work)
 
     from viewfinder import encoders
+    from viewfinder.errors import BadInput
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
     from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
@@ -94,12 +98,14 @@ def evaluate(
         system=system, data=data, protocol=protocol, split=split, task=task, user=user, options=options,
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, captions=captions,
         features=take_vectors(library, [data], model, features, notify), ties=cast("Ties", ties), limit=limit,
-        seed=seed, checkpoint=checkpoint, processes=processes,
+        seed=seed, checkpoint=checkpoint, processes=processes, refuse_overlap=refuse_overlap,
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
     named = (system, weights, data.resolve().name, user or "", asks)
     folder = out or RUNS / "-".join(part.replace(":", ".") for part in named if part)
+    if refuse_overlap and (system == CAPTIONER or protocol in COUNTED):
+        raise BadInput(f"--refuse-overlap: it is of searches that overlap is counted, not of {protocol or system}")
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
         from viewfinder.evaluation.captioning import caption_pairs
 
@@ -178,6 +184,8 @@ def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bo
         print_line(f"{task.title}: {len(task.dialogue_ids):,} {held}, {task.ranks.gallery_size:,} pictures")
         for line in task.left_out:
             print_line(f"  left out: {line}")
+        for line in task.overlap.flags if task.overlap else ():
+            print_line(f"  {line}")
         print_table(*overview_table(task))
         if task.times:
             times = "{median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times)
@@ -197,6 +205,7 @@ def _run_record(run: Run) -> dict[str, Any]:
             {
                 "title": task.title, "talks": len(task.dialogue_ids), "gallery": task.ranks.gallery_size,
                 "left_out": list(task.left_out), "times": dict(task.times),
+                "overlap": task.overlap and asdict(task.overlap) | {"flags": list(task.overlap.flags)},
                 "figures": [figure.measure.to_json() for figure in task.figures],
             }
             for task in run.tasks

@@ -176,7 +176,7 @@ def values(
     """List the columns, or a column's values with counts."""
     snapshot = open_library(library).gallery().snapshot
     if column is None:
-        columns = {one.name: len(one.values) for one in snapshot.all_columns}
+        columns = {one.name: len(one.values) for one in snapshot.all_columns if one.values}
         if as_json:
             print_json({"columns": [{"column": name, "values": count} for name, count in columns.items()]})
         else:
@@ -291,8 +291,12 @@ def tune(
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"
-    kept = f"{before:.1%} of texts find their picture first, and no head was found that does not lose new pictures"
+    kept = f"{before:.1%} of texts find their picture first, as before: every other head loses new pictures"
     last = f"space {report.space}; `viewfinder tune --undo` goes back"
-    lines = (f"{read}: {told}", last) if report.chosen == "tuned" else (f"{read}: {kept}: nothing is changed",)
+    lines = (
+        (f"{read}: {told}", last)
+        if report.chosen == "tuned"
+        else (f"{read}: {kept}", f"what scores mean was learnt; {last}")
+    )
     print_result(as_json, asdict(report), *lines)
     return 0

@@ -27,6 +27,7 @@ from viewfinder.construction.remembered import AnswerJournal, JournalledModel
 from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
 from viewfinder.data import ReadReport, captions
+from viewfinder.data.splits import split_reader
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import features
@@ -56,7 +57,7 @@ class SourcePicture:
 def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[SourcePicture], ReadReport]:
     """The captioned pictures of a part of a data set, and what was left out of the whole.
 
-    Parts are by number: a world's own numbers, else places in the captions file (see `data.captions.split_of`).
+    Parts are by name (see `data.splits`). Numbers are a world's own, else places in the captions file.
 
     Args:
         folder: with captions.csv beside images/, or annotations/captions_*.json as COCO's.
@@ -73,9 +74,9 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
     # A world's pictures are called by their numbers.
     stems = [picture.path.stem for picture in pictures]
     in_world = (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems)
-    chosen: list[SourcePicture] = []
+    chosen, split_of = list[SourcePicture](), split_reader(folder)
     for number, picture in zip(map(int, stems) if in_world else range(len(pictures)), pictures, strict=True):
-        if part in ("all", captions.split_of(number)):
+        if part in ("all", split_of(picture.path)):
             said = tuple(" ".join(caption.split()) for caption in picture.captions)
             name = sample_name(picture.path, folder, prefix)
             chosen.append(SourcePicture(name, picture.path, said, number))

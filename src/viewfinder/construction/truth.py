@@ -20,12 +20,20 @@ from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.data.files import read_json
 from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.errors import BadInput
-from viewfinder.worlds.chatsearch import WISHES, nearest_scenes, request_phrase, scene_likeness, text_dialogue_turns
+from viewfinder.worlds.chatsearch import (
+    WISHES,
+    leaning_wish,
+    nearest_scenes,
+    request_phrase,
+    scene_likeness,
+    text_dialogue_turns,
+)
 from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
 from viewfinder.worlds.kinds import Kind, Light
 from viewfinder.worlds.making import MARKER
 from viewfinder.worlds.scene import Scene, Thing
 from viewfinder.worlds.stock import DRAWN, Stock
+from viewfinder.worlds.wording import Language
 
 _WORD = re.compile(r"[a-z]+")
 
@@ -36,10 +44,13 @@ MOST_NEAR = 10
 
 @dataclass(frozen=True, eq=False)
 class CaptionedWorld:
-    """Scenes and captions by the picture's name, in the world's order; the `GalleryRetriever` of a world."""
+    """Scenes and captions by the picture's name, in the world's order, and how its people speak; the
+    `GalleryRetriever` of a world.
+    """
 
     scenes: Mapping[str, Scene]
     captions: Mapping[str, Sequence[str]]
+    language: Language = "explicit"
 
     @cached_property
     def images(self) -> tuple[str, ...]:
@@ -111,7 +122,8 @@ def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> Captioned
     scenes = {name: scene_from_truth(truth, seed, stock) for name, truth in named}
     if not scenes:
         raise BadInput(f"{folder}: none of its captioned pictures is in its truth; make the world again")
-    return CaptionedWorld(scenes, {name: captions[name] for name in scenes})
+    language: Language = "contextual" if marker.get("language") == "contextual" else "explicit"
+    return CaptionedWorld(scenes, {name: captions[name] for name in scenes}, language)
 
 
 def scene_from_truth(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
@@ -147,7 +159,7 @@ class TruthWriter:
 
     def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """Two or three things about the scene."""
-        return text_dialogue_turns(self._speaker(target.image, "dialogue"))
+        return text_dialogue_turns(self._speaker(target.image, "dialogue"), self.world.language)
 
     def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """The main differences between two scenes."""
@@ -164,6 +176,10 @@ class TruthWriter:
         if not known:
             raise SampleNotMade("no scene like it has a caption of its own")
         image, caption = speaker.pick(known)
+        if self.world.language == "contextual":
+            wish = leaning_wish(self._speaker(target.image, f"leaning/{image}"), self._scene(image))
+            if wish is not None:
+                return TwoRounds(f"{speaker.pick(WISHES)} {wish.request}", caption, wish.change)
         asked = f"{speaker.pick(WISHES)} {request_phrase(self._speaker(image, 'request'))}"
         return TwoRounds(asked, caption, self.instruction(ImageTextPair(image, caption), target))
 

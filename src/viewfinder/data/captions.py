@@ -1,7 +1,7 @@
 """Readers of captioned pictures (Flickr8k, COCO, a CSV of the user's own), and of the things marked in COCO's.
 
 Readers return the pictures in the order in which the file first names them, captions likewise. Where a data set does
-not say which pictures are for training, for validation and for testing, `split_of` does.
+not say which pictures are for training, for validation and for testing, `splits.split_of` does.
 
 COCO's instances (Lin et al., ECCV 2014) have a box and a category for every thing of a picture.
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from viewfinder.data.files import (
     KEY_COLUMNS,
@@ -209,20 +209,3 @@ def _listed(where: str, record: Any, field: str, names: Mapping[int, str]) -> st
     if number not in names:
         raise BadInput(f"{where}, field {field!r}: {number} is not listed in the file; fetch the file again")
     return names[number]
-
-
-Split = Literal["train", "val", "test"]
-
-SPLITS: tuple[Split, ...] = get_args(Split)
-
-
-def split_of(number: int) -> Split:
-    """The split of picture `number`: of 13 in a row, ten are for training, one for validation, two for testing.
-
-    A world's pictures are counted from 1, as their files are; those of a captions file from 0, by their place in it.
-
-    >>> [split_of(number) for number in (1, 3, 6, 9, 13)]
-    ['train', 'test', 'val', 'test', 'train']
-    """
-    splits: dict[int, Split] = {3: "test", 6: "val", 9: "test"}
-    return splits.get(number % 13, "train")

@@ -1,8 +1,8 @@
 """Captioned photographs from several public sets, split once for everything: head, questions, verdicts, benchmarks.
 
-A photograph belongs to `fit`, `choose` or `report` by a hash of its file name alone, whatever set and place it is
-found in: what is learnt from `fit` and chosen on `choose` has seen nothing of `report`. Sets that keep their pictures
-as `captions.csv` beside `images/` are read as they are; `coco` has COCO's own form.
+`fit`, `choose` and `report` are the splits train, val and test of `splits.split_of`, whatever set a photograph is found
+in: what is learnt from `fit` and chosen on `choose` has seen nothing of `report`. Sets that keep their pictures as
+`captions.csv` beside `images/` are read as they are; `coco` has COCO's own form.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from viewfinder.data.captions import CaptionedPicture, read_coco, read_flickr8k
+from viewfinder.data.splits import Split, split_of
 from viewfinder.errors import BadInput
 
 Part = Literal["fit", "choose", "report"]
@@ -31,9 +32,8 @@ def part_of(name: str) -> Part:
     >>> [part_of(name) for name in ("images/1000268201_693b08cb0e.jpg", "7.jpg", "3.png")]
     ['fit', 'choose', 'report']
     """
-    stem = Path(name).stem
-    place = int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest()) % 16
-    return "report" if place < 2 else "choose" if place == 2 else "fit"
+    parts: dict[Split, Part] = {"train": "fit", "val": "choose", "test": "report"}
+    return parts[split_of(name)]
 
 
 def read_photographs(folder: Path, part: Part | None = None) -> dict[str, list[CaptionedPicture]]:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.data.captions import split_of
 from viewfinder.data.chatsearch import read_chatsearch
+from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
@@ -121,7 +121,7 @@ def _searches(folder: Path, split: str) -> list[SearchDialogue]:
     samples = [sample for file in sorted(home.glob(f"*_{split}.jsonl")) for sample in read_chatsearch(file)[0]]
     if not samples and split == "val":
         training = (read_chatsearch(file)[0] for file in sorted(home.glob("*_train.jsonl")))
-        samples = [sample for some in training for at, sample in enumerate(some) if split_of(at) == "val"]
+        samples = [sample for some in training for sample in some if split_of(sample.target) == "val"]
     return [
         SearchDialogue(sample.id, sample.target, tuple(chatsearch.user_turns(sample)), setting=PICTURES)
         for sample in samples

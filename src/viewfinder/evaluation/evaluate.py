@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -18,6 +18,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, pick_examples
 from viewfinder.evaluation.figures import compute_figures, mean_figures, name_figure
+from viewfinder.evaluation.overlap import measure_overlap, read_training_texts
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
@@ -78,15 +79,22 @@ def evaluate(
     pictures = load_pictures(plan, encoder, retriever, split, notify)
     results, shown, skipped = [], [], []
     begun: dict[tuple[object, ...], str] = {}
+    read_texts = cache(partial(read_training_texts, plan.data))
     for task in tasks:
         known = match_pictures(task, pictures, plan.limit)
         if (why := _why_skipped(known, plan, begun)) is not None:
             skipped.append(f"{task.title}: {why}")
             continue
         notify(f"{known.title}: {len(known.dialogues):,} dialogues, {len(known.gallery):,} pictures")
+        texts = read_texts(known.protocol) if known.split != "train" else frozenset[str]()
+        overlap = measure_overlap(known, plan.data, retriever, encoder, texts)
+        if plan.refuse_overlap and overlap.refused is not None:
+            raise BadInput(
+                f"{known.title}: {overlap.refused}; take other weights or data, or leave out --refuse-overlap"
+            )
         speaker = user or comparing_user(known, plan)
         result, some = _evaluate_task(known, pictures, retriever, plan, speaker, make_encoder)
-        results.append(result)
+        results.append(replace(result, overlap=overlap))
         shown += some
     if not results:
         raise BadInput(f"{plan.data}: nothing to evaluate; {skipped[0] if skipped else 'its files hold no dialogue'}")

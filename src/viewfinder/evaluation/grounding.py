@@ -26,7 +26,8 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Say
-from viewfinder.data.captions import read_instances, split_of
+from viewfinder.data.captions import read_instances
+from viewfinder.data.splits import split_of
 from viewfinder.data.truth import TRUTH_FILE, ThingTruth, read_truth
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.base import Pixels
@@ -205,7 +206,7 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
     if (folder / TRUTH_FILE).is_file():
         split, found = split or "test", []
         for truth in read_truth(folder).values():
-            if Path(truth.image).stem.isdigit() and split_of(int(Path(truth.image).stem)) == split:
+            if split_of(truth.image) == split:
                 named = [(name_thing(thing), _corners(thing.box)) for thing in truth.things]
                 found.append(_marked(folder / "images" / truth.image, named))
         if not found:

@@ -61,6 +61,7 @@ class Plan:
             replayed; those of simulated users, and what is asked in them, are about pictures that nobody described.
         ties: the rule for equal scores; Fashion IQ's own is the optimistic one.
         limit: dialogues a task, taken evenly.
+        refuse_overlap: whether a task is refused whose targets the weights or the encoder learnt from, or may have.
         processes: how many hold dialogues at once, where a user talks; the figures do not depend on it.
     """
 
@@ -82,6 +83,7 @@ class Plan:
     seed: int = 0
     checkpoint: Path | None = None
     processes: int = 1
+    refuse_overlap: bool = False
 
     @property
     def system_name(self) -> str:
@@ -266,6 +268,7 @@ class RandomChoice:
     """Looks in a direction drawn afresh at every turn: the papers' "random choice" row."""
 
     reads: ClassVar[Reads] = Reads(words=False)
+    trained_on: ClassVar[None] = None  # nothing here was
     seed: int = 0
     name: str = RANDOM
 

@@ -181,7 +181,8 @@ def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
     tasks = [
         {
             "title": task.title, "overview": overview_table(task), "rows": figure_rows(task),
-            "left_out": task.left_out, "recall": recall_plot(task), "ranks": rank_plot(task),
+            "left_out": task.left_out, "flags": task.overlap.flags if task.overlap else (),
+            "recall": recall_plot(task), "ranks": rank_plot(task),
             "examples": [(one, drawn.get(one)) for one in shown if one.task == task.title],
         }
         for task in run.tasks

@@ -30,6 +30,7 @@ from viewfinder.data.files import write_jsonl
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure, mean_figures, metric_values, values_per_dialogue
+from viewfinder.evaluation.overlap import Overlap
 from viewfinder.evaluation.plan import Plan, Task, Thing, questioner_label, weights_label
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.metrics import Interval, Measure, MeasureName, Ties, difference_interval, permutation_test
@@ -78,6 +79,7 @@ class TaskResult:
     asked: Mapping[str, Float[np.ndarray, " s"]] = field(default_factory=dict)
     times: Mapping[str, float] = field(default_factory=dict)
     dialogues: tuple[Dialogue, ...] = ()
+    overlap: Overlap | None = None  # None: not counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,7 @@ def write_run(run: Run) -> None:
                 "gallery": task.ranks.gallery_size,
                 "talks": len(task.dialogue_ids),
                 "left_out": list(task.left_out),
+                **({} if task.overlap is None else {"overlap": asdict(task.overlap)}),
                 **({"times": dict(task.times)} if task.times else {}),
                 "figures": [
                     {**figure.measure.to_json(), "turn": figure.turn, "setting": figure.setting}
@@ -190,7 +193,8 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
     start = f"asked_{number}_"
     asked = {name.removeprefix(start): arrays[name] for name in arrays if name.startswith(start)}
     left_out, times = tuple(record["left_out"]), record.get("times", {})
-    return TaskResult(record["title"], tuple(figures), ids, settings, ranks, left_out, asked, times)
+    overlap = Overlap(**record["overlap"]) if "overlap" in record else None
+    return TaskResult(record["title"], tuple(figures), ids, settings, ranks, left_out, asked, times, overlap=overlap)
 
 
 # -- what is not a search

@@ -35,6 +35,7 @@ from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options
 from viewfinder.index import Gallery
 from viewfinder.training.progress import report_tenths
 from viewfinder.worlds.kinds import COLOURS
+from viewfinder.worlds.wording import drop_lead
 from viewfinder.worlds.words import (
     COLOUR_FAMILIES,
     COLOUR_WORDS,
@@ -333,5 +334,5 @@ def classify_question(question: str) -> str:
     >>> [classify_question(one) for one in ("How many dogs are there?", "is it navy blue?", "where was this taken?")]
     ['number', 'colour', 'place']
     """
-    said = question.lower().strip(" ?.")
+    said = drop_lead(question.lower().strip(" ?."))
     return next((kind for kind, pattern in KINDS.items() if pattern.search(said)), OTHER)

@@ -41,6 +41,7 @@ class Composer:
 
     name: ClassVar[str] = "composer"
     reads: ClassVar[Reads] = Reads()
+    trained_on: ClassVar[None] = None  # nothing here was
 
     def begin(self) -> ComposerState:
         """Nothing said, nothing excluded."""
@@ -187,6 +188,7 @@ class PlainClip:
     """
 
     reads: ClassVar[Reads] = Reads(words=False)
+    trained_on: ClassVar[None] = None  # nothing here was
 
     def __init__(self, name: str, *, text: bool, image: bool, first: bool = False) -> None:
         self.name = name

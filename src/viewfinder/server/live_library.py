@@ -99,7 +99,10 @@ class LiveLibrary(Library):
             return False
         self._refresh_settings()
         space = self.space
-        if space is None or self._served.snapshot.generation == read_generation(self.folder, space):
+        if space is None:
+            return False
+        as_before = self._served.snapshot.generation == read_generation(self.folder, space)
+        if as_before and self._served.encoder is self.encoder:  # `tune` may change what scores mean, and no vector
             return False
         snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
         made = snapshot is None

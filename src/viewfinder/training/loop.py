@@ -242,7 +242,7 @@ class _Run:
         self._log_means()
         self.schedule.after_epoch(at.whole.take())
         due = settings.validate_epochs
-        if due is not None and at.epoch % due == 0 and at.validated != at.step:
+        if due is not None and (at.epoch - settings.validate_offset) % due == 0 and at.validated != at.step:
             self._validate()
         at.epoch, at.batch = at.epoch + 1, 0
         self._save()

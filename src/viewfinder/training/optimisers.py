@@ -129,22 +129,32 @@ class PlateauSchedule:
     def after_epoch(self, figures: Mapping[str, float]) -> None:
         """Count an epoch without gain, and halve if there were enough of them."""
         rule = self._settings
+        if rule.watches == "validation":
+            return
         if rule.figure not in figures:
             raise BadInput(f"the schedule watches {rule.figure!r}; the training has: {', '.join(figures)}")
         now = figures[rule.figure] if rule.higher else -figures[rule.figure]
         if self._best is not None and now < self._best + rule.gain:
             self._counted += 1
             if self._counted >= rule.patience:
-                for group in self._optimiser.param_groups:
-                    group["lr"] *= rule.factor
+                self._halve()
                 self._optimiser.state.clear()  # what a new optimiser would have: no moments
-                self.over = self._optimiser.param_groups[0]["lr"] < self._first * rule.floor
         self._best = now if self._best is None else max(self._best, now)
 
     def after_validation(self, *, best: bool) -> None:
-        """Only a new best sets the count back."""
-        if best:
-            self._counted = 0
+        """Of a training that is watched only a new best sets the count back, of validation only a halving."""
+        if self._settings.watches == "training":
+            self._counted = 0 if best else self._counted
+        elif not best:
+            self._counted += 1
+            if self._counted >= self._settings.patience:
+                self._halve()
+                self._counted = 0
+
+    def _halve(self) -> None:
+        for group in self._optimiser.param_groups:
+            group["lr"] *= self._settings.factor
+        self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor
 
     def state(self) -> dict[str, Any]:
         """Where it stands, fit for JSON."""

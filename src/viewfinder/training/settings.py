@@ -57,16 +57,20 @@ class OneCycle:
 
 @dataclass(frozen=True, kw_only=True)
 class HalveOnPlateau:
-    """Fashion IQ's rule: fewer and fewer steps where the training no longer gains.
+    """Fashion IQ's rule: smaller and smaller steps where the training no longer gains.
 
     An epoch whose mean training figure does not beat the best one so far by `gain` is counted. From the
     `patience`-th counted epoch on, each one multiplies the learning rate by `factor` and starts the optimiser
     afresh. Only a new best at validation sets the count back; neither a gain nor a halving does. The training ends
     when the rate falls below `floor` times the first one.
+
+    Where it `watches` validation (its attribute predictor), a validation without a new best is counted; every
+    `patience` of them multiply the rate, and the optimiser goes on as it was.
     """
 
     kind: Literal["halve_on_plateau"] = "halve_on_plateau"
-    figure: str = "loss"  # "loss" or one of the figures that the loss function returns
+    watches: Literal["training", "validation"] = "training"
+    figure: str = "loss"  # of the training: "loss" or one of the figures that the loss function returns
     higher: bool = False  # whether more of it is better
     gain: float = 1e-3
     patience: int = 2
@@ -98,6 +102,7 @@ class TrainingSettings:
     precision: Literal["no", "fp16", "bf16"] = "no"
     seed: int = 0
     validate_epochs: int | None = 1  # validate after every so many epochs
+    validate_offset: int = 0  # so many epochs later: with 1, every three epochs are 1, 4, 7 (Fashion IQ's code)
     validate_steps: int | None = None  # and after every so many steps
     patience: int | None = None  # validations without a new best before stopping
     log_every: int = 20  # steps
@@ -110,6 +115,7 @@ class TrainingSettings:
         check_settings(self, "above 0", "learning_rate", "eps", "clip_norm")
         check_settings(self, "at least 1", "epochs", "steps", "accumulate", "validate_epochs", "validate_steps")
         check_settings(self, "at least 1", "patience", "log_every", "save_every", "keep")
+        check_settings(self, "at least 0", "validate_offset")
 
 
 Rule = Literal["at least 1", "at least 0", "above 0", "from 0 to 1", "at least 0 and below 1"]

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from viewfinder.errors import BadInput, EncoderMismatch, NewerLibrary
+from viewfinder.training.training_list import read_list_beside
 
 NETWORK = "viewfinder/network"
 VERSION = 1
@@ -26,6 +27,7 @@ class Card:
 
     `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is whatever JSON is
     needed to build the network again (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
+    `trained_on` is the list of the pictures that it learnt from (`TrainingList.encode`); "": nobody knows.
     """
 
     system: str
@@ -33,6 +35,7 @@ class Card:
     encoder: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, float] = field(default_factory=dict)
+    trained_on: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,9 +125,12 @@ def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
     Raises:
         BadInput: it has other fields.
     """
-    if record.keys() != {item.name for item in fields(Card)}:
+    if {*record, "trained_on"} != {item.name for item in fields(Card)}:  # earlier ones have no such list
         raise damaged_file(path, f"a card of {', '.join(record)}")
-    return Card(**record)
+    card = Card(**record)
+    if not card.trained_on and (beside := read_list_beside(path)) is not None:
+        card = replace(card, trained_on=beside.encode())
+    return card
 
 
 def checksum_arrays(arrays: Mapping[str, np.ndarray]) -> int:

@@ -25,6 +25,7 @@ from viewfinder.errors import BadInput
 from viewfinder.index import Gallery, Store
 from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders, scan
+from viewfinder.retrievers import Query
 from viewfinder.tuning.verdicts import Written, calibrate_collection
 
 LABEL_SHARE = (0.002, 0.5)
@@ -113,7 +114,7 @@ class TuneReport:
     """What `tune` came to: which head is kept, and how many texts find their picture first, with each head.
 
     `own` counts the pictures that were learnt, `held_out` pictures that were not (by cross-validation): what a new one
-    gains. Both are of pictures alone, without what is written of them.
+    gains. Both are as the library finds them: by what is written of them as well, where it has captions or a catalogue.
     """
 
     pictures: int
@@ -145,20 +146,19 @@ def tune(
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
     kind, paths = _captioned(library, encoder, said)
     shipped = StarterEncoder().head  # a head that was tuned before has seen what is held out here
-    chosen = choose_ridge(shipped, kind)
+    chosen = choose_ridge(shipped, kind, lambda rows_k: _written(library, [paths[row] for row in rows_k.tolist()]))
+    head = shipped
     if chosen.ridge is not None:
+        head = _with_labels(HeadCorrection(shipped, kind).head_with(chosen.ridge), kind)
+    if shipped.calibration is not None:
         tell("what scores mean on these pictures")
-        correction = HeadCorrection(shipped, kind)
-        head = _with_labels(correction.head_with(chosen.ridge), kind)
-        if shipped.calibration is not None:
-            asked, files = kind.of(chosen.rows_k), [paths[row] for row in chosen.rows_k.tolist()]
-            values = [said[file][1] or held for file, held in zip(files, _labels_held(asked), strict=True)]
-            written = _written(library, files)
-            calibration = calibrate_collection(
-                shipped.calibration, head, encoder.sentences, asked, chosen.new, values, written
-            )
-            head = replace(head, calibration=calibration)
-        library.use_head(head)
+        asked, files = kind.of(chosen.rows_k), [paths[row] for row in chosen.rows_k.tolist()]
+        values = [said[file][1] or held for file, held in zip(files, _labels_held(asked), strict=True)]
+        calibration = calibrate_collection(
+            shipped.calibration, head, encoder.sentences, asked, chosen.new, values, chosen.written
+        )
+        head = replace(head, calibration=calibration)
+    library.use_head(head)
     name = "shipped" if chosen.ridge is None else "tuned"
     return TuneReport(len(kind), len(kind.captions_ms), name, chosen.own, chosen.held_out, library.encoder.version)
 
@@ -167,7 +167,8 @@ def tune(
 class RidgeChoice:
     """How strongly to correct a head, None: not at all; and what was compared.
 
-    `rows_k` are the pictures that it was chosen on, `new` their vectors and backgrounds as if new to it.
+    `rows_k` are the pictures that it was chosen on, `new` their vectors and backgrounds as if new to it, `written` what
+    the library has written of them.
     """
 
     ridge: float | None
@@ -175,9 +176,16 @@ class RidgeChoice:
     held_out: dict[str, float]
     rows_k: Int[np.ndarray, " k"]
     new: tuple[Float[np.ndarray, "k d"], Float[np.ndarray, " k"]]
+    written: Written | None
 
 
-def choose_ridge(shipped: Head, kind: CaptionedVectors, *, seed: int = 0) -> RidgeChoice:
+def choose_ridge(
+    shipped: Head,
+    kind: CaptionedVectors,
+    written_of: Callable[[Int[np.ndarray, " k"]], Written | None],
+    *,
+    seed: int = 0,
+) -> RidgeChoice:
     """The correction with which own and new pictures are found best together, new ones never worse than before.
 
     A picture is new that is in another fold than those learnt, among all the others as they are once learnt.
@@ -191,6 +199,11 @@ def choose_ridge(shipped: Head, kind: CaptionedVectors, *, seed: int = 0) -> Rid
     fold_m = fold_k[compared.owners_m]
     # As large a share of the texts as the head will know of all.
     known_m = rng.random(len(texts_md)) < BANK_OF_OWN / len(kind.captions_ms)
+    adds_mk = np.zeros((len(texts_md), len(compared)), np.float32)
+    if (written := written_of(rows_k)) is not None:
+        for at, text in enumerate(compared.texts):
+            if (nats_k := written(text)) is not None:
+                adds_mk[at] = nats_k / Query(()).sharpness
 
     def found(
         head: Head, learnt_kd: Float[np.ndarray, "k d"], new_kd: Float[np.ndarray, "k d"]
@@ -203,21 +216,24 @@ def choose_ridge(shipped: Head, kind: CaptionedVectors, *, seed: int = 0) -> Rid
                 head = replace(head, bank_md=texts_md[known_m & ((fold_m != fold) | (new_kd is learnt_kd))])
             seen_k = head.background(seen_kd)
             background_k[fold_k == fold] = seen_k[fold_k == fold]
-            scores_mk = texts_md[fold_m == fold] @ seen_kd.T - seen_k
+            scores_mk = texts_md[fold_m == fold] @ seen_kd.T - seen_k + adds_mk[fold_m == fold]
             ranks.append(target_ranks(scores_mk, compared.owners_m[fold_m == fold]))
         ranks_m = np.concatenate(ranks)
         return float(recall_at(1, ranks_m)), mean_reciprocal_rank(ranks_m), background_k
 
     tuned = replace(shipped, bank_temperature=OWN_TEMPERATURE)
     first, reciprocal, before_k = found(shipped, before_kd, before_kd)
-    best = (reciprocal * 2, RidgeChoice(None, {"shipped": first}, {"shipped": first}, rows_k, (before_kd, before_k)))
+    best = (
+        reciprocal * 2,
+        RidgeChoice(None, {"shipped": first}, {"shipped": first}, rows_k, (before_kd, before_k), written),
+    )
     for ridge in RIDGES:
         learnt_kd, new_kd = correction.learnt_and_new(ridge, fold_k)
         own_first, own, _ = found(tuned, learnt_kd, learnt_kd)
         new_first, new, new_k = found(tuned, learnt_kd, new_kd)
         if new >= reciprocal and new_first >= first and own + new > best[0]:
             figures = {"shipped": first, "tuned": own_first}, {"shipped": first, "tuned": new_first}
-            best = own + new, RidgeChoice(ridge, *figures, rows_k, (new_kd, new_k))
+            best = own + new, RidgeChoice(ridge, *figures, rows_k, (new_kd, new_k), written)
     return best[1]
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float16, Int
 
-from viewfinder.data.captions import SPLITS, CaptionedPicture, has_captions, read_captioned, split_of
+from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
+from viewfinder.data.splits import SPLITS, split_of, split_reader
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
@@ -186,12 +187,12 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
 
 
 def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Our own questions about everyday photos, answered from captions; all but the validation split to learn from."""
+    """Our own questions about everyday photos, answered from captions; of the test split nothing is read."""
     pictures, _ = read_captioned(folder)
     questions = read_photo_questions()
     inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in pictures]
-    held_out = [split_of(place) == "val" for place in range(len(inside))]
-    train, val = ([it for it, out in zip(inside, held_out, strict=True) if out == side] for side in (False, True))
+    reads = split_reader(folder)
+    train, val = ([one for one in inside if reads(one.path) == split] for split in ("train", "val"))
     return photo_dialogues(train, questions), photo_dialogues(val, questions)
 
 
@@ -201,8 +202,7 @@ def _read_asked(files: Sequence[Path]) -> list[Dialogue]:
 
 
 def _split_by_picture(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], list[Dialogue]]:
-    split = {image: split_of(at) for at, image in enumerate(sorted({dialogue.image for dialogue in dialogues}))}
-    train, val = ([it for it in dialogues if split[it.image] == name] for name in ("train", "val"))
+    train, val = ([one for one in dialogues if split_of(one.image) == split] for split in ("train", "val"))
     return train, val
 
 

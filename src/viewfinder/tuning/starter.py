@@ -21,6 +21,7 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
+from viewfinder.training.training_list import TrainingList
 from viewfinder.tuning.collection import Tell, with_labels
 from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
 
@@ -107,7 +108,8 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
     counts = {
         f"{name}: {len(listed)} pictures": names_digest(listed) for name, listed in sorted(pictures.lists.items())
     }
-    head.save(out / "head.safetensors", card=counts)
+    learnt = {picture.path.stem for listed in pictures.lists.values() for picture in listed}
+    head.save(out / "head.safetensors", card=counts | {"trained_on": TrainingList.of(learnt).encode()})
     figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(recalls(head, choose), 1)}
     figures["bits told of a photograph's labels, choose"] = told
     card = out / "figures.txt"

@@ -37,6 +37,8 @@ class SpeakingStyle:
         skips: chance that a question is passed over.
         patience: after how many rounds without progress the person gives up; None: never.
         looks_at: how many pictures of a screen are looked at.
+        goes_on: whether the person talks on when the wanted picture is among them (Fashion IQ's code, which also shows
+            one picture: looks_at=1); else it is found, and the dialogue ends.
         policy: "answers" what is asked and else describes; "compares" with what is shown, whatever is asked;
             "describes" whatever is asked; "mixed" answers, and else compares or describes, as a coin falls.
         speaks: in whole "sentences", in "fragments" of two to four words, or "mixed".
@@ -51,6 +53,7 @@ class SpeakingStyle:
     skips: float = 0.0
     patience: int | None = None
     looks_at: int = 10
+    goes_on: bool = False
     policy: Policy = "mixed"
     speaks: Speaks = "sentences"
     corrections: float = 0.0
@@ -207,7 +210,7 @@ class Person:
     _sessions: dict[str, _Session] = field(default_factory=dict, init=False, repr=False)
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
-        """The next turn; None when the wanted picture is among those looked at, or there is no more patience or to say.
+        """The next turn; None when the wanted picture is found, or there is no more patience or to say.
 
         Raises:
             UnknownName: a part of this person knows nothing of the wanted picture.
@@ -217,7 +220,7 @@ class Person:
         session, looked_at = self._sessions[wanted], screen.shown[: self.style.looks_at]
         if looked_at and wanted not in looked_at:
             self._note_progress(session, wanted, looked_at)
-        if wanted in looked_at or session.idle >= (self.style.patience or float("inf")):
+        if (wanted in looked_at and not self.style.goes_on) or session.idle >= (self.style.patience or float("inf")):
             del self._sessions[wanted]
             return None
         rng = random.Random(f"viewfinder/person/{self.style.seed}/{wanted}/{screen.round}")

@@ -13,15 +13,16 @@ The paper takes neighbours from LAION-5B by CLIP-H and sentences from GPT-4; her
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
-from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
+from viewfinder.worlds.grammar import Ellipsis, Speaker, change_instruction, lean_on, speaker_for
 from viewfinder.worlds.scene import Scene
+from viewfinder.worlds.wording import Language, add_lead
 from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, join_with_and, with_article
 
 Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
@@ -55,6 +56,17 @@ _ASKS = (
 _PLEAS = (
     *("can you find me a picture of it?", "do you have a picture like that?"),
     *("show me that.", "i'd like to see that."),
+)
+
+SEARCHES = (
+    *("is there one", "what about one", "how about one", "where is one", "which one is", "can you see one"),
+    *("do you see one", "are there any", "does one exist", "is any"),
+)
+"""How a search begins where it should not begin otherwise than a question; "in the same place ..." follows."""
+
+_ASKED_PLEAS = (
+    *("is there one like that?", "what about one like that?", "where is it?", "which one is it?", "how about that?"),
+    *("can you see one like that?", "do you see it?", "are there any like that?"),
 )
 
 
@@ -137,24 +149,35 @@ class PicturedScene:
     caption: str
 
 
-def chat_samples(pictured: Sequence[PicturedScene]) -> Iterator[ChatSample]:
+def chat_samples(pictured: Sequence[PicturedScene], language: Language = "explicit") -> Iterator[ChatSample]:
     """Three samples for each picture that has a neighbour among the others: tChat, iChat and mChat."""
     near = nearest_scenes([each.scene for each in pictured], most=NEIGHBOURS, least=LEAST_LIKENESS)
     for at, own in enumerate(pictured):
-        turns = text_dialogue_turns(speaker_for(own.scene, "tchat"))
+        turns = text_dialogue_turns(speaker_for(own.scene, "tchat"), language)
         yield _sample("text", own, turns, own.image, {"caption_target": own.caption})
         if near[at]:
             speaker = speaker_for(own.scene, "neighbour")
-            other = pictured[speaker.pick(near[at])]
-            yield _sample_with_picture("mdc-i" if speaker.chance(0.5) else "mdc-t-single", own, other)
-            yield _sample_with_picture("merge" if speaker.chance(0.5) else "mdc-t", own, other)
+            there = [place for place in near[at] if pictured[place].scene.place == own.scene.place]
+            # Where what stays is not said, the place should be what stays.
+            other = pictured[speaker.pick(near[at] if language == "explicit" else tuple(there) or near[at])]
+            yield _sample_with_picture("mdc-i" if speaker.chance(0.5) else "mdc-t-single", own, other, language)
+            yield _sample_with_picture("merge" if speaker.chance(0.5) else "mdc-t", own, other, language)
 
 
-def _sample_with_picture(pipeline: Pipeline, own: PicturedScene, other: PicturedScene) -> ChatSample:
+def _sample_with_picture(
+    pipeline: Pipeline, own: PicturedScene, other: PicturedScene, language: Language
+) -> ChatSample:
     """A change from the picture of this scene to the neighbour's (mdc-i, merge), or from the neighbour's to its."""
     reference, target = (own, other) if pipeline in {"mdc-i", "merge"} else (other, own)
+    captions = {"caption_ref": reference.caption, "caption_target": target.caption}
+    if language == "contextual":
+        leaning = _leaning_turns(pipeline, reference, target)
+        if leaning is not None:
+            return _sample(pipeline, own, leaning, target.image, captions)
     change = change_instruction(speaker_for(target.scene, f"{pipeline}/{reference.scene.number}"), reference.scene)
     speaker = speaker_for(own.scene, "mchat")
+    if language == "contextual":
+        change = add_lead(change, speaker.rng)
     turns: tuple[ChatTurn, ...] = (user_turn(change, reference.image),)
     if SUBTASK_OF[pipeline] == "mChat":
         if pipeline == "merge":
@@ -162,8 +185,33 @@ def _sample_with_picture(pipeline: Pipeline, own: PicturedScene, other: Pictured
         else:
             before = (user_turn(f"{speaker.pick(WISHES)} {request_phrase(speaker_for(reference.scene, 'request'))}"),)
         turns = turns_with_answer(before, speaker.pick(FOUND), reference.image, change)
-    captions = {"caption_ref": reference.caption, "caption_target": target.caption}
     return _sample(pipeline, own, turns, target.image, captions)
+
+
+def _leaning_turns(pipeline: Pipeline, reference: PicturedScene, target: PicturedScene) -> tuple[ChatTurn, ...] | None:
+    """A dialogue whose last turn names nothing that stays; None where nothing does."""
+    spoken = SUBTASK_OF[pipeline] == "mChat"
+    speaker = speaker_for(target.scene, f"{pipeline}/leaning/{reference.scene.number}")
+    wish = leaning_wish(speaker, reference.scene, spoken=spoken)
+    if wish is None:
+        return None
+    if not spoken:
+        return (user_turn(wish.change, reference.image),)
+    before: tuple[ChatTurn, ...] = (user_turn(f"{speaker.pick(WISHES)} {wish.request}"),)
+    if pipeline == "merge" and wish.place and wish.things:
+        before = (
+            *(user_turn(f"i remember it was {wish.place}."), assistant_turn(speaker.pick(_ASKS))),
+            user_turn(f"i saw {wish.things}."),
+        )
+    return turns_with_answer(before, speaker.pick(FOUND), reference.image, wish.change)
+
+
+def leaning_wish(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis | None:
+    """As `lean_on`, with the change as a search that begins like a question."""
+    wish = lean_on(speaker, before, spoken=spoken)
+    if wish is None:
+        return None
+    return replace(wish, change=add_lead(f"{speaker.pick(SEARCHES)} {wish.change}?", speaker.rng))
 
 
 def _sample(
@@ -181,7 +229,7 @@ def request_phrase(speaker: Speaker) -> str:
     return speaker.pick((f"{main} {speaker.pick(WHERE[place])}", f"{speaker.pick(PLACE_NOUNS[place])} with {main}"))
 
 
-def text_dialogue_turns(speaker: Speaker) -> tuple[ChatTurn, ...]:
+def text_dialogue_turns(speaker: Speaker, language: Language = "explicit") -> tuple[ChatTurn, ...]:
     """Two or three things that the user tells, with the other side asking on; no sentence says it all."""
     setting = speaker.setting(hour=0.5)
     openings = ("yesterday i was", "it was", "we spent a while", "i remember it was")
@@ -189,6 +237,8 @@ def text_dialogue_turns(speaker: Speaker) -> tuple[ChatTurn, ...]:
     turns: list[ChatTurn] = []
     for sentence, ask in zip(told[:-1], speaker.rng.sample(_ASKS, len(told) - 1), strict=True):
         turns += [user_turn(sentence), assistant_turn(ask)]
+    if language == "contextual":
+        return (*turns, user_turn(add_lead(f"{speaker.pick(_ASKED_PLEAS)} {told[-1]}", speaker.rng)))
     return (*turns, user_turn(f"{told[-1]} {speaker.pick(_PLEAS)}"))
 
 

@@ -6,6 +6,7 @@ Written in ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dial
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from viewfinder.worlds import questions
 from viewfinder.worlds.grammar import Speaker, speaker_for
 from viewfinder.worlds.questions import AnsweredQuestion, AskerKnowledge, QuestionMaker, ask_about_thing, yes_or_no
 from viewfinder.worlds.scene import Scene
+from viewfinder.worlds.wording import Language, add_lead
 from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, join_with_and, with_article
 
 ROUNDS = 10
@@ -41,17 +43,19 @@ _MAKERS: Sequence[tuple[QuestionMaker, float]] = (
 """What asks, and how often."""
 
 
-def scene_dialogue(scene: Scene, image: str) -> Dialogue:
-    """The dialogue about a scene; it depends on the scene alone. `image` is what the picture is called."""
+def scene_dialogue(scene: Scene, image: str, language: Language = "explicit") -> Dialogue:
+    """The dialogue about a scene; it depends on nothing else. `image` is what the picture is called."""
     speaker, known = speaker_for(scene, "dialogue"), AskerKnowledge()
     caption = _opening(speaker, known)
     if any(hour in caption for hour in LIGHT_WORDS[scene.light] if hour):
         known.facts.add("light")
     rounds: list[Round] = []
+    leads = random.Random(f"viewfinder/leads/{scene.seed}/{scene.number}")
     for _ in range(ROUNDS):
         asked = next_question(speaker, known)
         known.learn(asked)
-        rounds.append(Round(f"{asked.question}?", asked.answer))
+        question = asked.question if language == "explicit" else add_lead(asked.question, leads)
+        rounds.append(Round(f"{question}?", asked.answer))
     return make_dialogue(image, caption, rounds)
 
 

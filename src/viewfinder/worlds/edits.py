@@ -120,7 +120,7 @@ def _colour(speaker: Speaker) -> _Draft | None:
     if shop is None:
         new: Thing | None = replace(thing, colour=colour)
     else:
-        alike = [product for product in shop.products[thing.kind][colour] if product.pattern == thing.pattern]
+        alike = [product for product in shop.products[thing.kind].get(colour, ()) if product.pattern == thing.pattern]
         new = _other_product(speaker, thing, alike)
     if new is None:
         return None
@@ -309,7 +309,7 @@ def _captions(draft: _Draft) -> tuple[str, str]:
 
 # As files
 
-VERSION = 1
+VERSION = 2
 
 
 def write_edits(
@@ -335,7 +335,7 @@ def write_edits(
 
 def make_pair(plan: making.WorldPlan, number: int) -> Edit:
     """Draw a pair, and write it with what is said of it."""
-    edit = sample_edit(seed=plan.seed, number=number, stock=plan.stock)
+    edit = sample_edit(seed=plan.seed, number=number, stock=plan.stock.of_split(f"{number:07d}"))
     home = plan.out / edit.folder
     home.mkdir(exist_ok=True)
     for which, scene in enumerate((edit.before, edit.after)):

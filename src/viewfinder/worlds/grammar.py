@@ -202,6 +202,83 @@ def change_clauses(speaker: Speaker, before: Scene) -> list[str]:
     return [clause for _, clause in sorted(found, key=lambda ranked: ranked[0])]
 
 
+# The same, leaning on what was said before
+
+
+@dataclass(frozen=True)
+class Ellipsis:
+    """A wish that leans on another one: what was asked for first, and what is said on seeing `before`.
+
+    Attributes:
+        place: where the first wish was, or "".
+        things: of what it was; all of it holds for both scenes.
+        change: what is different now, as it follows "is there one": "in the same place, but at night".
+    """
+
+    place: str
+    things: str
+    change: str
+
+    @property
+    def request(self) -> str:
+        """The first wish as the object of a sentence."""
+        return f"{self.things or 'something'} {self.place}".strip()
+
+
+def lean_on(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis | None:
+    """What leads from `before` to the speaker's scene if nothing that stays is named again; None if nothing stays.
+
+    `spoken`: whether things were spoken of before, so that one may call them "the same" or "it".
+    """
+    after = speaker.scene
+    shared = [kind for kind in after.counts() if before.of_kind(kind)] if spoken else []
+    told = speaker.rng.sample(shared, min(len(shared), 2))
+    stays = after.place == before.place
+    if not told and not stays:
+        return None
+    if stays:
+        head = speaker.pick(("in the same place", "in the very same place", "at the same spot"))
+    else:
+        head = f"with {'the same ones' if len(told) > 1 else 'the same'}, {speaker.pick(WHERE[after.place])}"
+    changes = [speaker.pick(LIGHT_WORDS[after.light])] if stays and after.light != before.light else []
+    changes += _pronoun_changes(speaker, before, told) if len(told) == 1 else []
+    new = [kind for kind in after.counts() if kind not in before.counts()]
+    # Elsewhere, a place and a looked-at thing would say it all: there the new thing goes without its looks.
+    looks = 0.4 if stays else 0.0
+    for kind in speaker.rng.sample(new, min(len(new), 1)):
+        things = after.of_kind(kind)
+        named = with_article(speaker.describe(things[0], size=0.0, colour=looks, pattern=0.0))
+        changes.append(f"with {named}" if len(things) == 1 else f"with {speaker.count(kind, len(things))}")
+    gone = sorted(set(absent_kinds(after)) & set(before.counts()))
+    lost = [f"without the {speaker.noun(kind)}" for kind in gone if len(before.of_kind(kind)) == 1]
+    changes += speaker.rng.sample(lost, min(len(lost), 1))
+    said = join_with_and(changes[:MOST_CHANGES]) if changes else "from another side"
+    return Ellipsis(
+        speaker.pick(WHERE[after.place]) if stays else "",
+        join_with_and([_what_stays(speaker, before, kind) for kind in told]) if told else "",
+        f"{head}, {speaker.pick(('but ', 'only ', ''))}{said}",
+    )
+
+
+def _what_stays(speaker: Speaker, before: Scene, kind: str) -> str:
+    """Things of a kind, as far as they are alike in both scenes."""
+    old, new = before.of_kind(kind), speaker.scene.of_kind(kind)
+    if len(new) > 1 and len(old) == len(new):
+        return speaker.count(kind, len(new))
+    alike = len(old) == len(new) == 1 and old[0].colour == new[0].colour
+    return with_article(f"{speaker.colour_word(new[0])} {speaker.noun(kind)}" if alike else speaker.noun(kind))
+
+
+def _pronoun_changes(speaker: Speaker, before: Scene, told: Sequence[str]) -> list[str]:
+    """What is different about the only kind of thing that was spoken of, as "it"."""
+    old, new = before.of_kind(told[0]), speaker.scene.of_kind(told[0])
+    if len(new) > 1 and len(old) != len(new):
+        return [f"with {NUMBERS[len(new)]} of them"]
+    if len(old) == len(new) == 1 and old[0].colour != new[0].colour:
+        return [f"with it in {speaker.colour_word(new[0])}"]
+    return []
+
+
 def _kind_changes(speaker: Speaker, before: Scene, kind: str) -> _Ranked:
     """What is different about the things of a kind that the new scene has."""
     old, new = before.of_kind(kind), speaker.scene.of_kind(kind)

@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from viewfinder.data.files import write_json
+from viewfinder.data.splits import RULE
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
 from viewfinder.worlds.stock import Stock, stock_of
+from viewfinder.worlds.wording import Language
 
 MARKER = "world.json"
 MOST_PICTURES = 1_000_000
@@ -84,9 +86,10 @@ def _made(marker: Path) -> Any:
         return None
 
 
-def world_marker(kind: str, version: int, count: int, seed: int) -> dict[str, Any]:
-    """What world.json says of every world."""
-    return {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed}
+def world_marker(kind: str, version: int, count: int, seed: int, language: Language = "explicit") -> dict[str, Any]:
+    """What world.json says of every world; explicit language goes without saying, as in older worlds."""
+    made = {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed, "split": RULE}
+    return made if language == "explicit" else made | {"language": language}
 
 
 def write_lines(file: Path, lines: Iterable[str]) -> None:
@@ -131,6 +134,7 @@ class WorldPlan:
     out: Path
     seed: int
     stock: Stock
+    language: Language = "explicit"
 
 
 @contextmanager
@@ -145,6 +149,7 @@ def drawing_world(
     workers: int,
     folders: Sequence[str] = (),
     what: str = "pictures",
+    language: Language = "explicit",
 ) -> Iterator[WorldPlan]:
     """The plan of a world whose pictures are drawn, its folder claimed; `what` the count is of, for the message.
 
@@ -155,10 +160,10 @@ def drawing_world(
         raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} {what}")
     if workers < 1:
         raise BadInput(f"--workers {workers}: at least one process has to draw")
-    plan = WorldPlan(out, seed, stock_of(sprites))
+    plan = WorldPlan(out, seed, stock_of(sprites), language)
     shop = plan.stock.shop
     # Products are named by a digest of their table: a path would differ between machines.
-    made = world_marker(kind, version, count, seed) | ({} if shop is None else {"sprites": shop.digest})
+    made = world_marker(kind, version, count, seed, language) | ({} if shop is None else {"sprites": shop.digest})
     with claim_folder(out, made, folders):
         yield plan
 

@@ -167,7 +167,8 @@ def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
 def _draw_wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
     """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
     kinds_of = stock.kinds
-    allowed = [name for name, kind in kinds_of.items() if kind_fits(name, kind, place, light)]
+    there = kinds_of if stock.shop is None else stock.shop.products
+    allowed = [name for name, kind in kinds_of.items() if name in there and kind_fits(name, kind, place, light)]
     count = rng.choices(range(3, 9), weights=(2, 4, 5, 4, 3, 2))[0]
     kinds = rng.sample(allowed, min(count, len(allowed)))
     swimming = [name for name in allowed if kinds_of[name].zone == "water"]

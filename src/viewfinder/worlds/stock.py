@@ -11,7 +11,7 @@ import hashlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from jaxtyping import Bool, UInt8
 from PIL import Image
 
 from viewfinder.data.files import read_table
+from viewfinder.data.splits import Split, split_of
 from viewfinder.errors import BadInput
 from viewfinder.worlds.kinds import KINDS, Kind
 from viewfinder.worlds.words import NOUNS, Nouns, nouns_of
@@ -159,7 +160,7 @@ class Shop:
     kinds: Mapping[str, Kind]
     nouns: Mapping[str, Nouns]
     products: Mapping[str, Mapping[str, Sequence[Product]]]
-    _aspects: dict[str, float] = field(default_factory=dict)
+    _aspects: dict[str, float] = field(default_factory=dict)  # shared by the parts of a shop
 
     def pick(self, rng: random.Random, kind: str) -> Product | None:
         """A product of a kind whose picture can be cut out: first a colour, then one of that colour.
@@ -167,10 +168,28 @@ class Shop:
         None after some tries that failed.
         """
         for _ in range(_TRIES):
-            product = rng.choice(self.products[kind][rng.choice(self.kinds[kind].colours)])
+            product = rng.choice(self.products[kind][rng.choice(tuple(self.products[kind]))])
             if self.aspect(kind, product.id):
                 return product
         return None
+
+    def of_split(self, split: Split) -> Shop:
+        """The shop with the products of one split alone; it speaks of the same kinds.
+
+        Raises:
+            BadInput: there are too few.
+        """
+        products = {
+            kind: {colour: kept for colour, some in colours.items() if (kept := _inside(some, split))}
+            for kind, colours in self.products.items()
+        }
+        products = {kind: colours for kind, colours in products.items() if colours}
+        if (count := sum(len(some) for colours in products.values() for some in colours.values())) < FEWEST:
+            raise BadInput(
+                f"{self.folder / TABLE}: {count} of its products are for {split!r} (by a hash of the id), {FEWEST} are "
+                "needed; a folder of some hundred products has them"
+            )
+        return replace(self, products=products)
 
     def aspect(self, kind: str, product: str) -> float:
         """Width over height of a product's cut-out; 0 if it cannot be cut out."""
@@ -182,6 +201,10 @@ class Shop:
     def cutout(self, kind: str, product: str) -> Image.Image | None:
         """A product without its background; of a garment, nothing may be missing in the middle."""
         return _cutout(self.folder / "images" / f"{product}.jpg", bool(self.kinds[kind].shows))
+
+
+def _inside(products: Sequence[Product], split: Split) -> list[Product]:
+    return [product for product in products if split_of(product.id) == split]
 
 
 @lru_cache(maxsize=_KEPT)
@@ -207,7 +230,7 @@ def open_shop(folder: Path) -> Shop:
     return _shop(folder.resolve(), digest)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _shop(folder: Path, digest: str) -> Shop:
     products = _products_by_kind(folder)
     if not products:
@@ -257,15 +280,20 @@ def _kinds(products: Mapping[str, Mapping[str, Sequence[Product]]], first: Mappi
 class Stock:
     """Kinds of things, what they are called, and the shop whose products they are; without one they are drawn.
 
-    It travels between processes as the name of its folder.
+    It travels between processes as the name of its folder, and the split whose products alone it has.
     """
 
     kinds: Mapping[str, Kind]
     nouns: Mapping[str, Nouns]
     shop: Shop | None = None
+    split: Split | None = None
 
-    def __reduce__(self) -> tuple[Callable[..., Stock], tuple[Path | None]]:
-        return stock_of, (None if self.shop is None else self.shop.folder,)
+    def __reduce__(self) -> tuple[Callable[..., Stock], tuple[Path | None, Split | None]]:
+        return stock_of, (None if self.shop is None else self.shop.folder, self.split)
+
+    def of_split(self, name: str) -> Stock:
+        """What a picture of this name is made of: products of its own split. What is drawn is the same for all."""
+        return self if self.shop is None or self.split is not None else _stock(self.shop, split_of(name))
 
     def extent(self, kind: str, product: str) -> tuple[float, float]:
         """Height of a medium one that stands near, and width over height."""
@@ -280,15 +308,15 @@ DRAWN = Stock(KINDS, NOUNS)
 """Everything that the package draws itself."""
 
 
-def stock_of(sprites: Path | None) -> Stock:
-    """The products of a folder (see above), or what is drawn.
+def stock_of(sprites: Path | None, split: Split | None = None) -> Stock:
+    """The products of a folder (see above), of all splits or of one, or what is drawn.
 
     Raises:
-        BadInput: the folder has no usable products.csv and images.
+        BadInput: the folder has no usable products.csv and images, or too few products of the split.
     """
-    return DRAWN if sprites is None else _stock(open_shop(sprites))
+    return DRAWN if sprites is None else _stock(open_shop(sprites), split)
 
 
-@lru_cache(maxsize=4)
-def _stock(shop: Shop) -> Stock:
-    return Stock(shop.kinds, shop.nouns, shop)
+@lru_cache(maxsize=16)
+def _stock(shop: Shop, split: Split | None) -> Stock:
+    return Stock(shop.kinds, shop.nouns, shop if split is None else shop.of_split(split), split)

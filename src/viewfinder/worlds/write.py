@@ -17,13 +17,14 @@ world.json                           how the world was made; written first
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from viewfinder.data.captions import SPLITS, Split, split_of
 from viewfinder.data.chatsearch import SUBTASKS, write_chatsearch, write_gallery
-from viewfinder.data.dialogues import Dialogue, write_dialogues, write_pool
+from viewfinder.data.dialogues import Dialogue, make_dialogue, write_dialogues, write_pool
 from viewfinder.data.files import write_json
+from viewfinder.data.splits import SPLITS, Split, split_of
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
@@ -35,8 +36,9 @@ from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_s
 from viewfinder.worlds.edits import write_edits
 from viewfinder.worlds.language import caption_scene, describe_regions
 from viewfinder.worlds.scene import Scene, sample_scene
+from viewfinder.worlds.wording import LANGUAGES, Language, reword
 
-VERSION = 2
+VERSION = 3
 _FOLDERS = (
     *("images", "rg_jsons", "sg_xmls"),  # of one file a picture
     *("annotations", "caches", "dialogues", "ChatIR_Protocol", "visdial", "chatsearch"),
@@ -52,6 +54,7 @@ def write_world(
     sprites: Path | None = None,
     transactions: int | None = None,
     pairs: int | None = None,
+    language: str = "explicit",
     workers: int = 1,
     progress: making.Progress = lambda written: None,
 ) -> making.WorldReport:
@@ -59,7 +62,8 @@ def write_world(
 
     Raises:
         UnknownName: there is no such kind.
-        BadInput: transactions or pairs are asked for, but the kind has none.
+        UnknownName: there is no such language.
+        BadInput: transactions or pairs are asked for, but the kind has none; edits in a language.
         BadInput, DiskFull: as `write_scenes`.
     """
     if kind not in WORLD_WRITERS:
@@ -69,7 +73,14 @@ def write_world(
     if own and kind != "catalogue":
         name, number = next(iter(own.items()))
         raise BadInput(f"--{name} {number}: only the kind catalogue has {name}")
-    return WORLD_WRITERS[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress, **own)
+    if language not in LANGUAGES:
+        raise UnknownName(f"no language of a world is called {language!r}; there are: {', '.join(LANGUAGES)}")
+    made: dict[str, Any] = dict(own)
+    if language != "explicit":
+        if kind == "edits":
+            raise BadInput(f"--language {language}: edits have no dialogues; make scenes or a catalogue")
+        made["language"] = language
+    return WORLD_WRITERS[kind](out, count=count, seed=seed, sprites=sprites, workers=workers, progress=progress, **made)
 
 
 def write_scenes(
@@ -78,6 +89,7 @@ def write_scenes(
     count: int,
     seed: int,
     sprites: Path | None = None,
+    language: Language = "explicit",
     workers: int = 1,
     progress: making.Progress = lambda written: None,
 ) -> making.WorldReport:
@@ -89,6 +101,7 @@ def write_scenes(
     Args:
         out: a new or empty folder, or one begun by the same call.
         sprites: a folder of product photographs (see `stock`) of which things are cut out; None: they are drawn.
+        language: how people speak of them (see `wording`); the pictures are the same.
         workers: processes that draw. More than one start a new Python, which imports the caller's main module: a
             script needs `if __name__ == "__main__":` then.
 
@@ -98,13 +111,14 @@ def write_scenes(
         DiskFull: the disk is full.
     """
     world = making.drawing_world(
-        "scenes", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, folders=_FOLDERS
-    )
+        "scenes", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, folders=_FOLDERS,
+        language=language,
+    )  # fmt: skip
     with world as plan:
         made = making.make_in_order(make_picture, plan, count, workers, progress)
         _write_annotations(plan, made)
         _write_dialogues(out, made)
-        chats = _write_chats(out, made)
+        chats = _write_chats(out, made, language)
         first = [(out / picture.dialogue.image, picture.captions[0]) for picture in made[:SHEET_PICTURES]]
         caption_sheet(first).save(out / "preview.png")
         # Last, so that whoever finds it knows that the world is whole.
@@ -135,12 +149,18 @@ class MadePicture:
 
 def make_picture(plan: making.WorldPlan, number: int) -> MadePicture:
     """Draw a picture, and write it with the files that are about it alone."""
-    scene, image = sample_scene(seed=plan.seed, number=number, stock=plan.stock), f"images/{records.file_name(number)}"
+    name = records.file_name(number)
+    scene, image = sample_scene(seed=plan.seed, number=number, stock=plan.stock.of_split(name)), f"images/{name}"
     draw_scene(scene).save(plan.out / image, quality=making.QUALITY)
     regions, graph = describe_regions(scene), scene_graph_xml(records.scene_graph(scene))
+    captions, dialogue = tuple(caption_scene(scene)), scene_dialogue(scene, image, plan.language)
+    if plan.language == "contextual" and split_of(number) == "test":
+        regions = [replace(region, phrase=reword(region.phrase)) for region in regions]
+        captions = tuple(map(reword, captions))
+        dialogue = make_dialogue(image, reword(dialogue.caption), dialogue.rounds)
     write_json(plan.out / "rg_jsons" / f"{number}.json", records.region_record(scene, regions))
     (plan.out / "sg_xmls" / f"{number}.xml").write_text(graph, encoding="utf-8", newline="\n")
-    return MadePicture(scene, tuple(caption_scene(scene)), len(regions), scene_dialogue(scene, image))
+    return MadePicture(scene, captions, len(regions), dialogue)
 
 
 def _write_annotations(plan: making.WorldPlan, made: Sequence[MadePicture]) -> None:
@@ -162,7 +182,7 @@ def _write_annotations(plan: making.WorldPlan, made: Sequence[MadePicture]) -> N
 
 
 def _of_split(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:
-    return [picture for picture in made if split_of(picture.scene.number) == split]
+    return [picture for picture in made if split_of(records.file_name(picture.scene.number)) == split]
 
 
 def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
@@ -175,14 +195,13 @@ def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
         write_json(out / "visdial" / f"visdial_1.0_{split}.json", visdial_record(split, dialogues))
 
 
-def _write_chats(out: Path, made: Sequence[MadePicture]) -> int:
-    """Chat-search dialogues for training and testing; among all pictures for testing the targets are looked for."""
+def _write_chats(out: Path, made: Sequence[MadePicture], language: Language) -> int:
+    """Chat-search dialogues of every split; among all pictures for testing the targets are looked for."""
     count = 0
-    splits: tuple[Split, ...] = ("train", "test")
-    for split in splits:
+    for split in SPLITS:
         inside = _of_split(made, split)
         pictured = [PicturedScene(each.scene, each.dialogue.image, each.captions[0]) for each in inside]
-        samples = list(chat_samples(pictured))
+        samples = list(chat_samples(pictured, language))
         count += len(samples)
         for subtask in SUBTASKS:
             own = (sample for sample in samples if sample.subtask == subtask)

@@ -44,6 +44,23 @@ def test_each_has_as_many_parameters_as_the_paper_says(system: System, width: in
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_gates_that_are_drawn_as_one_matrix_are_as_wide_as_torchs_gru_is(system: System) -> None:
+    apart, stacked = (network(system, width=64, context_begins=way) for way in ("apart", "stacked"))
+    published = torch.nn.init.xavier_uniform_(torch.nn.GRU(64, 64).get_parameter("weight_ih_l0"))
+    for name, matrix in stacked.update.named_parameters():
+        if matrix.dim() < 2:
+            assert not matrix.any()
+            continue
+        # Glorot's bound for a matrix of 3 * 64 rows and 64 columns is sqrt(6 / 256) = 0.1531, of 64 rows 0.2165.
+        assert 0.150 < float(matrix.abs().max()) <= 0.15310
+        assert 0.212 < float(apart.update.get_parameter(name).abs().max()) <= 0.21651
+        assert float(matrix.std()) == pytest.approx(float(published.std()), rel=0.04)
+    others = [part for part in apart.state_dict() if not part.startswith("update.")]
+    assert all(torch.equal(apart.state_dict()[part], stacked.state_dict()[part]) for part in others)
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("system", ["hre", "r-hre"])
 def test_a_context_is_carried_from_sentence_to_sentence(system: System) -> None:
     model = network(system)

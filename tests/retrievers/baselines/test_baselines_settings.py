@@ -23,7 +23,7 @@ def table(file: Path, name: str) -> dict[str, Any]:
 
 def test_the_paper_table_is_the_published_training() -> None:
     preset = load_preset(PRESETS, "paper", Preset)
-    assert (preset.model, preset.batch) == (ModelSettings(width=1280), 128)
+    assert (preset.model, preset.batch) == (ModelSettings(width=1280, context_begins="stacked"), 128)
     assert (preset.loss.kind, preset.loss.margin) == ("hardest", 0.2)
     stage = preset.training
     assert (stage.optimiser, stage.learning_rate, stage.clip_norm, stage.epochs) == ("adam", 2e-4, 10.0, 300)
@@ -31,11 +31,11 @@ def test_the_paper_table_is_the_published_training() -> None:
 
 @pytest.mark.parametrize("name", ["lab", "paper"])
 def test_they_are_trained_as_drilldown_is(name: str) -> None:
-    """All but the network: its policy has a second stage, its states are several."""
+    """All but the network: its policy has a second stage, its states are several, their context begins otherwise."""
     ours, theirs = table(PRESETS, name), table(DRILLDOWN, name)
     for found in (ours, theirs):
         found.pop("learned", None)
-        for key in ("slots", "width"):
+        for key in ("slots", "width", "context_begins"):
             found["model"].pop(key, None)
     assert ours == theirs
 

@@ -176,6 +176,19 @@ def test_tokens_are_those_of_the_text_that_a_search_reads(separator: str, most: 
         assert not ids[row][~there[row]].any()
 
 
+@pytest.mark.parametrize("most", [40, 12])
+def test_dialogues_that_are_read_verbatim_are_their_strings_joined_by_commas(most: int) -> None:
+    counts = tokenizer()
+    batches = ChatirBatches(DIALOGUES, token_speech(verbatim=True, most_tokens=most), SEEN, 10)
+    for rounds in range(4):
+        [batch] = batches.fixed(rounds, 2)
+        ids, there = batch.dialogues
+        for row, dialogue in enumerate((DIALOGUES.dialogues[1], DIALOGUES.dialogues[0])):
+            whole = counts.encode(", ".join([dialogue.caption, *map(str, dialogue.rounds[:rounds])])).ids
+            expected = whole if len(whole) <= most else [*whole[: most - 1], whole[-1]]
+            assert ids[row][there[row]].tolist() == expected
+
+
 def test_hidden_tokens_are_masks_at_the_same_places_and_marks_stay() -> None:
     made = ChatirBatches(DIALOGUES, token_speech(hidden=0.4), SEEN, 0, "tokens", share=0.4)
     rows = {tuple(row.tolist()) for epoch in range(40) for row in made.epoch(2, epoch, 0)[0].dialogues[0]}

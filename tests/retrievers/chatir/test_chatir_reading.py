@@ -96,6 +96,29 @@ def test_the_dialogue_is_one_text_for_the_encoder_in_the_weights(
     np.testing.assert_allclose(talked(tmp_path / "some.safetensors"), expected(model, text), atol=2e-6)
 
 
+@pytest.mark.parametrize("most", [40, 12])
+def test_a_dialogue_that_is_read_verbatim_is_its_strings_joined_by_commas(tmp_path: Path, most: int) -> None:
+    model = saved(tmp_path / "some.safetensors", BERT, verbatim=True, most_tokens=most)
+    found = load_retriever("chatir", tmp_path / "some.safetensors")
+    strings = ["a red boat ", "is it big no", "is it old? don't know", "is it new no"]
+    said: list[Say | Answer] = [
+        Say(strings[0]),
+        Answer(Question("is it big"), "no"),
+        Answer(Question("is it old?"), "don't know"),
+        Answer(Question("is it new no"), ""),  # as a file is read whose question has no mark
+    ]
+    state = found.begin()
+    for number, turn in enumerate(said, start=1):
+        state = found.step(state, ResolvedTurn(turn, number, ENCODER.words, turn.text))
+        parts = found.query(state).parts
+        vector_d = np.mean([np.asarray(part.vector_d) for part in parts], axis=0)
+        whole = tokenizer().encode(", ".join(strings[:number])).ids
+        ids_1l = torch.tensor([whole if len(whole) <= most else [*whole[: most - 1], whole[-1]]])
+        with torch.no_grad():
+            expected_1d = model.encode_dialogues(ids_1l, torch.ones_like(ids_1l, dtype=torch.bool))
+        np.testing.assert_allclose(vector_d, expected_1d[0], atol=2e-6)
+
+
 def test_the_text_encoder_of_blip_is_read_too(tmp_path: Path) -> None:
     model = saved(tmp_path / "some.safetensors", BLIP, pooling="first")
     text = "a red boat, is it big? no, is it old? yes"

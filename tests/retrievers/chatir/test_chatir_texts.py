@@ -40,7 +40,7 @@ def test_a_round_that_says_nothing_is_left_out(answer: str) -> None:
 MARK = "[SEP]"
 
 
-def tokens(most: int, separator: Literal["comma", "sep"] = "comma") -> DialogueTokens:
+def tokens(most: int, separator: Literal["comma", "sep"] = "comma", *, verbatim: bool = False) -> DialogueTokens:
     """A tokenizer that anybody can follow: a token a word or sign, and one at either end."""
     known = ["[CLS]", MARK, "</s>", "[UNK]"]
     words = [
@@ -51,7 +51,8 @@ def tokens(most: int, separator: Literal["comma", "sep"] = "comma") -> DialogueT
     made.add_special_tokens(known[:3])
     made.pre_tokenizer = Whitespace()
     made.post_processor = TemplateProcessing(single="[CLS] $A </s>", special_tokens=[("[CLS]", 0), ("</s>", 2)])
-    return DialogueTokens(made.to_str(), MARK, ModelSettings(reads="tokens", most_tokens=most, separator=separator))
+    settings = ModelSettings(reads="tokens", most_tokens=most, separator=separator, verbatim=verbatim)
+    return DialogueTokens(made.to_str(), MARK, settings)
 
 
 def joined(found: DialogueTokens, caption: str, rounds: Sequence[tuple[str, str]]) -> str:
@@ -85,6 +86,23 @@ def test_the_oldest_rounds_make_room_and_the_caption_stays() -> None:
     assert plain(joined(tokens(19), "a dog", ROUNDS)) == "adog,whatcolourisit?brown,itruns"
     assert plain(joined(tokens(13), "a dog", ROUNDS)) == "adog,itruns"
     assert plain(joined(tokens(8), "a dog", [("", "what colour is it"), ("", "is it big ?")])) == "adog,isitbig"
+
+
+def test_rounds_that_are_read_verbatim_all_stay_as_they_are() -> None:
+    said = [("is it big", "no"), ("is it old?", "can't tell"), ("is it a dog no", ""), ("", "")]
+    assert [str(one) for one in informative_rounds(said, verbatim=True)] == [
+        "is it big no",
+        "is it old? can't tell",
+        "is it a dog no",
+    ]
+
+
+def test_a_text_that_is_read_verbatim_is_cut_at_its_end() -> None:
+    # Of 13 tokens 2 are the ends; the other 11 are: a dog , is it big ? no , what colour
+    assert plain(joined(tokens(13, verbatim=True), "a dog", ROUNDS)) == "adog,isitbig?no,whatcolour"
+    marked = plain(joined(tokens(13, "sep", verbatim=True), "a dog", ROUNDS))
+    assert marked == "adog[SEP]isitbig?[SEP]no[SEP]what"
+    assert plain(joined(tokens(20, verbatim=True), "a dog", ROUNDS)) == plain(joined(tokens(20), "a dog", ROUNDS))
 
 
 @given(st.one_of(st.just(""), WORD), st.lists(ROUND, max_size=6), st.integers(8, 30))

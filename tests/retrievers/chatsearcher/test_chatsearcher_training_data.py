@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.captions import split_of
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.files import write_json
+from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatsearcher.settings import KINDS, ExampleKind
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
@@ -79,18 +79,20 @@ def test_pictures_are_called_by_data_set_and_have_the_vectors_of_their_files(cap
         assert np.array_equal(found.regions_nre[row], vectors.regions_nre[there])
 
 
-@pytest.mark.parametrize(("split", "count"), [("train", 20), ("val", 2)])
+@pytest.mark.parametrize(("split", "count"), [("train", 21), ("val", 2)])
 def test_captions_are_those_of_the_split(captioned: Path, split: Any, count: int) -> None:
     found = material(captioned, split=split, kinds=("captions",))
-    numbers = [int(Path(lesson.pictures[0]).name[:4]) for lesson in found.examples["captions"]]
-    assert len(numbers) == count and all(split_of(number) == split for number in numbers)
+    names = [lesson.pictures[0] for lesson in found.examples["captions"]]
+    assert len(names) == count and all(split_of(name) == split for name in names)
 
 
-def test_of_chats_every_thirteenth_is_held_out_and_those_for_testing_are_left_alone(captioned: Path) -> None:
+def test_of_chats_those_about_pictures_of_validation_are_held_out_and_those_for_testing_are_left_alone(
+    captioned: Path,
+) -> None:
     train, val = (
         [lesson.texts for lesson in material(captioned, split=split).examples["ichat"]] for split in ("train", "val")
     )
-    assert val == [("train 6",), ("train 19",)]
+    assert val == [("train 22",), ("train 23",)]
     assert sorted(train + val) == sorted((f"train {at}",) for at in range(COUNT))
 
 
@@ -104,7 +106,7 @@ def test_dialogues_are_those_of_the_split(captioned: Path) -> None:
 def test_every_captioned_picture_is_asked_for_once(captioned: Path) -> None:
     found = material(captioned, kinds=("requests", "captions")).examples
     asked = [lesson.pictures for lesson in found["requests"]]
-    assert len(asked) == len(set(asked)) == 20
+    assert len(asked) == len(set(asked)) == 21
     assert set(asked) == {lesson.pictures for lesson in found["captions"]}
 
 
@@ -142,8 +144,8 @@ def test_several_data_sets_are_one_material(captioned: Path, tmp_path: Path) -> 
     other = tmp_path / "other"
     write_csv(other, tiny_pictures(other / "images", COUNT))
     both, alone = material(captioned, other, kinds=("captions",)), material(captioned, kinds=("captions",))
-    assert len(both.rows) == len(both.raw_ng) == 40
-    assert both.examples["captions"][:20] == alone.examples["captions"]
+    assert len(both.rows) == len(both.raw_ng) == 42
+    assert both.examples["captions"][:21] == alone.examples["captions"]
     for name in alone.rows:
         twin = name.replace("captioned/", "other/")
         for picture in (name, twin):
@@ -157,7 +159,7 @@ def test_two_data_sets_of_one_name_are_refused(captioned: Path, tmp_path: Path) 
         material(captioned, twin)
 
 
-def test_edits_of_instruct_pix2pix_go_by_their_prompts(tmp_path: Path) -> None:
+def test_edits_of_instruct_pix2pix_go_by_the_folders_of_their_prompts(tmp_path: Path) -> None:
     for number in range(13):
         home = tmp_path / "ip2p" / f"{number:07}"
         files = [one.path for one in tiny_pictures(home, 2)]
@@ -166,9 +168,9 @@ def test_edits_of_instruct_pix2pix_go_by_their_prompts(tmp_path: Path) -> None:
             file.rename(home / f"5_{which}.jpg")
     write_json(tmp_path / "ip2p" / "seeds.json", [[f"{number:07}", ["5"]] for number in range(13)])
     [held_out] = material(tmp_path / "ip2p", split="val", kinds=("edits",)).examples["edits"]
-    assert held_out.pictures == ("ip2p/0000006/5_0.jpg", "ip2p/0000006/5_1.jpg")
-    assert "make it 6" in held_out.texts[0]
-    assert len(material(tmp_path / "ip2p", kinds=("edits",)).examples["edits"]) == 10
+    assert held_out.pictures == ("ip2p/0000001/5_0.jpg", "ip2p/0000001/5_1.jpg")
+    assert "make it 1" in held_out.texts[0]
+    assert len(material(tmp_path / "ip2p", kinds=("edits",)).examples["edits"]) == 9  # 0, 2 and 7 are for testing
 
 
 @pytest.fixture
@@ -194,7 +196,7 @@ def test_transactions_for_training_are_edits(shop: Path) -> None:
 def test_pictures_of_transactions_for_testing_are_not_captioned_in_training(shop: Path) -> None:
     found = material(shop, kinds=("captions", "documents"))
     numbers = {int(Path(name).name[:4]) for name in found.rows}
-    assert numbers == {number for number in range(20) if split_of(number) == "train"} | {24, 25}
+    assert numbers == set(range(20)) - {10, 16, 18} | {24, 25}  # 22 and 23 are for validation, 10, 16, 18 for testing
 
 
 def test_the_lists_of_a_world_say_which_pictures_are_for_training(tmp_path: Path) -> None:
@@ -230,11 +232,11 @@ def test_dialogues_of_llava_and_pages_of_mmc4_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("tables", [("Train", "Validation"), ("all",)])
-def test_tables_of_conceptual_captions_are_split_as_they_are_called_or_by_place(
+def test_tables_of_conceptual_captions_are_split_as_they_are_called_or_by_name(
     tmp_path: Path, tables: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "cc3m"
-    files = [one.path.name for one in tiny_pictures(folder / "images", 7)]
+    files = [one.path.name for one in tiny_pictures(folder / "images", 24)]
     for table in tables:
         rows = "".join(f"{table} {at}\timages/{name}\n" for at, name in enumerate(files))
         (folder / f"{table}_GCC.tsv").write_text(rows)
@@ -243,9 +245,10 @@ def test_tables_of_conceptual_captions_are_split_as_they_are_called_or_by_place(
         for split in ("train", "val")
     }
     if len(tables) == 1:
-        assert said == {"train": ["all 0", "all 1", "all 2", "all 4", "all 5"], "val": ["all 6"]}
+        train = [f"all {at}" for at in range(22) if at not in (10, 16, 18)]  # these are for testing
+        assert said == {"train": train, "val": ["all 22", "all 23"]}
     else:
-        assert said == {"train": [f"Train {at}" for at in range(7)], "val": [f"Validation {at}" for at in range(7)]}
+        assert said == {"train": [f"Train {at}" for at in range(24)], "val": [f"Validation {at}" for at in range(24)]}
 
 
 def test_vectors_of_two_encoders_are_not_mixed(

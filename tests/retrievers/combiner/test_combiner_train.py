@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,12 +10,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from viewfinder.conversation import Like
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
 from viewfinder.retrievers.combiner.retriever import Combiner
-from viewfinder.retrievers.combiner.train import NO_TURN, EncodedTransactions, make_batch, mark_found
+from viewfinder.retrievers.combiner.train import (
+    NO_TURN,
+    EncodedTransactions,
+    make_batch,
+    mark_found,
+    tell_targets_apart,
+)
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import train_system
 from viewfinder.testing import ColourEncoder
@@ -116,6 +124,16 @@ def test_recall_is_that_of_ranking_the_gallery_picture_by_picture() -> None:
             rank = sum(score > scores[wanted] for score in scores.values())
             assert found_st[dialogue, turn] == (rank < 10)
     assert 0 < np.nanmean(found_st) < 1
+
+
+def test_a_target_that_is_anothers_too_counts_as_wrong_or_not_at_all() -> None:
+    logits = torch.tensor([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    rows = torch.tensor([7, 7, 8])
+    e = math.e
+    left_out = (2 * math.log((e + 1) / e) + math.log((e**2 + 2) / e**2)) / 3
+    wrong = (2 * math.log((2 * e + 1) / e) + math.log((e**2 + 2) / e**2)) / 3
+    assert tell_targets_apart(logits, rows, "left_out").item() == pytest.approx(left_out)
+    assert tell_targets_apart(logits, rows, "wrong").item() == pytest.approx(wrong)
 
 
 def test_a_batch_has_the_vectors_of_its_transactions() -> None:

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.data.captions import split_of
+from viewfinder.data.splits import split_of
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.drilldown.retriever import load
 from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 from viewfinder.training import read_log
-from viewfinder.training.weights import read_card, read_weights
+from viewfinder.training.checkpoints import read_tensors, write_tensors
+from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import NETWORK, read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = ("model.width=8", "model.slots=2", "batch=10", "training.epochs=3", "training.log_every=1")
@@ -90,12 +92,28 @@ def test_the_modern_variant_reads_frozen_sentence_vectors_in_one_stage(captioned
 def test_with_standardised_inputs_the_scales_are_those_of_the_training_set(captioned: Path, tmp_path: Path) -> None:
     arrays = read_weights(train(plan(captioned, tmp_path, "modern", SMALL)).best).arrays
     assert arrays["regions_mean"].shape == (3,)
-    shown = [(picture.top, picture.bottom) for picture in tiny_pictures(tmp_path / "again", 52)]
-    learnt = [shown[place] for place in range(52) if split_of(place) == "train"]
+    shown = tiny_pictures(tmp_path / "again", 52)
+    learnt = [(picture.top, picture.bottom) for picture in shown if split_of(picture.path) == "train"]
     # Within what the pixel that sets each picture apart makes of its corner.
     seen = ENCODER.pictures([draw_halves(*look) for look in learnt])
     np.testing.assert_allclose(arrays["whole_mean"], seen.global_bd.mean(axis=0), atol=0.03)
     np.testing.assert_allclose(arrays["whole_deviation"], seen.global_bd.std(axis=0), atol=0.03)
+
+
+def test_the_weights_list_what_they_and_those_they_began_with_learnt_from(captioned: Path, tmp_path: Path) -> None:
+    first = train(plan(captioned, tmp_path / "first", "modern", SMALL)).best
+    names = [file.stem for file in (captioned / "images").iterdir()]
+    listed = TrainingList.decode(read_card(first).trained_on)
+    assert len(listed) == sum(split_of(name) == "train" for name in names)
+    assert all(listed.count_seen([(name,)]) == (split_of(name) == "train") for name in names)
+    assert load(first).trained_on == read_card(first).trained_on
+    further = train(replace(plan(captioned, tmp_path / "second", "modern", SMALL), start=first)).best
+    assert read_card(further).trained_on == read_card(first).trained_on
+    nameless = tmp_path / "nameless.safetensors"
+    tensors, record = read_tensors(first, schema=NETWORK)
+    write_tensors(nameless, tensors, {**record, "trained_on": ""}, schema=NETWORK)
+    unknown = train(replace(plan(captioned, tmp_path / "third", "modern", SMALL), start=nameless)).best
+    assert read_card(unknown).trained_on == ""
 
 
 def test_sentence_vectors_of_another_encoder_cannot_go_on_from_weights(captioned: Path, tmp_path: Path) -> None:

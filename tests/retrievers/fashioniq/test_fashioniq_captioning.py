@@ -21,6 +21,7 @@ from viewfinder.retrievers.fashioniq.captioner_training import (
     load_simulator,
     make_caption_examples,
     measure_captions,
+    smoothed_loss,
     train_captioner,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs, read_garments
@@ -86,6 +87,10 @@ def garments(
     return Garments(tuple("abcde"), raw_ng, "raw-1", ("kind",), np.zeros(5, np.intp), ((),) * 5, ((),) * 5, pairs)
 
 
+def says(most: int, learnt: int = 0) -> TransformerCaptioner:
+    return TransformerCaptioner(most_words=most, learnt_words=learnt)
+
+
 @pytest.mark.parametrize("preset", list(tomllib.loads(PRESETS.read_text())))
 def test_every_captioner_preset_can_be_read(preset: str) -> None:
     assert load_preset(PRESETS, preset, CaptionerPreset).selects in {"bleu3", "cider"}
@@ -93,14 +98,14 @@ def test_every_captioner_preset_can_be_read(preset: str) -> None:
 
 def test_the_official_preset_is_the_published_simulator() -> None:
     official = load_preset(PRESETS, "official", CaptionerPreset)
-    assert official.model == TransformerCaptioner()
+    assert official.model == TransformerCaptioner(learnt_words=64)
     assert (official.batch, official.smoothing, official.selects) == (64, 0.0, "bleu3")
 
 
 def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
     found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
     words = build_caption_vocabulary(["is red too", "is blue"], least=1)
-    examples = make_caption_examples(found, words, most_words=4)
+    examples = make_caption_examples(found, words, says(4))
     assert examples.shown_e.tolist() == [0, 0, 2]
     assert examples.wanted_e.tolist() == [1, 1, 4]
     red, too, blue, being = (words.numbers[word] for word in ("red", "too", "blue", "is"))
@@ -114,7 +119,7 @@ def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
 def test_what_is_said_next_is_learnt_at_every_word() -> None:
     found = garments((("is red", "is red too"),), target=[1], candidate=[0])
     words = build_caption_vocabulary(["is red too"], least=1)
-    batch = make_caption_examples(found, words, most_words=6).batch(np.array([0, 1]))
+    batch = make_caption_examples(found, words, says(6)).batch(np.array([0, 1]))
     being, red, too = (words.numbers[word] for word in ("is", "red", "too"))
     assert batch.words_bt.tolist() == [[START, being, red, PAD], [START, being, red, too]]
     assert batch.goals_bt.tolist() == [[being, red, END, PAD], [being, red, too, END]]
@@ -125,10 +130,41 @@ def test_what_is_said_next_is_learnt_at_every_word() -> None:
 def test_of_a_caption_that_is_too_long_no_end_is_learnt() -> None:
     found = garments((("is red and very big",),), target=[1], candidate=[0])
     words = build_caption_vocabulary(["is red and very big"], least=1)
-    batch = make_caption_examples(found, words, most_words=3).batch(np.array([0]))
+    batch = make_caption_examples(found, words, says(3)).batch(np.array([0]))
     being, red, both = (words.numbers[word] for word in ("is", "red", "and"))
     assert batch.words_bt.tolist() == [[START, being, red]]
     assert batch.goals_bt.tolist() == [[being, red, both]]
+
+
+def test_captions_may_be_learnt_from_at_greater_length_than_they_are_said_and_end_where_they_are_cut() -> None:
+    found = garments((("is red and very big", "is big"),), target=[1], candidate=[0])
+    words = build_caption_vocabulary(["is red and very big"], least=1)
+    being, red, both, very, big = (words.numbers[word] for word in ("is", "red", "and", "very", "big"))
+    assert make_caption_examples(found, words, says(3, learnt=4)).words_el.tolist() == [
+        [START, being, red, both, very, END],
+        [START, being, big, END, PAD, PAD],
+    ]
+    model = replace(says(3, learnt=4), width=4, heads=2, hidden=4, layers=1, attributes=0)
+    network = make_captioner(model, 4, len(words.words), 0)
+    batch = make_caption_examples(found, words, says(3, learnt=4)).batch(np.array([0, 1]))
+    assert network.logits(network.see(batch.shown_bg, batch.wanted_bg), batch.words_bt).shape == (
+        2,
+        5,
+        len(words.words),
+    )
+
+
+def test_smoothing_over_others_gives_the_right_word_all_but_its_share() -> None:
+    # Of four words the right one gets 0.9, each of the others 0.1 / 3; over all four it would get 0.925 and 0.025.
+    logits = torch.tensor([[1.0, 2.0, 0.5, 0.0]])
+    chances = logits.log_softmax(dim=1)[0]
+    by_hand = -(0.9 * chances[1] + 0.1 / 3 * (chances[0] + chances[2] + chances[3]))
+    found = smoothed_loss(logits, torch.tensor([1]), 0.1, "others")
+    assert found.item() == pytest.approx(by_hand.item(), rel=1e-6)
+    over_all = -(0.925 * chances[1] + 0.025 * (chances[0] + chances[2] + chances[3]))
+    assert smoothed_loss(logits, torch.tensor([1]), 0.1, "all").item() == pytest.approx(over_all.item(), rel=1e-6)
+    padded = smoothed_loss(logits.repeat(2, 1), torch.tensor([1, PAD]), 0.1, "others")
+    assert padded.item() == pytest.approx(found.item())
 
 
 def untrained(words: CaptionVocabulary) -> Any:
@@ -140,7 +176,7 @@ def untrained(words: CaptionVocabulary) -> Any:
 def test_validation_s_loss_is_the_mean_of_minus_log_chances_over_all_words() -> None:
     found = garments((("is red", "is red too"), ("is blue",)), target=[1, 4], candidate=[0, 2])
     words = build_caption_vocabulary(["is red too", "is blue"], least=1)
-    network, examples = untrained(words), make_caption_examples(found, words, most_words=4)
+    network, examples = untrained(words), make_caption_examples(found, words, says(4))
     with torch.no_grad():
         figures = measure_captions(network, examples=examples, garments=found, words=words)
         lost = []

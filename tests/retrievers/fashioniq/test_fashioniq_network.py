@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.network import Feedback, TransformerRetriever, pad_numbers
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors
@@ -67,6 +68,19 @@ def test_the_published_form_is_its_formulas() -> None:
     encoded_blh = made.encoder(math.sqrt(16) * tokens_blh + sinusoid_positions(21, 16))
     expected_bh = made.head(torch.relu(encoded_blh.mean(dim=1)))
     assert torch.allclose(queries(made, turns)[-1], expected_bh, atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_start_token_is_a_word_of_zeros_before_one_word_less() -> None:
+    made = network(start_token=True)
+    turn = feedback(made, 0)._replace(words_bl=torch.tensor([[1, 2, 3], [4, 5, 0], [6, 0, 0], [0, 0, 0]]))
+    read = torch.tensor([[0, 1, 2], [0, 4, 5], [0, 6, 0], [0, 0, 0]])
+    expected, found = (
+        one.tokens(0, said)[0] for one, said in ((network(), turn._replace(words_bl=read)), (made, turn))
+    )
+    torch.testing.assert_close(found, expected)
+    with pytest.raises(BadInput, match="start_token"):
+        TransformerModel(start_token=True, padding_mask=True)
 
 
 @pytest.mark.parametrize("masked", [True, False])

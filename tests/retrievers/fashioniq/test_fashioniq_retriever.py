@@ -27,10 +27,9 @@ from viewfinder.retrievers.fashioniq.network import (
     RecurrentRetriever,
     TransformerRetriever,
 )
-from viewfinder.retrievers.fashioniq.retriever import FashionIq
+from viewfinder.retrievers.fashioniq.retriever import CUTS, FashionIq
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, RecurrentModel, TransformerModel
-from viewfinder.retrievers.shared.network import WordVectors
-from viewfinder.retrievers.shared.numpy_network import split_words
+from viewfinder.retrievers.shared.network import WordNumbers, WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.picture_layers import AttributeHead
@@ -53,6 +52,8 @@ MODERN: dict[str, Any] = {
 
 MODELS: dict[str, Model] = {
     "published": TransformerModel(**SMALL, layers=2, heads=2, hidden=12),
+    "after a start": TransformerModel(**SMALL, layers=1, heads=2, hidden=12, words="learned", start_token=True),
+    "as nltk cuts": TransformerModel(**SMALL, layers=1, heads=2, hidden=12, words="learned", tokens="nltk"),
     "modern": TransformerModel(
         **SMALL, **MODERN, layers=2, heads=2, hidden=12, history="incremental", compare="cosine", image="standardised"
     ),
@@ -80,6 +81,13 @@ DIALOGUE: list[Turn] = [
     Like("p020", "green", attributes=()),
     Like("p000", "is blue"),
 ]
+
+
+def test_sentences_are_cut_into_words_or_as_the_published_code_cuts_them() -> None:
+    said = "Doesn't have a V-neck, is red."
+    assert CUTS["plain"](said) == ("doesn't", "have", "a", "v-neck", "is", "red")
+    assert CUTS["nltk"](said) == ["does", "n't", "have", "a", "v-neck", ",", "is", "red", "."]
+    assert WordNumbers(("a", ",", "n't"), 4, CUTS["nltk"])([said]).tolist() == [[3, 1, 2, 0]]
 
 
 def network_of(model: Model) -> FeedbackNetwork:
@@ -174,7 +182,7 @@ def scores_by_torch(network: FeedbackNetwork, model: Model, dialogue: Sequence[T
 
 
 def feedback_of(network: FeedbackNetwork, model: Model, turn: Like, row: int, pictures_nh: Tensor) -> Feedback:
-    known = [word for word in split_words(turn.text) if word in VOCABULARY or model.words == "encoder"]
+    known = [word for word in CUTS[model.tokens](turn.text) if word in VOCABULARY or model.words == "encoder"]
     numbers = [VOCABULARY.index(word) + 1 for word in known[: model.most_words]]
     assert network.attributes is not None
     labels = network.attributes.top(RAW_NG[row][None], model.attributes)[0].tolist()

@@ -159,6 +159,7 @@ def test_the_loss_of_dialogues_is_the_sum_over_their_turns() -> None:
     assert summed.item() == pytest.approx(float(sum(expected)))
     # Nearer to 2 and to 3 than 10 are all four, to 5 it is three, 0 being as far; to 4, 1, -1 than 0: three, one, none.
     assert float(figures["percentile"]) == pytest.approx(1 - np.mean([[4, 3], [4, 1], [3, 0]]) / 5)
+    assert float(figures["percentile_sum"]) == pytest.approx(3 - (3.5 + 2.5 + 1.5) / 5)
 
 
 def test_pictures_learn_as_targets_others_and_what_is_shown() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.data.captions import split_of
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
+from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
@@ -96,7 +96,7 @@ def test_descriptions_and_attribute_words_are_lower_case_and_the_kind_is_no_attr
 def test_others_are_what_is_described_and_in_no_gallery_of_any_split(shop: Path, plan: Plan) -> None:
     others = read_garments(plan(shop), "train", ("others",))
     places = [number for number in range(18) if number != 3]  # in captions.csv
-    expected = [number for place, number in enumerate(places) if split_of(place) == "train" and number >= 10]
+    expected = [number for number in places if split_of(f"p{number}") == "train" and number >= 10]
     assert names(others) == [f"p{number}" for number in expected]
     assert others.descriptions[-1] == ("picture 16", "said again") and not len(others.pairs)
     assert others.kinds == ("others",)
@@ -104,12 +104,12 @@ def test_others_are_what_is_described_and_in_no_gallery_of_any_split(shop: Path,
 
 def test_folders_with_captions_alone_are_a_kind_of_their_own(shop: Path, plan: Plan, tmp_path: Path) -> None:
     photos = tmp_path / "photos"
-    pictures = tiny_pictures(photos / "images", 14)
+    pictures = tiny_pictures(photos / "images", 24)
     said = [f"{picture.path.name},A {picture.caption}\n" for picture in pictures]
     (photos / "captions.csv").write_text("image,caption\n" + "".join(said))
     garments = read_garments(plan(shop, photos), "train", ())
     assert garments.kinds == ("dress", "shirt", "photos")
-    training = [picture for place, picture in enumerate(pictures) if split_of(place) == "train"]
+    training = [picture for picture in pictures if split_of(picture.path) == "train"]
     rows = garments.gallery_of(2)
     assert [garments.descriptions[row] for row in rows] == [(f"a {picture.caption}",) for picture in training]
     likeness = (ENCODER.project(garments.raw_ng[rows]) * ENCODER.words([picture.caption for picture in training])).sum(

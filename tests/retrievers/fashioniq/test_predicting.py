@@ -63,6 +63,20 @@ def test_of_what_is_told_and_of_what_is_right_the_shares_are_counted() -> None:
     assert attribute_figures(-scores, np.eye(2, 4, dtype=bool), 1)["f1"] == 0.0
 
 
+def test_f1_of_each_picture_is_not_that_of_all_together() -> None:
+    scores = np.array([[3, 2, 1, 0], [0, 1, 2, 3]], np.float32)
+    has = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], bool)
+    # Told are 0 and 1, then 3 and 2. The first has p = r = 1, so F1 = 1; the second p = 1/2, r = 1/3, so F1 = 2/5.
+    assert attribute_figures(scores, has, 2, "picture")["f1"] == pytest.approx((1 + 2 / 5) / 2, abs=1e-4)
+    assert attribute_figures(scores, has, 2)["f1"] == pytest.approx(2 * (3 / 4) * (3 / 5) / (3 / 4 + 3 / 5))
+    none = attribute_figures(-scores, np.eye(2, 4, dtype=bool), 1, "picture")["f1"]
+    assert none == 0.0
+    exact = (
+        2 / (2 + 1e-5) * 2 / (1 + 2 / (2 + 1e-5) + 1e-5) + 2 * 0.5 * (1 / (3 + 1e-5)) / (0.5 + 1 / (3 + 1e-5) + 1e-5)
+    ) / 2
+    assert attribute_figures(scores, has, 2, "picture")["f1"] == pytest.approx(exact, abs=1e-12)
+
+
 @given(st.integers(0, 99), st.integers(2, 9), st.integers(1, 9))
 def test_ridge_regression_is_what_the_normal_equations_say(seed: int, count: int, width: int) -> None:
     rng = np.random.default_rng(seed)

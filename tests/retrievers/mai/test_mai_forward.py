@@ -35,6 +35,8 @@ MODELS: dict[str, Model] = {
     "one layer that looks": Model(**SMALL | {"cross_every": 3, "heads": 4}),
     "every layer looks, no captions": Model(**SMALL, cross_every=1, captions=False),
     "sprc": Model(**SMALL, **SPRC),
+    "sprc, official targets": Model(**SMALL, **SPRC, targets="official"),
+    "sprc with captions": Model(**SMALL, stages="sprc"),
 }
 each = pytest.mark.parametrize("name", MODELS)
 Made = Callable[[Model], MaiNetwork]

@@ -31,7 +31,7 @@ CAPTIONS = torch.tensor([[0.0, 1.0], [0.6, -0.8]])
 TOKENS = torch.tensor([[[1.0, 3.0], [3.0, 5.0]], [[0.0, 0.0], [2.0, 2.0]]])
 PROMPTS = torch.tensor([[[2.0, 2.0]], [[1.0, 2.0]]])
 
-TURNED = EncodedTurns(QUERIES, FusedTokens(TOKENS, torch.zeros(2, 2)))
+TURNED = EncodedTurns(QUERIES, FusedTokens(TOKENS, torch.zeros(2, 2)), 2 * TOKENS)
 TARGETS = TurnTargets(PICTURES[:, None], MODIFICATIONS, CAPTIONS)
 OF_TERMS: dict[Term, tuple[Tensor, Tensor]] = {
     "query_target": (QUERIES, PICTURES),
@@ -99,6 +99,15 @@ def test_the_three_losses_of_sprc_are_added() -> None:
     first = float(batch_classification_loss(QUERIES, PICTURES, TWO))
     second = float(batch_classification_loss(MODIFICATIONS, PICTURES, TWO))
     assert lost(targets=sprc) == pytest.approx(first + second + 1.25)
+
+
+def test_the_losses_of_sprc_are_weighted_and_official_alignment_is_of_the_first_reading() -> None:
+    """Twice the tokens, (4, 8) and (2, 2), against (2, 2) and (1, 2): (4 + 36 + 1 + 0) / 4."""
+    sprc = TurnTargets(PICTURES[:, None], MODIFICATIONS, prompts_bph=PROMPTS)
+    first = float(batch_classification_loss(QUERIES, PICTURES, TWO))
+    second = float(batch_classification_loss(MODIFICATIONS, PICTURES, TWO))
+    assert lost(targets=sprc, sprc_weights=(0.5, 0.4)) == pytest.approx(first + 0.5 * second + 0.4 * 1.25)
+    assert lost(targets=sprc, alignment="official") == pytest.approx(first + second + 10.25)
 
 
 def test_rows_are_mixed_with_the_next_by_their_shares() -> None:

@@ -20,7 +20,7 @@ from viewfinder.retrievers.mai.memory import (
     make_memory,
     select_tokens,
 )
-from viewfinder.retrievers.mai.settings import MemoryKind, Model
+from viewfinder.retrievers.mai.settings import Iteration, MemoryKind, Model
 
 KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 CARRYING = tuple(kind for kind in KINDS if kind != "none")
@@ -80,6 +80,21 @@ def test_mio_keeps_as_many_as_there_are_learned_tokens() -> None:
     after = (before + said(1, 2)).tanh()
     assert torch.equal(found[1], before)  # no choice to make yet
     assert torch.equal(found[2], select_tokens(torch.cat([before, after], dim=1), 4, made.settings))
+
+
+@pytest.mark.parametrize("detach_earlier", [False, True])
+def test_kept_tokens_of_earlier_turns_learn_nothing_where_they_are_detached(detach_earlier: bool) -> None:
+    """Tokens at 0, 1 and at 10, 11 in a row; one of either is kept."""
+    made = MioMemory(Model(tokens=2, iteration=Iteration(neighbours=2, detach_earlier=detach_earlier)))
+    earlier = torch.tensor([[[0.0], [1.0]]], requires_grad=True)
+    own = torch.tensor([[[10.0], [11.0]]], requires_grad=True)
+    kept = made.after(earlier, own)
+    assert kept.flatten().tolist() == [0.0, 10.0]
+    torch.autograd.backward(kept.sum())
+    assert own.grad is not None and own.grad.flatten().tolist() == [1.0, 0.0]
+    assert (earlier.grad is None) == detach_earlier
+    if earlier.grad is not None:
+        assert earlier.grad.flatten().tolist() == [1.0, 0.0]
 
 
 def test_a_gru_goes_along_the_turns_of_each_token() -> None:

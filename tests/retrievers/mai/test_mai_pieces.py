@@ -63,6 +63,13 @@ def test_what_is_too_long_is_told() -> None:
     assert pieces.beyond("reddish shirt") == ""
 
 
+def test_of_a_text_as_many_words_are_read_as_are_set_before_it_is_cut_into_pieces() -> None:
+    pieces = PieceTokenizer(tokeniser(), 5, words=2)
+    assert pieces.numbers(["Reddish  shirt: red collar", "red"]).tolist() == [[5, 6, 7, 0, 0], [5, 0, 0, 0, 0]]
+    assert pieces.beyond("Reddish  shirt: red collar") == "red collar"
+    assert PieceTokenizer(tokeniser(), 2, words=2).beyond("Reddish shirt, red") == "shirt, red"
+
+
 @given(st.lists(st.sampled_from(["red", "Reddish", "shirt", "collar", "blue"]), max_size=9), st.integers(1, 6))
 def test_what_is_read_and_what_is_not_are_the_whole(words: list[str], most: int) -> None:
     text = " ".join(words)

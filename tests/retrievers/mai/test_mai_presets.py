@@ -49,6 +49,20 @@ def test_paper_has_the_published_sizes() -> None:
     assert paper.training.schedule.start_divisor == 100.0
 
 
+def test_what_the_published_code_does_otherwise_is_asked_for_by_paper_and_sprc_alone() -> None:
+    paper, sprc = preset("paper"), preset("sprc")
+    assert (paper.model.texts, paper.model.clean_words, paper.model.combination) == ("official", 50, "official_fc")
+    assert paper.model.iteration.detach_earlier
+    assert (sprc.model.stages, sprc.model.targets, sprc.model.captions) == ("sprc", "official", False)
+    assert (sprc.loss.alignment, sprc.loss.sprc_weights) == ("official", (1.0, 1.0))
+    assert sprc.loss.scale == pytest.approx(1 / 0.07) and sprc.loss.learned_scale
+    assert (sprc.training.learning_rate, sprc.training.epochs, sprc.batch) == (2e-5, 30, 128)
+    for name in set(NAMES) - {"paper", "sprc"}:
+        model, loss = preset(name).model, preset(name).loss
+        assert (model.texts, model.clean_words, model.combination, model.targets) == ("whole", 0, "seen", "text")
+        assert (loss.alignment, model.iteration.detach_earlier) == ("read", False)
+
+
 def test_any_of_it_can_be_set() -> None:
     found = preset("lab", "model.memory=gru", "model.iteration.drop=0.25", "loss.terms=['query_target']", "batch=16")
     assert (found.model.memory, found.model.iteration.drop, found.batch) == ("gru", 0.25, 16)

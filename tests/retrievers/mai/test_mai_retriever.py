@@ -57,6 +57,9 @@ MODELS: dict[str, Model] = {
     "gru": Model(**SMALL, memory="gru"),
     "base": Model(**ALONE, stages="one", memory="ntm"),
     "sprc": Model(**ALONE, stages="sprc"),
+    "sprc with captions": Model(**SMALL, stages="sprc", memory="ntm"),
+    "texts and combinations of FC": Model(**SMALL, texts="official", combination="official_fc"),
+    "combinations of Fiq": Model(**SMALL, combination="official_fiq"),
 }
 Made = Callable[[Model], MaiNetwork]
 Weighed = Callable[[MaiNetwork], Weights]
@@ -142,12 +145,14 @@ def queries_by_torch(network: MaiNetwork, way: Way, vocabulary: list[str]) -> np
     seen_bp = torch.ones(1, count + 1, dtype=torch.bool)
     seen_bp[0, 0] = not way.described
     recalled_bp = torch.zeros(1, count + 1, dtype=torch.bool)
-    recalled_bp[0, list(way.recalled)] = True
-    recall = " ".join(f"{('FIRST', 'SECOND', 'THIRD')[place]}: {CAPTIONS[way.rows[place]]}" for place in way.recalled)
+    whole = {"seen": way.recalled, "official_fc": range(count - 1), "official_fiq": range(count)}
+    recalled = whole[network.settings.combination] if way.recalled else ()
+    recalled_bp[0, list(recalled)] = True
+    recall = " ".join(f"{('FIRST', 'SECOND', 'THIRD')[place]}: {CAPTIONS[way.rows[place]]}" for place in recalled)
     drawn = int(np.random.default_rng([count, zlib.crc32(way.texts[-1].encode())]).integers(count - 1))
     dialogues = ModificationDialogues(
         torch.tensor([[*way.rows, 0]]),
-        numbered([modification_text(text) for text in way.texts])[None],
+        numbered([modification_text(text, network.settings.texts) for text in way.texts])[None],
         seen_bp,
         seen_bp.clone(),
         torch.tensor([way.back]),

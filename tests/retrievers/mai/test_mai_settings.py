@@ -28,7 +28,10 @@ def preset(**known: Any) -> Preset:
         ({"tokeniser": "bert"}, "set both or neither"),
         ({"qformer": "blip2"}, "set it to 'pieces'"),
         ({"stages": "one"}, "stages is 'one': set captions to false"),
-        ({"stages": "sprc"}, "stages is 'sprc': set captions to false"),
+        ({"stages": "sprc", "targets": "official"}, "captions to false"),
+        ({"targets": "official", "captions": False}, "stages to 'sprc'"),
+        ({"combination": "official_fc", "memory": "none"}, "memory to 'mio'"),
+        ({"combination": "official_fiq", "recall": "pictures"}, "recall to 'captions'"),
         ({"stages": "sprc", "captions": False, "query": "fused"}, "queries by 'cls'"),
     ],
     ids=str,
@@ -43,6 +46,7 @@ def test_a_model_that_cannot_be_is_refused(options: dict[str, Any], what: str) -
     ("options", "what"),
     [
         ({"scale": 0.0}, "scale is 0.0; it must be above 0"),
+        ({"sprc_weights": (1.0, -0.4)}, "at least 0"),
         ({"terms": ()}, "one at least"),
         ({"terms": ("query_target", "query_target")}, "once at most"),
     ],
@@ -82,6 +86,9 @@ def test_what_is_not_set_is_all_of_the_paper() -> None:
         "two", "mio", True, "cls", "replace", 32,
     )  # fmt: skip
     assert loss.terms == EVERY_TERM and loss.noise == "" and len(EVERY_TERM) == 4
+    # Where the published code has something else, it is asked for: the shipped weights were learnt without.
+    assert (model.targets, model.combination, iteration.detach_earlier) == ("text", "seen", False)
+    assert (loss.alignment, loss.sprc_weights) == ("read", (1.0, 1.0))
     assert (iteration.density, iteration.distance, iteration.neighbours, iteration.drop) == ("tcformer", "denser", 5, 0)
 
 

@@ -141,6 +141,9 @@ def test_a_training_goes_on_from_weights_with_their_words_and_sizes(
     [
         ("model.stages=one", "model.captions=false", "model.memory=ntm"),
         ("model.stages=sprc", "model.captions=false", "model.memory=gru"),
+        ("model.stages=sprc", "model.captions=false", "model.targets=official", "loss.alignment=official"),
+        ("model.stages=sprc", "model.memory=ntm", "loss.sprc_weights=[0.4, 0.4]"),
+        ("model.combination=official_fc", "model.iteration.detach_earlier=true", "model.texts=official"),
         ("model.recall=pictures", "model.image=both", "model.memory=lstm"),
         ("model.query=fused", "model.image=regions", "model.memory=concatenation", "model.rollback=blend"),
         ("model.words=learned", "model.word_width=6", "model.memory=none", "model.rollback=random"),

@@ -11,7 +11,8 @@ import pytest
 from viewfinder.data.fashionmt import Transaction, split_modification, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.network import NOWHERE
-from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.settings import Combination, Model, Preset
+from viewfinder.retrievers.mai.texts import draw_clauses
 from viewfinder.retrievers.mai.transactions import (
     DialogueSampler,
     TrainingTransactions,
@@ -145,13 +146,17 @@ def test_what_is_not_there_is_told(
 
 
 def test_a_last_turn_says_where_it_looks_back_to() -> None:
-    def looked(last: str) -> tuple[int, tuple[int, ...]]:
-        found = transaction_texts(Transaction("a", ("b", "c", "d"), ("1. is red", "2. is red", last)), (4, 5, 6, 7))
+    def looked(last: str, combination: Combination = "seen") -> tuple[int, tuple[int, ...]]:
+        one = Transaction("a", ("b", "c", "d"), ("1. is red", "2. is red", last))
+        found = transaction_texts(one, (4, 5, 6, 7), Model(combination=combination))
         return found.back, found.recalled
 
     assert looked("I prefer the SECOND, and 1. is red") == (1, ())
     assert looked("1. is red 4. keep the FIRST's top and keep the SECOND's colour") == (NOWHERE, (0, 1))
     assert looked("1. is red 4. keep the FIRST's None") == (NOWHERE, ())
+    assert looked("1. is red 4. keep the FIRST's top", "official_fc") == (NOWHERE, (0, 1))
+    assert looked("1. is red 4. keep the FIRST's top", "official_fiq") == (NOWHERE, (0, 1, 2))
+    assert looked("I prefer the SECOND, and 1. is red", "official_fiq") == (1, ())
     assert looked("1. is red 2. is plain") == (NOWHERE, ())
 
 
@@ -168,6 +173,51 @@ def test_a_short_form_has_one_or_two_changes_and_all_that_looks_back() -> None:
     assert numbers == {1, 2}
     assert shorten_modification("1. is red") == "1. is red"
     assert shorten_modification("I prefer the FIRST") == "I prefer the FIRST"
+
+
+def test_a_test_reads_the_first_and_the_last_clause_where_texts_are_official() -> None:
+    said = ("1. is red 2. is plain 3. has a 3 inch heel ", "is blue", "I prefer the FIRST, and 1. is  green")
+    one = Transaction("a", ("b", "c", "d"), said)
+    found = transaction_texts(one, (4, 5, 6, 7), Model(texts="official"))
+    assert (found.texts, found.back) == (("is red and has a 3 inch heel", "is blue", "is  green"), 0)
+    assert found.drawn_from == said and not transaction_texts(one, (4, 5, 6, 7), Model()).drawn_from
+
+
+@pytest.mark.parametrize(
+    ("modification", "drawn"),
+    [
+        # Any two in any order; a clause ends where a digit stands.
+        ("I like it, and 1. a 2. b 3. has a 3 inch heel", {"a and b", "b and a", "a and has a", "has a and a",
+                                                            "b and has a", "has a and b"}),
+        ("1. a 2. b 3. c 4. keep the FIRST's d. ", {f"{one} and keep the FIRST's d" for one in "abc"}),
+        ("I prefer the FIRST, and 1. is red ", {"I prefer the FIRST, and 1. is red"}),
+        ("is red", {"is red"}),
+    ],
+)  # fmt: skip
+def test_training_draws_two_clauses_where_texts_are_official(modification: str, drawn: set[str]) -> None:
+    rng = np.random.default_rng(0)
+    assert {draw_clauses(modification, rng) for _ in range(100)} == drawn
+
+
+def test_official_texts_are_drawn_anew_and_others_draw_what_they_drew() -> None:
+    said = tuple(
+        TransactionTexts((0, 1), ("is red and is",), ("red",), drawn_from=("1. is red 2. is blue 3. is green",))
+        for _ in range(8)
+    )
+    captions = ("red top", "blue top")
+    sampler = DialogueSampler.of(
+        TrainingTransactions(np.zeros((2, 2), np.float32), None, "raw", captions, said), WordNumbers(WORDS, 5)
+    )
+    official = preset(model=Model(texts="official"))
+    rows = np.arange(8)
+    rng = np.random.default_rng(0)
+    drawn = [words(sampler.draw(official, rows, rng).words_bnl[:, 0]) for _ in range(9)]
+    colours = ("red", "blue", "green")
+    assert {text for some in drawn for text in some} == {
+        f"is {one} is {other}" for one in colours for other in colours if one != other
+    }
+    assert words(sampler.draw(preset(), rows, rng).words_bnl[:, 0]) == ["is red is"] * 8
+    assert words(sampler.recorded(rows).words_bnl[:, 0]) == ["is red is"] * 8
 
 
 def drawer() -> DialogueSampler:

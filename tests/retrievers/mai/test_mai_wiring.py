@@ -121,7 +121,8 @@ def test_of_what_is_not_seen_zeros_are_read_and_of_what_is_not_captioned_nothing
     "options",
     [{"memory": kind} for kind in get_args(MemoryKind)]
     + [{"rollback": treatment} for treatment in ("ignore", "random", "blend")]
-    + [{"recall": "pictures"}, {"stages": "one"}, {"stages": "sprc"}, {"query": "fused"}, {"image": "whole"}],
+    + [{"recall": "pictures"}, {"stages": "one"}, {"stages": "sprc"}, {"query": "fused"}, {"image": "whole"}]
+    + [{"combination": "official_fc"}, {"combination": "official_fiq"}, {"stages": "sprc", "captions": True}],
     ids=str,
 )
 def test_a_batch_is_each_dialogue_alone(network_of: Make, options: dict[str, Any]) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.data.captions import SPLITS
 from viewfinder.data.cirr import read_cirr
+from viewfinder.data.splits import SPLITS
 from viewfinder.worlds.catalogue.items import Item, sample_item
 from viewfinder.worlds.catalogue.pairs import (
     PER_SET,

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from viewfinder.data import read_catalogue, read_flickr8k
-from viewfinder.data.captions import SPLITS
 from viewfinder.data.fashion_iq import (
     fashion_kinds,
     read_fashion_iq,
@@ -19,10 +18,11 @@ from viewfinder.data.fashion_iq import (
 )
 from viewfinder.data.fashionmt import parse_ordinal_reference, read_transactions
 from viewfinder.data.files import read_jsonl
+from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.catalogue import write_catalogue
-from viewfinder.worlds.catalogue.items import COLUMNS, split_of_key
+from viewfinder.worlds.catalogue.items import COLUMNS
 
 COUNT = 150
 PRODUCTS = Path(__file__).resolve().parents[4] / "shared" / "data" / "fashion-products"
@@ -56,7 +56,7 @@ def test_fashion_iq_is_read_back(drawn_world: Path) -> None:
             assert all((drawn_world / "images" / f"{key}.jpg").is_file() for key in found.gallery)
             assert not report.dropped and report.found == account["pairs"][f"{kind}.{split}"]
             assert {pair.target for pair in found.pairs} <= set(found.gallery)
-            assert all(split_of_key(key) == split for key in found.gallery)
+            assert all(split_of(key) == split for key in found.gallery)
             assert all(len(set(pair.captions)) == 2 and pair.target != pair.candidate for pair in found.pairs)
             for key, (_, texture, *_rest) in found.attributes.items():
                 assert texture == truths[f"{key}.jpg"].attributes["texture"]
@@ -96,7 +96,7 @@ def test_transactions_are_read_back(drawn_world: Path) -> None:
             for told, (_, operation) in zip(found.transactions, read_jsonl(operations), strict=True):
                 back = parse_ordinal_reference(told.modifications[-1])
                 assert back is not None and back.setting == operation["setting"] == setting
-                assert {split_of_key(Path(picture).stem) for picture in told.pictures} == {split}
+                assert {split_of(Path(picture).stem) for picture in told.pictures} == {split}
                 assert len(told.captions) == 4
 
 

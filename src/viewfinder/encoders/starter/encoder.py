@@ -34,6 +34,7 @@ from viewfinder.encoders.onnx import inference_session
 from viewfinder.encoders.starter.network import NETWORK, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
+from viewfinder.training.training_list import read_list_beside
 
 HEAD_VERSION = 2
 CURVES = 4
@@ -217,6 +218,13 @@ def load_head(file: Path) -> Head:
     return _from_arrays(arrays, float(metadata["names_mix"]), bank_temperature=temperature, **known)
 
 
+def _read_metadata(file: Path) -> dict[str, str]:
+    from safetensors import safe_open
+
+    with safe_open(str(file), framework="numpy") as tensors:
+        return dict(tensors.metadata() or {})
+
+
 def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, **known: Any) -> Head:
     found: dict[str, Any] = {name: array.astype(np.float32) for name, array in arrays.items() if "." not in name}
     for side in ("visual_residual", "sentence_residual"):
@@ -341,6 +349,12 @@ class StarterEncoder:
     def head(self) -> Head:
         """The alignment head, read on first use."""
         return load_head(self._head_file)
+
+    @cached_property
+    def trained_on(self) -> str:
+        """The list of the pictures that the head was fitted on (`TrainingList.encode`); "": nobody knows."""
+        beside = read_list_beside(self._head_file)
+        return _read_metadata(self._head_file).get("trained_on", "") if beside is None else beside.encode()
 
     @cached_property
     def _network(self) -> Any:

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from viewfinder.conversation import Answer, BackTo, Question, Say, Turn
 from viewfinder.data import ReadReport
-from viewfinder.data.captions import SPLITS, has_captions, read_captioned, split_of
+from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool, read_visdial
+from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
@@ -81,7 +82,8 @@ def _captioned(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepo
     if split not in SPLITS:
         raise UnknownName(f"{folder}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     pictures, report = read_captioned(folder)
-    chosen = (picture for place, picture in enumerate(pictures) if split_of(place) == split)
+    split_of = split_reader(folder)
+    chosen = (picture for picture in pictures if split_of(picture.path) == split)
     return {picture.path.relative_to(folder).as_posix(): picture.captions[0] for picture in chosen}, (report,)
 
 

@@ -2,7 +2,7 @@
 
 R@1, R@5 and R@10 after every turn (Sec. 4), and the median and mean rank that the published code prints; no early
 stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, five as a rule, are the
-turns, and they are split by their place in the file, as for training.
+turns, and they are split by the hash of their names, as for training.
 
 Captioned photos have a protocol of their own: every caption one turn, in the order of the file; the whole set is
 ranked. The first turn alone is text-to-image retrieval as usually reported.
@@ -15,7 +15,8 @@ from pathlib import Path
 
 from viewfinder.conversation import Say
 from viewfinder.data import ReadReport
-from viewfinder.data.captions import SPLITS, has_captions, read_captioned, split_of
+from viewfinder.data.captions import has_captions, read_captioned
+from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import choose_captions, list_splits, read_visual_genome
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
@@ -37,10 +38,11 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
         return [_described("drilldown", split, said, "first ten regions by id", 10, report)]
     pictures, report = read_captioned(folder)
     # Captions lower-case and each once, as the published loader has region descriptions.
+    split_of = split_reader(folder)
     said = [
         (one.path.name, one.path.name, tuple(dict.fromkeys(map(str.lower, one.captions)))[:MOST_TURNS])
-        for place, one in enumerate(pictures)
-        if split_of(place) == split
+        for one in pictures
+        if split_of(one.path) == split
     ]
     return [_described("drilldown", split, said, FILE_ORDER, MOST_TURNS, report)]
 

@@ -10,6 +10,8 @@ batch of dialogues. Axes: b dialogues, t turns, d numbers, k regions, n pictures
 
 from __future__ import annotations
 
+import math
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -39,6 +41,11 @@ class BaselineNetwork(nn.Module):
         self.project = shared.RegionProjection(seen, width)
         self.update = shared.UpdateCell(width)
         shared.initialise_network(self)
+        if settings.context_begins == "stacked":
+            # Glorot's bound is sqrt(6 / (d + d)) for a matrix alone, sqrt(6 / (3 d + d)) for three of them as one.
+            with torch.no_grad():
+                for parameter in self.update.parameters():
+                    parameter.mul_(math.sqrt(2 / 4))
         if settings.standardised:
             shared.add_scale(self, self.sees, seen)
 

@@ -51,7 +51,7 @@ class Baseline:
     """A trained baseline at work; its name is one of `settings.SYSTEMS`."""
 
     def __init__(self, weights: Weights) -> None:
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         self.name = card.system
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays

@@ -1,6 +1,7 @@
 """What a baseline is, and how it is trained: the tables of presets.toml. No torch here.
 
-Every default is what the published code does; where the paper says otherwise, the paper's way is an option.
+Every default but how the context begins is what the published code does; where the paper says otherwise, the paper's
+way is an option.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ class ModelSettings(RegionSettings):
     Attributes:
         pooled: whether hre looks at the mean of a picture's regions rather than at the vector of the whole: so it sees
             what the others see, where an encoder says more of the whole.
+        context_begins: how the matrices of the GRU over sentences are drawn: each "apart", as Drill-down's are; or
+            those of its three gates "stacked" as one (published), which makes them 1 / sqrt(2) as large.
     """
 
     width: int = 1280
     pooled: bool = False
+    context_begins: Literal["apart", "stacked"] = "apart"
 
 
 @dataclass(frozen=True, kw_only=True)

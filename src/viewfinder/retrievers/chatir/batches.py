@@ -75,9 +75,9 @@ def mask_units(units: Sequence[Unit], mask: Unit, share: float, rng: np.random.G
     return [mask if gone else unit for unit, gone in zip(units, hidden, strict=True)]
 
 
-def dialogue_rounds(dialogue: PictureDialogue) -> tuple[RoundText, ...]:
+def dialogue_rounds(dialogue: PictureDialogue, *, verbatim: bool = False) -> tuple[RoundText, ...]:
     """The rounds of a dialogue that say something, as a search would be given them."""
-    return informative_rounds((said.question, said.answer) for said in dialogue.rounds)
+    return informative_rounds(((said.question, said.answer) for said in dialogue.rounds), verbatim=verbatim)
 
 
 class SentenceTensors:
@@ -85,6 +85,8 @@ class SentenceTensors:
 
     `columns` is how many rounds are read at most, the last of those that are given.
     """
+
+    verbatim = False
 
     def __init__(
         self,
@@ -150,9 +152,11 @@ class TokenTensors:
     ) -> None:
         """`hidden`: the share of tokens that training hides."""
         self._tokens = DialogueTokens(text.tokenizer, text.separator, settings)
-        self.columns, self._hidden = settings.rounds, hidden
+        self.columns, self._hidden, self.verbatim = settings.rounds, hidden, settings.verbatim
         self._mask: int = self._tokens.tokenizer.token_to_id(text.mask)
-        self._dialogues = [(dialogue.caption, dialogue_rounds(dialogue)) for dialogue in dialogues.dialogues]
+        self._dialogues = [
+            (dialogue.caption, dialogue_rounds(dialogue, verbatim=self.verbatim)) for dialogue in dialogues.dialogues
+        ]
         texts = sorted({text for caption, said in self._dialogues for text in (caption, *chain.from_iterable(said))})
         self._known = dict(zip(texts, self._tokens.cut(texts), strict=True)) | {"": []}
 
@@ -228,7 +232,8 @@ class ChatirBatches:
         # How many of a dialogue's first rounds say something.
         self._informative_dr = np.zeros((len(dialogues), self.longest + 1), np.intp)
         for number, dialogue in enumerate(dialogues.dialogues):
-            told = [len(informative_rounds([(said.question, said.answer)])) for said in dialogue.rounds]
+            alone = [[(said.question, said.answer)] for said in dialogue.rounds]
+            told = [len(informative_rounds(one, verbatim=tensors.verbatim)) for one in alone]
             self._informative_dr[number, 1 : len(told) + 1] = np.cumsum(told)
 
     def epoch(self, size: int, epoch: int, seed: int) -> Batches[ChatirBatch]:

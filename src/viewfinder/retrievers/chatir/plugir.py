@@ -84,6 +84,7 @@ class PlugirRetriever:
 
     name: ClassVar[str] = "plugir"
     reads: ClassVar[Reads] = Reads()
+    trained_on: ClassVar[None] = None  # what the language model has read is its own
 
     def __init__(self, model: LanguageModel, seconds: float = SECONDS) -> None:
         self._model, self._seconds = model, seconds

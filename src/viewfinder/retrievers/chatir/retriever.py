@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.conversation import Answer, PictureId, Reject, is_dont_know
+from viewfinder.conversation import Answer, PictureId, Reject, Say, is_dont_know
 from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
@@ -41,14 +41,16 @@ class RoundText(NamedTuple):
         return " ".join(part for part in self if part)
 
 
-def informative_rounds(rounds: Iterable[tuple[str, str]]) -> tuple[RoundText, ...]:
+def informative_rounds(rounds: Iterable[tuple[str, str]], *, verbatim: bool = False) -> tuple[RoundText, ...]:
     """The rounds that say something: without those that were skipped, or answered by "don't know" (ours).
 
-    Questions get their "?", which VisDial's lack.
+    Questions get their "?", which VisDial's lack. Where they are read `verbatim` all stay as they are (published code).
 
     >>> informative_rounds([("is it big", "no"), ("is it old?", "can't tell"), ("", "a red boat")])
     (RoundText(question='is it big?', answer='no'), RoundText(question='', answer='a red boat'))
     """
+    if verbatim:
+        return tuple(RoundText(question, answer) for question, answer in rounds if question or answer)
     plain = [(" ".join(question.split()), " ".join(answer.split())) for question, answer in rounds]
     return tuple(
         RoundText(question if not question or question[-1] in "?.!" else f"{question}?", answer)
@@ -71,14 +73,19 @@ def negated_round(sentence: str) -> RoundText:
     return RoundText(f"{verb} there {' or '.join(wanted)}?", "no")
 
 
-def parse_turn(turn: ResolvedTurn) -> tuple[VerbalizedTurn, tuple[RoundText, ...]]:
+def parse_turn(turn: ResolvedTurn, *, verbatim: bool = False) -> tuple[VerbalizedTurn, tuple[RoundText, ...]]:
     """A turn through the adapters, and as rounds: an answer with its question, anything else as what was said.
 
-    An answer that tells nothing is no round, so it changes nothing. What is not wanted is a question answered by no:
-    that is how dialogues speak of what is not there.
+    An answer that tells nothing is no round, so it changes nothing, unless it is read `verbatim`: then descriptions and
+    answers are rounds as they are. What is not wanted is a question answered by no: that is how dialogues speak of what
+    is not there.
     """
     heard = verbalize_turn(turn)
     match turn.turn:
+        case Say(text) if verbatim:
+            return VerbalizedTurn(), informative_rounds([("", text)], verbatim=True)
+        case Answer(question, text) if verbatim:
+            return VerbalizedTurn(), informative_rounds([(question.text, text)], verbatim=True)
         case Answer(question, text):
             return heard, informative_rounds([(question.text, text)] * bool(heard.sentences))
         case Reject():
@@ -151,7 +158,7 @@ class DialogueTokens:
         first, last = whole.special_tokens_mask.index(0), whole.special_tokens_mask[::-1].index(0)
         self._before, self._after = whole.ids[:first], whole.ids[len(whole.ids) - last :]
         self._room = settings.most_tokens - len(self._before) - len(self._after)
-        self._by_rounds = settings.separator == "comma"
+        self._by_rounds, self._verbatim = settings.separator == "comma", settings.verbatim
         [commas] = self.cut([","])
         self._between = commas if self._by_rounds else [self.tokenizer.token_to_id(mark)]
 
@@ -163,14 +170,15 @@ class DialogueTokens:
         """Caption and rounds, each its question and its answer, with what comes between them.
 
         What is empty (a question that nobody asked) goes with its separator. The oldest rounds go where all would be
-        too long; the caption and the newest round always stay, without what even then is too long.
+        too long; the caption and the newest round always stay, without what even then is too long. A text that is read
+        verbatim is cut at its end.
         """
         for first in range(max(len(rounds), 1)):
             kept = rounds[first:]
             units = [[*chain.from_iterable(one)] for one in kept] if self._by_rounds else chain.from_iterable(kept)
             found = [unit for unit in (caption, *units) if unit]
             ids = [*chain.from_iterable([*self._between, *unit] for unit in found)][len(self._between) :]
-            if len(ids) <= self._room:
+            if self._verbatim or len(ids) <= self._room:
                 break
         return [*self._before, *ids[: self._room], *self._after]
 
@@ -201,7 +209,7 @@ class TokenReader:
         return DialoguePart(said)
 
     def encode(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
-        """The unit vector of a dialogue, without the oldest rounds that are too long to be read."""
+        """The unit vector of a dialogue, without what is too long to be read: see `DialogueTokens.join`."""
         import torch
 
         [first] = self._tokens.cut([caption.said.answer if caption else ""])
@@ -232,7 +240,7 @@ class Chatir:
 
     def __init__(self, weights: Weights) -> None:
         self.settings = read_card_settings(ModelSettings, weights.card)
-        self.fingerprint = weights.fingerprint
+        self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.encoder = weights.card.encoder
         self._probe_d = weights.arrays.get("shared_probe")
         reader = TokenReader if self.settings.reads == "tokens" else SentenceReader
@@ -260,7 +268,7 @@ class Chatir:
             # Where the encoder's own space is looked in, it must be the one of the training.
             way_out = "train with image 'whitened', or without that head"
             check_shared_space(SYSTEM, self.encoder, turn.words([PROBE])[0], self._probe_d, way_out)
-        heard, said = parse_turn(turn)
+        heard, said = parse_turn(turn, verbatim=self.settings.verbatim)
         caption, rounds, lines = state.caption, state.rounds, (*state.adapters, *heard.adapters)
         for one in said:
             if caption is None and not one.question:  # what is first said unasked

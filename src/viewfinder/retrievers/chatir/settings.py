@@ -33,6 +33,8 @@ class ModelSettings:
         text_model: tokens: a folder of transformers, a name on its hub, or "minilm", the all-MiniLM-L6-v2 built in.
         separator: tokens: "comma" writes "caption, question? answer, ..." (published code), "sep" has the tokenizer's
             separator between all of them (paper).
+        verbatim: tokens: every round is read as it was said, "don't know" and what has no question mark too, and a text
+            that is too long loses its end (published code); else rounds are told apart first, and the oldest ones go.
     """
 
     reads: Literal["sentences", "tokens"] = "sentences"
@@ -49,7 +51,8 @@ class ModelSettings:
     keep_layers: int = 0  # tokens: its first layers, which are kept; 0: all
     train_layers: int = 0  # tokens: the last of these train, and what comes after them; 0: everything, embeddings too
     separator: Literal["comma", "sep"] = "comma"
-    most_tokens: int = 200  # tokens of a text; a longer one loses its oldest rounds
+    most_tokens: int = 200  # tokens of a text
+    verbatim: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "width", "layers", "heads", "hidden", "image_width")
@@ -59,6 +62,8 @@ class ModelSettings:
         check_settings(self, "at least 0 and below 1", "dropout")
         if self.most_tokens < 8:
             raise BadInput(f"most_tokens is {self.most_tokens}; a caption needs 8 at least")
+        if self.verbatim and self.reads != "tokens":
+            raise BadInput("verbatim is for whole texts; set reads to 'tokens', or leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)

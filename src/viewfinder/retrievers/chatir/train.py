@@ -27,7 +27,11 @@ from viewfinder.retrievers.chatir.network import (
 )
 from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, Preset
 from viewfinder.retrievers.shared.network import DEPTH
-from viewfinder.retrievers.shared.picture_dialogues import join_picture_dialogues, read_picture_dialogues
+from viewfinder.retrievers.shared.picture_dialogues import (
+    PictureDialogues,
+    join_picture_dialogues,
+    read_picture_dialogues,
+)
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, gather_with_gradient, load_network, seed_all
 
@@ -111,20 +115,23 @@ def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: Chati
 # -- what is learnt from
 
 
+def _read_dialogues(plan: TrainPlan, split: str, pattern: str) -> PictureDialogues:
+    """The dialogues of a split in all data sets of a plan."""
+    parts = []
+    for folder in plan.data:
+        place = plan.features_of(folder)
+        part = read_picture_dialogues(folder, split, plan.encoder, pattern, features_folder=place, notify=plan.notify)
+        if split == "train":
+            plan.note_training(folder, part.keys)
+        parts.append(part)
+    return join_picture_dialogues(parts)
+
+
 def prepare_training(
     plan: TrainPlan, preset: Preset, start: Card | None
 ) -> tuple[DialogueEncoder, Card, ChatirBatches, ChatirBatches]:
     """A network as it begins, its card, and the dialogues of both splits. Raises as `train_system`."""
-    sets = []
-    for split in ("train", "val"):
-        places = {folder: plan.features_of(folder) for folder in plan.data}
-        parts = [
-            read_picture_dialogues(
-                folder, split, plan.encoder, preset.dialogues, features_folder=place, notify=plan.notify
-            )
-            for folder, place in places.items()
-        ]
-        sets.append(join_picture_dialogues(parts))
+    sets = [_read_dialogues(plan, split, preset.dialogues) for split in ("train", "val")]
     shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng
     seen = [one.raw_ng for one in sets]
     if shared:

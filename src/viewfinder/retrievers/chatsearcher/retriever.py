@@ -176,7 +176,7 @@ class ChatSearcher:
     def __init__(self, weights: Weights) -> None:
         known = weights.card.settings
         self.settings = settings = read_card_settings(ModelSettings, weights.card)
-        self.fingerprint = weights.fingerprint
+        self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.picture_bias = float(known["leaning"])
         self._image_first, self._unpicked = bool(known["image_first"]), bool(known.get("unpicked", False))
         self._sentences_version = str(known["sentences_version"])

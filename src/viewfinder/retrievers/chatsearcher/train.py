@@ -98,7 +98,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         load_network(fitted.best, prepared.network, system=SYSTEM, encoder=prepared.train.raw_version)
     # The network once more, with the bias that tells dialogues about a picture from searches best.
     network, stage = prepared.network.eval(), preset.stages[-1]
-    card = replace(prepared.card(plan, stage), figures=dict(fitted.figures))
+    card = replace(prepared.card(plan, stage), figures=dict(fitted.figures), trained_on=plan.list_training())
     if stage.name == "instruction":
         measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
         features = _to(network.log_temperature.device, prepared.features["val"])

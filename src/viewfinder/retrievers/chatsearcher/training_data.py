@@ -8,7 +8,7 @@ edits       InstructPix2Pix's folders; FashionMT's modifiers/
 requests    each picture of `captions` once, as what a user asks for
 
 Only what a data set has for training is read, the part for validation held out of it where it names none. Where a set
-knows no splits at all, its pictures are split by their places (`split_of`), and those for testing are left alone.
+knows no splits at all, its pictures are split by their names (`data.splits`); those for testing are left alone.
 Axes: n pictures, g numbers of a raw whole vector, r regions, e numbers of one.
 """
 
@@ -26,11 +26,11 @@ import numpy as np
 from jaxtyping import Float16, Float32, Num
 
 from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
-from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
 from viewfinder.data.instructions import read_instruct_pix2pix, read_llava
+from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import find_layout, list_splits
 from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.data.web import PICTURES, read_cc3m, read_mmc4
@@ -97,6 +97,11 @@ def read_training_data(
         plan.notify(f"{split}: no data set has {kind}")
     if not any(found.values()):
         raise BadInput(f"{', '.join(map(str, plan.data))}: nothing for {split} of the kinds {', '.join(kinds)} here")
+    if split == "train":
+        shown = {picture for some in found.values() for one in some for picture in one.pictures}
+        for folder in folders:
+            start = f"{folder.name}/"
+            plan.note_training(folder.path, [name.removeprefix(start) for name in shown if name.startswith(start)])
     return _join_parts({kind: some for kind, some in found.items() if some}, parts)
 
 
@@ -184,7 +189,9 @@ def _documents(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("documents")
     shards = sorted(folder.path.glob("docs_*.jsonl*"))
     pages = (page for shard in shards for page in read_mmc4(shard)[0])
-    yield from (examples.web_page_example(page, rng) for page in _by_place(folder, pages))
+    yield from (
+        examples.web_page_example(page, rng) for page in _by_name(folder, pages, lambda page: page.pictures[0].name)
+    )
     yield from examples.group_into_pages(_captioned(folder), rng)
 
 
@@ -199,7 +206,7 @@ def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tuple[str, tuple[str, ...]]]:
-    """Those of a split by the data set's own lists (worlds have some), else by place.
+    """Those of a split by the data set's own lists (worlds have some), else by name.
 
     Pictures that transactions of the data set have for another split are left out.
     """
@@ -209,7 +216,7 @@ def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tup
         numbers = set(read_picture_ids(find_layout(folder.path).split(folder.split)))
         chosen = [picture for picture in pictures if int(picture.path.stem) in numbers]
     else:
-        chosen = list(_by_place(folder, pictures))
+        chosen = list(_by_name(folder, pictures, _file_of))
     return [
         (_local(folder, picture.path), picture.captions) for picture in chosen if picture.path.stem not in elsewhere
     ]
@@ -222,24 +229,30 @@ def _conceptual(folder: _Folder) -> Iterator[CaptionedPicture]:
     for table in tables:
         pictures = read_cc3m(table)[0]
         if not held_out:
-            yield from _by_place(folder, pictures)
+            yield from _by_name(folder, pictures, _file_of)
         elif (table in held_out) == (folder.split == "val"):
             yield from pictures
     if any(text.with_suffix(ending).is_file() for text in folder.path.glob("*/*.txt") for ending in PICTURES):
-        yield from _by_place(folder, read_cc3m(folder.path)[0])
+        yield from _by_name(folder, read_cc3m(folder.path)[0], _file_of)
 
 
 def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
-    file = folder.path / "chatsearch" / f"{subtask}_train.jsonl"
-    samples = read_chatsearch(file)[0] if file.is_file() else []
-    for sample in _by_place(folder, samples, held_out=True):
+    home = folder.path / "chatsearch"
+    own, training = (home / f"{subtask}_{split}.jsonl" for split in (folder.split, "train"))
+    validation = home / f"{subtask}_val.jsonl"
+    if validation.is_file():  # as worlds have
+        samples = read_chatsearch(own)[0] if own.is_file() else []
+    else:
+        found = read_chatsearch(training)[0] if training.is_file() else []
+        samples = list(_by_name(folder, found, lambda sample: sample.target, held_out=True))
+    for sample in samples:
         yield examples.chat_example(sample, image_first=folder.image_first)
 
 
 def _visual(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("visual")
     for file in sorted(folder.path.glob("llava*.json")):
-        for sample in _by_place(folder, read_llava(file)[0], held_out=True):
+        for sample in _by_name(folder, read_llava(file)[0], lambda one: one.image or one.id, held_out=True):
             yield from examples.split_into_examples(
                 sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
             )
@@ -258,8 +271,8 @@ def _edits(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("edits")
     if (folder.path / "seeds.json").is_file() or any(folder.path.glob("*/prompt.json")):
         pairs, _ = read_instruct_pix2pix(folder.path)
-        prompts = frozenset(_by_place(folder, dict.fromkeys(pair.prompt for pair in pairs)))
-        for pair in (pair for pair in pairs if pair.prompt in prompts):
+        # By the folder of the pair: those of one prompt lie together, and a world's pair is numbered by it.
+        for pair in _by_name(folder, pairs, lambda pair: pair.source.parent.name):
             words = examples.reword_instruction(pair.instruction, examples.OF_COMMANDS, rng)
             yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
     for one in _transactions(folder.path, {folder.split}):
@@ -274,10 +287,17 @@ def _transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction
                 yield from read_transactions(folder, source, split)[0].transactions
 
 
-def _by_place(folder: _Folder, records: Iterable[Record], *, held_out: bool = False) -> Iterator[Record]:
-    """The records of a split, by their places; `held_out`: all are for training, but for those of validation."""
-    for place, record in enumerate(records):
-        split = split_of(place)
+def _file_of(picture: CaptionedPicture) -> Path:
+    return picture.path
+
+
+def _by_name(
+    folder: _Folder, records: Iterable[Record], name: Callable[[Record], str | Path], *, held_out: bool = False
+) -> Iterator[Record]:
+    """The records of a split, by the names of their pictures; `held_out`: all but validation's are for training."""
+    split_of = split_reader(folder.path)
+    for record in records:
+        split = split_of(name(record))
         if split == folder.split or (held_out and split == "test" and folder.split == "train"):
             yield record
 

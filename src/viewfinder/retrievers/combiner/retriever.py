@@ -43,6 +43,7 @@ Row = Float32[np.ndarray, " d"]
 
 def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
     """`CombinerNetwork.combine`: the query of a turn."""
+    text_d, picture_d = settings.text_length * text_d, settings.picture_length * picture_d
     joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
         joined_j = joined_j + arrays["recall.weight"] @ state_d
@@ -124,7 +125,7 @@ class Combiner:
     reads: ClassVar[Reads] = Reads()
 
     def __init__(self, weights: Weights) -> None:
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         self.settings = read_card_settings(ModelSettings, card)
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder

@@ -1,6 +1,6 @@
 """What a Combiner is, and how it is trained: the tables of presets.toml. No torch here.
 
-Every default is what the published code does.
+Every default but what repeated targets count is what the published code does.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import Literal
 from viewfinder.errors import BadInput
 from viewfinder.training.settings import TrainingSettings, check_settings
 
+Repeats = Literal["left_out", "wrong"]
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
@@ -18,6 +20,8 @@ class ModelSettings:
 
     Attributes:
         projection, hidden: numbers that text and picture become, and numbers of the layers after that.
+        text_length, picture_length: how long vectors are that are combined. Encoders give those of length 1; the
+            published ones are as long as CLIP makes them, for which one length of all can stand.
         memory: what is carried from turn to turn: nothing (published), or a GRU's state over the queries so far.
         texts: how a modification becomes a vector: as a "whole", or as the mean of its numbered "clauses".
         rollback: of a turn that goes back to an earlier picture: read with that one ("replace"), or as any other turn.
@@ -25,6 +29,8 @@ class ModelSettings:
 
     projection: int = 2560
     hidden: int = 5120
+    text_length: float = 1.0
+    picture_length: float = 1.0
     dropout: float = 0.5  # in training
     memory: Literal["none", "gru"] = "none"
     texts: Literal["whole", "clauses"] = "whole"
@@ -32,6 +38,7 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "projection", "hidden")
+        check_settings(self, "above 0", "text_length", "picture_length")
         check_settings(self, "at least 0 and below 1", "dropout")
 
 
@@ -40,12 +47,15 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
+        repeats: what a target counts that is also another's of the batch: nothing, it is "left_out" of what the
+            other is told from; or as any "wrong" answer (published).
         selects: the validation figure by which the best weights are chosen: of all turns, or of the last.
     """
 
     model: ModelSettings
     training: TrainingSettings
     scale: float = 100.0  # what scores are multiplied by in the loss
+    repeats: Repeats = "left_out"
     sources: tuple[str, ...] = ()  # sources of the data to learn from; none: all that there are
     transactions: int = 0  # of a source at most, the first ones; 0: all
     batch: int = 4096  # transactions a step

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32, Int
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 
 from viewfinder import training
 from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference
@@ -24,7 +25,7 @@ from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
-from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.settings import ModelSettings, Preset, Repeats
 from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
 from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
 
@@ -177,10 +178,10 @@ def train(plan: TrainPlan) -> training.TrainingResult:
         training.TrainingJob(
             network=network,
             batches=training.draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
-            loss=partial(_lost, scale=preset.scale),
+            loss=partial(_lost, scale=preset.scale, repeats=preset.repeats),
             settings=replace(preset.training, seed=plan.seed),
             card=training.Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
-            validate=partial(validate_network, turns=val, scale=preset.scale),
+            validate=partial(validate_network, turns=val, scale=preset.scale, repeats=preset.repeats),
             selects=preset.selects,
             higher=True,
             may_leave_unused=True,
@@ -198,7 +199,18 @@ def make_batch(turns: EncodedTransactions, rows_b: Int[np.ndarray, " b"]) -> Bat
     )
 
 
-def _lost(network: CombinerNetwork, batch: Batch, *, scale: float) -> tuple[Tensor, Mapping[str, Tensor]]:
+def tell_targets_apart(
+    logits_qq: Float[Tensor, "q q"], rows_q: Int[Tensor, " q"], repeats: Repeats
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy of each turn's own target among those of all turns, of which some may be the same picture."""
+    if repeats == "left_out":
+        return target_cross_entropy(logits_qq, rows_q)
+    return cross_entropy(logits_qq, torch.arange(len(rows_q), device=rows_q.device))
+
+
+def _lost(
+    network: CombinerNetwork, batch: Batch, *, scale: float, repeats: Repeats
+) -> tuple[Tensor, Mapping[str, Tensor]]:
     """The loss of all turns of a batch, each told from the targets of all turns of all processes' batches."""
     queries_btd = training.gather_with_gradient(network(batch.texts_btd, batch.pictures_btd))
     targets_btd, rows_bt = (
@@ -206,10 +218,12 @@ def _lost(network: CombinerNetwork, batch: Batch, *, scale: float) -> tuple[Tens
         training.gather_with_gradient(batch.rows_bt),
     )
     there_bt = rows_bt != NO_TURN
-    return target_cross_entropy(scale * queries_btd[there_bt] @ targets_btd[there_bt].T, rows_bt[there_bt]), {}
+    return tell_targets_apart(scale * queries_btd[there_bt] @ targets_btd[there_bt].T, rows_bt[there_bt], repeats), {}
 
 
-def validate_network(network: CombinerNetwork, *, turns: EncodedTransactions, scale: float) -> dict[str, float]:
+def validate_network(
+    network: CombinerNetwork, *, turns: EncodedTransactions, scale: float, repeats: Repeats = "left_out"
+) -> dict[str, float]:
     """What validation measures: every turn's target is looked for in the gallery of the sources.
 
     "recall" is Recall@10 over all turns, "first" and "last" that of the first and of the last turn of a transaction.
@@ -221,7 +235,7 @@ def validate_network(network: CombinerNetwork, *, turns: EncodedTransactions, sc
         batch = Batch(*(tensor.to(device) for tensor in make_batch(turns, rows_b)))
         queries_btd, there_bt = network(batch.texts_btd, batch.pictures_btd), batch.rows_bt != NO_TURN
         logits_qq = scale * queries_btd[there_bt] @ batch.targets_btd[there_bt].T
-        lost.append((float(target_cross_entropy(logits_qq, batch.rows_bt[there_bt])), len(rows_b)))
+        lost.append((float(tell_targets_apart(logits_qq, batch.rows_bt[there_bt], repeats)), len(rows_b)))
         queries.append(queries_btd.float().cpu().numpy())
     found_st = mark_found(np.concatenate(queries), turns)
     last_s = (turns.target_st != NO_TURN).sum(axis=1) - 1

@@ -55,7 +55,7 @@ class Drilldown:
     name: ClassVar[str] = SYSTEM
 
     def __init__(self, weights: Weights) -> None:
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._read = NumpySentenceReader(

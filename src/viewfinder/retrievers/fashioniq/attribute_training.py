@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -40,6 +41,9 @@ PRESETS = Path(__file__).with_name("attributes.toml")
 STEEP = 8.0
 """What ridge regression tells, 0 to 1, becomes a logit of so much times it: from -4 to 4."""
 
+TINY = 1e-5
+"""What the published code adds below the line, where nothing may be right."""
+
 AT_ONCE = 1024
 """Pictures that validation looks at together."""
 
@@ -51,6 +55,7 @@ class AttributePreset:
     Attributes:
         ridge: of the ridge regression that the layer begins with, as a share of the mean squared length of its
             inputs; 0: it begins with zeros.
+        f1_of: what F1 is of: of "all" pictures together, or the mean of that of each "picture" (published).
     """
 
     training: TrainingSettings
@@ -59,6 +64,7 @@ class AttributePreset:
     fewest: int = 8  # pictures of the training set that must have a label for it to be learnt
     told: int = 5  # labels of a picture that validation takes as predicted
     ridge: float = 0.0
+    f1_of: Literal["all", "picture"] = "all"
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "batch", "fewest", "told")
@@ -116,7 +122,7 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
         loss=lambda head, batch: (binary_cross_entropy_with_logits(head(batch[0]), batch[1]), {}),
         settings=replace(preset.training, seed=plan.seed),
         card=card,
-        validate=partial(measure_attributes, labelled=validation, most=preset.told),
+        validate=partial(measure_attributes, labelled=validation, most=preset.told, f1_of=preset.f1_of),
         selects="f1",
         higher=True,
     )
@@ -183,19 +189,32 @@ def ridge_regression(
     return np.linalg.solve(gram, rows_ng.T @ wanted_nk).T, share_k
 
 
-def measure_attributes(module: nn.Module, *, labelled: LabelledPictures, most: int) -> dict[str, float]:
+def measure_attributes(
+    module: nn.Module, *, labelled: LabelledPictures, most: int, f1_of: Literal["all", "picture"] = "all"
+) -> dict[str, float]:
     """What validation measures: `attribute_figures`."""
     device = next(module.parameters()).device
     blocks = torch.split(torch.from_numpy(labelled.raw_ng), AT_ONCE)
     logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]
-    return attribute_figures(torch.cat(logits).numpy(), labelled.has_nk, most)
+    return attribute_figures(torch.cat(logits).numpy(), labelled.has_nk, most, f1_of)
 
 
 def attribute_figures(
-    scores_nk: Float[np.ndarray, "n k"], has_nk: Bool[np.ndarray, "n k"], most: int
+    scores_nk: Float[np.ndarray, "n k"],
+    has_nk: Bool[np.ndarray, "n k"],
+    most: int,
+    f1_of: Literal["all", "picture"] = "all",
 ) -> dict[str, float]:
-    """Precision, recall and F1 = 2pr/(p + r) of the `most` likeliest labels of every picture, all pictures together."""
+    """Precision, recall and F1 = 2pr/(p + r) of the `most` likeliest labels of every picture, all pictures together.
+
+    With `f1_of` "picture" F1 is the mean over pictures, with the small numbers of the published code below the line.
+    """
     likeliest_nt = np.argsort(-scores_nk, axis=1, kind="stable")[:, :most]
-    right = int(np.take_along_axis(has_nk, likeliest_nt, axis=1).sum())
+    right_n = np.take_along_axis(has_nk, likeliest_nt, axis=1).sum(axis=1)
+    right = int(right_n.sum())
     precision, recall = right / likeliest_nt.size, right / int(has_nk.sum())
+    if f1_of == "picture":
+        precision_n, recall_n = right_n / likeliest_nt.shape[1], right_n / (has_nk.sum(axis=1) + TINY)
+        f1_n = 2 * precision_n * recall_n / (precision_n + recall_n + TINY)
+        return {"f1": float(f1_n.mean()), "precision": precision, "recall": recall}
     return {"f1": 2 * precision * recall / max(precision + recall, 1e-9), "precision": precision, "recall": recall}

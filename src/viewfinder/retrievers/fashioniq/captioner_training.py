@@ -45,6 +45,9 @@ from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
 
 PRESETS = Path(__file__).with_name("captioner.toml")
+
+SmoothingOver = Literal["all", "others"]
+
 PAIRS_AT_ONCE = 128
 """Pairs captioned at once in validation."""
 
@@ -55,6 +58,8 @@ class CaptionerPreset:
 
     Attributes:
         kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
+        smoothing, smoothing_over: what share of a label goes to other words, and to which: to "all" alike, the right
+            one too, or to all "others" (published).
         selects: the validation figure by which the best weights are chosen; the published one is BLEU-3.
     """
 
@@ -62,7 +67,8 @@ class CaptionerPreset:
     training: TrainingSettings
     kinds: tuple[str, ...] = ()
     batch: int = 64  # captions a step; each caption of a pair is an example of its own
-    smoothing: float = 0.0  # of the labels
+    smoothing: float = 0.0
+    smoothing_over: SmoothingOver = "all"
     attribute_file: str = ""  # trained attributes to read; "" trains them first, where the model reads any
     selects: Literal["bleu3", "cider", "loss"] = "bleu3"
 
@@ -117,7 +123,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
     words = build_caption_vocabulary(caption for several in seen.pairs.captions for caption in several)
     seed_all(plan.seed)
     network = _begun(preset.model, seen, words, predictor)
-    train, val = (make_caption_examples(found, words, preset.model.most_words) for found in garments.values())
+    train, val = (make_caption_examples(found, words, preset.model) for found in garments.values())
     known = {
         "model": asdict(preset.model),
         "vocabulary": list(words.words),
@@ -129,7 +135,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
         TrainingJob(
             network=network,
             batches=draw_epochs(len(train.words_el), preset.batch, lambda rows_b, rng: train.batch(rows_b)),
-            loss=partial(_lost, smoothing=preset.smoothing),
+            loss=partial(_lost, smoothing=preset.smoothing, over=preset.smoothing_over),
             settings=replace(preset.training, seed=plan.seed),
             card=card,
             validate=partial(measure_captions, examples=val, garments=garments["val"], words=words),
@@ -212,7 +218,7 @@ class CaptionBatch(NamedTuple):
 class CaptionExamples:
     """Captions with the rows of their pictures: every caption of a pair is an example of its own.
 
-    `words_el` are <start>, the words and <end>, <pad> after them, cut to the words that the model says and one more.
+    `words_el` are <start>, the words and <end>, <pad> after them.
     """
 
     raw_ng: Float[Tensor, "n g"]
@@ -229,28 +235,38 @@ class CaptionExamples:
         return CaptionBatch(self.raw_ng[shown_b], self.raw_ng[wanted_b], said_bt, words_bl[:, 1:])
 
 
-def make_caption_examples(garments: Garments, words: CaptionVocabulary, most_words: int) -> CaptionExamples:
-    """The captions of a split's pairs as examples; `most_words` counts <start> and not <end>.
+def make_caption_examples(garments: Garments, words: CaptionVocabulary, model: CaptionerModel) -> CaptionExamples:
+    """The captions of a split's pairs as examples, as long as the model has it.
 
-    Of a longer caption the beginning is learnt, not that it ends there.
+    Of a longer caption the beginning is learnt; that it ends there with `learnt_words` only.
     """
+    learnt, room = model.learnt_words or None, model.learnt_words + 2 if model.learnt_words else model.most_words + 1
     pairs = garments.pairs
     owners = [pair for pair, captions in enumerate(pairs.captions) for _ in captions]
     said = [caption for captions in pairs.captions for caption in captions]
-    words_el = np.full((len(said), most_words + 1), PAD, np.int64)
+    words_el = np.full((len(said), room), PAD, np.int64)
     for row, caption in enumerate(said):
-        numbers = (START, *words.encode(caption), END)[: most_words + 1]
+        numbers = (START, *words.encode(caption)[:learnt], END)[:room]
         words_el[row, : len(numbers)] = numbers
     raw_ng = torch.from_numpy(np.array(garments.raw_ng, dtype=np.float32))
     return CaptionExamples(raw_ng, pairs.candidate_p[owners], pairs.target_p[owners], words_el)
 
 
-def _lost(network: CaptionerNetwork, batch: CaptionBatch, *, smoothing: float) -> tuple[Tensor, dict[str, Tensor]]:
+def smoothed_loss(
+    logits_nv: Float[Tensor, "n v"], goals_n: Int[Tensor, " n"], smoothing: float, over: SmoothingOver
+) -> Float[Tensor, ""]:
+    """Cross-entropy of words, summed, <pad> left out; `smoothing` of each label goes to other words, see the preset."""
+    if over == "others":  # torch's is over all v: of what it takes, (v - 1) / v goes to others
+        smoothing *= logits_nv.shape[1] / (logits_nv.shape[1] - 1)
+    return functional.cross_entropy(logits_nv, goals_n, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
+
+
+def _lost(
+    network: CaptionerNetwork, batch: CaptionBatch, *, smoothing: float = 0.0, over: SmoothingOver = "all"
+) -> tuple[Tensor, dict[str, Tensor]]:
     """Cross-entropy of every next word, summed over the batch as published; the mean goes into the log."""
     logits_btv = network.logits(network.see(batch.shown_bg, batch.wanted_bg), batch.words_bt)
-    lost = functional.cross_entropy(
-        logits_btv.flatten(0, 1), batch.goals_bt.flatten(), ignore_index=PAD, label_smoothing=smoothing, reduction="sum"
-    )
+    lost = smoothed_loss(logits_btv.flatten(0, 1), batch.goals_bt.flatten(), smoothing, over)
     return lost, {"word_loss": lost.detach() / (batch.goals_bt != PAD).sum()}
 
 
@@ -274,7 +290,7 @@ def measure_captions(
     for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
         rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
         batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
-        lost += float(_lost(network, batch, smoothing=0.0)[0])
+        lost += float(_lost(network, batch)[0])
         count += int((batch.goals_bt != PAD).sum())
     bleu_n = bleu(said, pairs.captions)
     return {

@@ -327,7 +327,8 @@ def rollout_loss(
     preset: Preset,
     strangers_mx: Float[Tensor, "m x"] | None = None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
-    """The loss of dialogues, summed over turns; and "percentile", the mean of P over turns, as they find their targets.
+    """The loss of dialogues, summed over turns; and "percentile", the mean of P over turns, as they find their targets,
+    and "percentile_sum", its sum, by which the published code tells whether the training gains.
 
     `strangers_mx`: pictures of other kinds that the targets are told from, where the loss is contrastive.
     """
@@ -340,7 +341,8 @@ def rollout_loss(
         rows = (found.queries_bh, targets_bh, others_bh, targets_b)
         lost.append(feedback_turn_loss(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
         percentiles.append(rank_percentile(target_ranks(found.scores_bn, targets_b), len(kind)).mean())
-    return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
+    percentile_t = torch.stack(percentiles)
+    return torch.stack(lost).sum(), {"percentile": percentile_t.mean(), "percentile_sum": percentile_t.sum()}
 
 
 def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:

@@ -25,10 +25,10 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from viewfinder.data import read_flickr8k
-from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.catalogue import Catalogue, match_keys, read_catalogue
 from viewfinder.data.fashion_iq import fashion_kinds, read_fashion_iq
 from viewfinder.data.files import read_keys
+from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.store import IMAGES
 from viewfinder.errors import BadInput, UnknownName
@@ -143,7 +143,7 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
 
     A folder in the format of Fashion IQ has the kinds for which there is captions/cap.<kind>.<split>.json, with their
     pairs; and descriptions, if there is a captions.csv. Any other folder is one kind by its own name, without pairs;
-    its pictures are split by their place in captions.csv (`data.splits`).
+    its pictures are split by a hash of their names (`data.splits`).
 
     `kinds`: which of the kinds; none: all but "others", the pictures of captions.csv that are of no kind.
 
@@ -168,6 +168,8 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
             part = source.part(kind)
             plan.notify(f"{folder}, {kind}, {split}: {len(part.rows):,} pictures, {len(part.pairs):,} pairs")
             parts += [part] if part.rows else []
+            if split == "train":
+                plan.note_training(folder, [part.vectors.keys[row] for row in part.rows])
     if not parts:
         raise BadInput(
             f"{', '.join(map(str, plan.data))}: no pictures of {split!r} have vectors; are the images there?"
@@ -296,7 +298,7 @@ class _Source:
 
     @cached_property
     def _captioned(self) -> tuple[PictureLabels, list[int]]:
-        """What is said of each picture, and the pictures of the split by their place in the file."""
+        """What is said of each picture, and the pictures of the split."""
         if not ((self.folder / CAPTIONS).is_file() and (self.folder / IMAGES).is_dir()):
             return {}, []
         pictures, report = read_flickr8k(self.folder)
@@ -308,5 +310,6 @@ class _Source:
             for picture in pictures
             if picture.path in rows
         }
-        of_split = [picture.path for place, picture in enumerate(pictures) if split_of(place) == self.split]
+        split_of = split_reader(self.folder)
+        of_split = [picture.path for picture in pictures if split_of(picture.path) == self.split]
         return said, [rows[path] for path in of_split if path in rows]

@@ -176,7 +176,8 @@ class TransformerRetriever(FeedbackNetwork):
     def tokens(self, turn: int, feedback: Feedback) -> tuple[Float[Tensor, "b t h"], Bool[Tensor, "b t"]]:
         """The tokens of turn 0, 1, ..., and which of them are read: without a padding mask, all."""
         settings, shown_b1 = self.settings, feedback.shown_b[:, None]
-        words_bl = pad_numbers(feedback.words_bl, settings.most_words)
+        words_bl = pad_numbers(feedback.words_bl, settings.most_words - settings.start_token)
+        words_bl = pad(words_bl, (int(settings.start_token), 0), value=NO_WORD)
         kinds = [
             # A vector of zeros comes out of the norm as its bias.
             (SEPARATOR, self.word_norm.bias.expand(len(shown_b1), 1, -1), torch.ones_like(shown_b1)),

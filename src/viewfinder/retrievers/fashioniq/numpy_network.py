@@ -110,7 +110,7 @@ def numpy_tokens(
     arrays: Arrays, settings: TransformerModel, turn: int, said: FeedbackVectors
 ) -> Float32[np.ndarray, "t h"]:
     """`TransformerRetriever.tokens` of turn 0, 1, ...; with a padding mask, only those of something."""
-    words_ls = said.words_ls[: settings.most_words]
+    words_ls = np.pad(said.words_ls, ((int(settings.start_token), 0), (0, 0)))[: settings.most_words]
     numbers = list(said.attributes[: settings.attributes])
     pictures_th = np.zeros((0, settings.width), np.float32) if said.picture_h is None else said.picture_h[None]
     if not settings.padding_mask:

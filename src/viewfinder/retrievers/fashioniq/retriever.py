@@ -9,7 +9,7 @@ picture      what was said of no picture is taken as said of one
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Like, PictureId, Show
+from viewfinder.data.fashion_iq import tokenize_captions
 from viewfinder.encoders.attributes import AttributePredictor
 from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq.numpy_network import NUMPY_NETWORKS, FeedbackVectors, numpy_pictures
@@ -28,7 +29,7 @@ from viewfinder.retrievers.fashioniq.settings import (
     LossSettings,
     TransformerModel,
 )
-from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words
+from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words, split_words
 from viewfinder.retrievers.shared.wording import PictureTurn, TurnVector, read_picture_turn, turn_parts
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
@@ -108,6 +109,12 @@ def attribute_numbers(
     return tuple(number[name] for name in known[:most]), notes
 
 
+CUTS: Mapping[str, Callable[[str], Sequence[str]]] = {
+    "plain": split_words,
+    "nltk": lambda text: tokenize_captions([text])[0],
+}
+"""What makes words of a sentence, by `FeedbackReading.tokens`."""
+
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
@@ -132,13 +139,14 @@ class FashionIq:
     name: ClassVar[str] = SYSTEM
 
     def __init__(self, weights: Weights) -> None:
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         kind, self._step = NUMPY_NETWORKS[card.settings["model"]["kind"]]
         self.settings = read_card_settings(kind, card)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
+        most = self.settings.most_words - getattr(self.settings, "start_token", 0)
         self._words = WordLookup(
-            weights.arrays, card, by_encoder=self.settings.words == "encoder", most=self.settings.most_words
+            weights.arrays, card, by_encoder=self.settings.words == "encoder", most=most, cut=CUTS[self.settings.tokens]
         )
         self._exclude_shown = bool(card.settings["exclude_shown"])
         loss = read_card_settings(LossSettings, card, part="loss")

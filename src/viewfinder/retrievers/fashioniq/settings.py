@@ -24,6 +24,8 @@ class FeedbackReading(WordSettings):
 
     Attributes:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
+        tokens: what a sentence is cut into: words ("plain"), or words and signs as nltk cuts them, "does", "n't"
+            (published; then a search needs nltk).
     """
 
     width: int = 256  # H, numbers of a picture's vector and of a query
@@ -31,6 +33,7 @@ class FeedbackReading(WordSettings):
     components: int = 256  # of "whitened": how many
     words: Literal["encoder", "glove", "learned"] = "encoder"
     attributes: int = 8  # predicted attributes of a picture that are read; 0: none
+    tokens: Literal["plain", "nltk"] = "plain"
     compare: Literal["l2", "cosine"] = "l2"  # "l2", squared distance (published); or "cosine"
 
     def __post_init__(self) -> None:
@@ -50,6 +53,8 @@ class TransformerModel(FeedbackReading):
         positions: the published sinusoid (its exponents are twice the usual ones), or the usual one.
         turn_embeddings, modality_embeddings: whether tokens say which turn and which kind they are of.
         padding_mask: whether places without a word or an attribute are left out, of attention and of the mean.
+        start_token: whether the words of a turn begin with <start>, a vector of zeros, so that one word less is read:
+            what the published simulator says greedily.
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -62,12 +67,15 @@ class TransformerModel(FeedbackReading):
     turn_embeddings: bool = False
     modality_embeddings: bool = False
     padding_mask: bool = False
+    start_token: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_settings(self, "at least 1", "layers", "heads", "hidden")
         if self.width % self.heads or self.width % 2:
             raise BadInput(f"a width of {self.width} must be even and a multiple of {self.heads} heads")
+        if self.start_token and (self.padding_mask or self.most_words < 2):
+            raise BadInput("start_token takes one of two words at least, and padding_mask would leave it out")
 
 
 @dataclass(frozen=True, kw_only=True)

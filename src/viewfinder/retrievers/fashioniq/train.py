@@ -48,9 +48,10 @@ from viewfinder.retrievers.fashioniq.network import (
     RecurrentRetriever,
     TransformerRetriever,
 )
+from viewfinder.retrievers.fashioniq.retriever import CUTS
 from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, Model, PolicySettings, Preset
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table, target_ranks
-from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
+from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, Constant, TrainingJob, TrainingResult, load_network, seed_all
 from viewfinder.training.picture_layers import AttributeHead
@@ -147,7 +148,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
         labels = () if predictor is None else predictor.labels
         spoken = () if captioner is None else captioner.vocabulary.words
         texts = chain(chain.from_iterable(seen.pairs.captions), chain.from_iterable(seen.descriptions), spoken)
-        vocabulary = tuple(sorted({word for text in texts for word in split_words(text)}))
+        vocabulary = tuple(sorted({word for text in texts for word in CUTS[preset.model.tokens](text)}))
     else:
         labels, vocabulary = tuple(start.settings["labels"]), tuple(start.settings["vocabulary"])
     table_vs, version = read_word_table(preset.model, vocabulary, plan.sentences)
@@ -176,7 +177,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
         "exclude_shown": preset.exclude_shown,
     }
     card = Card(system=SYSTEM, preset=plan.preset, encoder=raw_version, settings=known)
-    reads = WordNumbers(vocabulary, preset.model.most_words)
+    reads = WordNumbers(vocabulary, preset.model.most_words, CUTS[preset.model.tokens])
     train, val = (
         _read_kinds(garments[split], network, preset.model.attributes, reads, captioner) for split in ("train", "val")
     )

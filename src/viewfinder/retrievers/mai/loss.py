@@ -21,8 +21,8 @@ NOISE_SCALE = 0.5
 
 class TurnTargets(NamedTuple):
     """What the queries of a turn are compared with, None where no term compares it: the wanted pictures (g; k vectors
-    each), the modifications on their own (m), captions of the pictures (c), and what became of the prompts that were
-    read with the modifications (SPRC)."""
+    each), the modifications on their own (m), captions of the pictures (c), and SPRC's prompts: what became of them
+    when they were read with the modifications, or as they are."""
 
     pictures_bkd: Float[Tensor, "b k d"]
     modifications_bd: Float[Tensor, "b d"] | None = None
@@ -53,10 +53,12 @@ def modification_turn_loss(
         share_b = torch.rand(len(queries_bd), device=queries_bd.device)
         pair = (mix_rows(queries_bd, share_b), mix_rows(pictures_bkd, share_b))
     if prompts_bph is not None and modifications_bd is not None:
+        of_texts, of_prompts = settings.sprc_weights
+        tokens_bth = encoded.seen_bth if settings.alignment == "official" else encoded.fused.tokens_bth
         return (
             best_token_loss(*pair, scale)
-            + best_token_loss(modifications_bd, pictures_bkd, scale)
-            + alignment_loss(encoded.fused.tokens_bth, prompts_bph)
+            + of_texts * best_token_loss(modifications_bd, pictures_bkd, scale)
+            + of_prompts * alignment_loss(tokens_bth, prompts_bph)
         )
     compared = {
         "query_target": (pair[0], pair[1][:, 0]),
@@ -90,7 +92,10 @@ def best_token_loss(
 
 
 def alignment_loss(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor, "b p h"]) -> Float[Tensor, ""]:
-    """The squared difference of the mean fused token from the mean prompt, which it is to be like (SPRC)."""
+    """The squared difference of the mean fused token from the mean prompt, which it is to be like (SPRC).
+
+    Published: of the tokens of the first reading from the prompts that no text was read with.
+    """
     return mse_loss(fused_bth.mean(dim=1), prompts_bph.mean(dim=1).detach())
 
 

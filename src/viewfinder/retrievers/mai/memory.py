@@ -130,7 +130,8 @@ class MioMemory(Memory):
         """What is kept of both."""
         if state is None:
             return tokens_bqh
-        return select_tokens(torch.cat([state, tokens_bqh], dim=1), self.count, self.settings)
+        earlier_bqh = state.detach() if self.settings.detach_earlier else state
+        return select_tokens(torch.cat([earlier_bqh, tokens_bqh], dim=1), self.count, self.settings)
 
 
 class RecurrentMemory(Memory):

@@ -177,8 +177,13 @@ class MaiNetwork(nn.Module):
         """Vectors of pictures, t_n^tg: the learned tokens after BSA, of captions only if the settings read them."""
         if not self.settings.captions:
             captions_bl = captions_bl[:, :0]
-        found = self.fuse(self.learned.expand(len(captions_bl), -1, -1), self.text(captions_bl), self.images(seen))
-        state_bkh = found.tokens_bth if self.settings.stages == "sprc" else found.first_bh[:, None]
+        learned_bth, image_biz = self.learned.expand(len(captions_bl), -1, -1), self.images(seen)
+        if self.settings.targets == "official":  # not even an empty text, which has places of its own
+            there_bt = torch.ones(learned_bth.shape[:2], dtype=torch.bool, device=learned_bth.device)
+            state_bkh = self.qformer.read(learned_bth, there_bt, self.settings.tokens, image_biz)
+        else:
+            found = self.fuse(learned_bth, self.text(captions_bl), image_biz)
+            state_bkh = found.tokens_bth if self.settings.stages == "sprc" else found.first_bh[:, None]
         return normalize(self.target_project(state_bkh), dim=-1)
 
 
@@ -221,10 +226,11 @@ class CaptionedGallery(NamedTuple):
 
 
 class EncodedTurns(NamedTuple):
-    """What came of a turn: the query, and the tokens after its modification was read."""
+    """What came of a turn: the query, the tokens after its modification was read, and those that saw its picture."""
 
     queries_bd: Float[Tensor, "b d"]
     fused: FusedTokens
+    seen_bth: Float[Tensor, "b t h"]
 
 
 def encode_dialogues(
@@ -240,21 +246,27 @@ def encode_dialogues(
         tokens_bth = memory.tokens(carried, network.learned.expand(len(dialogues.back_b), -1, -1))
         modification = change(network.text(dialogues.words_bnl[:, turn]))
         reference, captions_bl = select_reference(gallery, dialogues, turn, settings.rollback)
-        if settings.stages == "two":
-            first = network.text(captions_bl if settings.captions else captions_bl[:, :0])
-            seen = network.fuse(tokens_bth, first, network.images(reference))  # BSA
-            carried = memory.after(carried, seen.tokens_bth)  # MIO
+        image_biz = network.images(reference)
+        if settings.two_stages:
+            begun_bth, first = tokens_bth, network.text(captions_bl if settings.captions else captions_bl[:, :0])
+            tokens_bth = seen_bth = network.fuse(begun_bth, first, image_biz).tokens_bth  # BSA
+            if settings.stages == "two":
+                carried = memory.after(carried, seen_bth)  # MIO
             # MSA reads the tokens of BSA as they are, as the published code does; the paper: those that MIO kept.
-            tokens_bth = seen.tokens_bth
             if turn == dialogues.turns - 1:
+                if settings.combination != "seen":
+                    kept_bth = begun_bth if settings.combination == "official_fc" else memory.tokens(carried, begun_bth)
+                    tokens_bth = torch.where((dialogues.recall_bl != 0).any(dim=1)[:, None, None], kept_bth, tokens_bth)
                 tokens_bth = recall_pictures(network, gallery, dialogues, tokens_bth)
+        if settings.stages == "two":
             fused = network.fuse(tokens_bth, modification, None)  # MSA
         else:
-            fused = network.fuse(tokens_bth, modification, network.images(reference))
-            carried = memory.after(carried, fused.tokens_bth)
+            fused = network.fuse(tokens_bth, modification, image_biz)
+            seen_bth = fused.tokens_bth
+            carried = memory.after(carried, seen_bth)
             if settings.stages == "sprc":
-                fused = network.fuse(fused.tokens_bth, modification, None)
-        yield EncodedTurns(network.encode_queries(fused), fused)
+                fused = network.fuse(seen_bth, modification, None)
+        yield EncodedTurns(network.encode_queries(fused), fused, seen_bth)
 
 
 def select_reference(

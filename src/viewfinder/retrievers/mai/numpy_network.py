@@ -106,6 +106,8 @@ def numpy_encode_pictures(
     arrays: shared.Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
 ) -> Float32[np.ndarray, "b k d"]:
     """`MaiNetwork.encode_pictures`, by the places of their captions; those that are as long are read together."""
+    if settings.targets == "official":
+        captions = [caption_lh[:0] for caption_lh in captions]
     by_length: dict[int, list[int]] = {}
     for row, caption_lh in enumerate(captions):
         by_length.setdefault(len(caption_lh), []).append(row)
@@ -154,17 +156,23 @@ def numpy_encode_turn(
         [found_wh] = numpy_fuse(arrays, settings, tokens_th[None], text_lh[None], image_1iz, range(count + 1))
         return found_wh[:count], found_wh[count]
 
-    begin_qh = numpy_turn_tokens(arrays, settings, carried, np.asarray(arrays["learned"], np.float32))
+    learned_th = np.asarray(arrays["learned"], np.float32)
+    tokens_qh = begin_qh = numpy_turn_tokens(arrays, settings, carried, learned_th)
     image_1iz = numpy_image_tokens(arrays, settings, said.seen)
-    if settings.stages == "two":
+    if settings.two_stages:
         tokens_qh, _ = fuse(begin_qh, said.caption_lh, image_1iz)  # BSA
-        carried = numpy_update_memory(arrays, settings, carried, tokens_qh)
+        if settings.stages == "two":
+            carried = numpy_update_memory(arrays, settings, carried, tokens_qh)
+        if said.recalled and settings.combination != "seen":
+            fc = settings.combination == "official_fc"
+            tokens_qh = begin_qh if fc else numpy_turn_tokens(arrays, settings, carried, learned_th)
         for seen, text_lh in said.recalled:
             again_1iz = None if seen is None else numpy_image_tokens(arrays, settings, seen)
             tokens_qh, _ = fuse(tokens_qh, text_lh, again_1iz)
+    if settings.stages == "two":
         tokens_qh, first_h = fuse(tokens_qh, said.modification_lh, None)  # MSA
     else:
-        tokens_qh, first_h = fuse(begin_qh, said.modification_lh, image_1iz)
+        tokens_qh, first_h = fuse(tokens_qh, said.modification_lh, image_1iz)
         carried = numpy_update_memory(arrays, settings, carried, tokens_qh)
         if settings.stages == "sprc":
             tokens_qh, first_h = fuse(tokens_qh, said.modification_lh, None)

@@ -68,10 +68,10 @@ def parse_modification(
         parsed = ModificationTurn(**vars(read_picture_turn(turn, exclude_shown=exclude_shown)))
     back = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(parsed.text)
     if back is not None:
-        parsed = _look_back(turn, parsed, back, pictured, settings.rollback)
+        parsed = _look_back(turn, parsed, back, pictured, settings)
     # Earlier pictures that cannot be read again go out: words say of them what they say.
     written = settings.captions and all(picture.caption for _, picture in parsed.recalled)
-    if not parsed.recalled or (settings.stages == "two" and (settings.recall == "pictures" or written)):
+    if not parsed.recalled or (settings.two_stages and (settings.recall == "pictures" or written)):
         return parsed
     reason = "nobody has written about it" if settings.captions else "these weights do not read it again"
     line = f"drop: what is kept of an earlier picture is read as words alone, {reason}"
@@ -137,7 +137,7 @@ class _Places:
 
 
 def _look_back(
-    turn: ResolvedTurn, parsed: ModificationTurn, said: BackReference, pictured: Sequence[int], treatment: Treatment
+    turn: ResolvedTurn, parsed: ModificationTurn, said: BackReference, pictured: Sequence[int], settings: Model
 ) -> ModificationTurn:
     """A turn that says something of earlier pictures."""
     places = _Places(turn, parsed.picture, (*pictured, turn.number) if parsed.names_picture else tuple(pictured))
@@ -151,12 +151,16 @@ def _look_back(
     operations, notes = to_operations(of_conversation, places.turns)
     picture, blended = parsed.picture, None
     if said.rollback is not None and (back := places.picture(said.rollback)) is not None:
-        picture, blended = _treat_rollback(treatment, places, back)
+        picture, blended = _treat_rollback(settings.rollback, places, back)
+    recalls = keeps
+    if keeps and settings.combination != "seen":  # all that there were so far, whatever is named
+        own = parsed.names_picture and settings.combination == "official_fc"
+        recalls = tuple(range(len(places.turns) - own)) or keeps
     return replace(
         parsed,
         picture=picture,
         blended=blended,
-        recalled=tuple((places.name(place), kept) for place in keeps if (kept := places.picture(place)) is not None),
+        recalled=tuple((places.name(place), kept) for place in recalls if (kept := places.picture(place)) is not None),
         operations=(*parsed.operations, *operations),
         adapters=(*parsed.adapters, *notes, *(line for place in named for line in places.notes(place))),
     )
@@ -208,7 +212,7 @@ class Mai:
 
     def __init__(self, weights: Weights, *, rollback: Treatment | None = None) -> None:
         """`rollback`: what becomes of the picture when a turn goes back, in place of what the weights say."""
-        card = weights.card
+        card, self.trained_on = weights.card, weights.card.trained_on
         settings = read_card_settings(Model, card)
         read_card_settings(LossSettings, card, part="loss")  # refuses weights that were learnt by a loss that is gone
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)
@@ -262,7 +266,7 @@ class Mai:
         self, parsed: ModificationTurn, sentences: SentenceEncoder | None
     ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
         """What the network reads of a turn, and what to tell of words that it does not."""
-        modification_lh, notes = self._texts.read(modification_text(parsed.text), sentences)
+        modification_lh, notes = self._texts.read(modification_text(parsed.text, self.settings.texts), sentences)
         seen = self._components(parsed.picture)
         if parsed.blended is not None:
             seen = seen.blend(self._components(parsed.blended))

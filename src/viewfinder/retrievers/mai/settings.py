@@ -12,6 +12,8 @@ from viewfinder.training.settings import TrainingSettings, check_settings
 MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
 Treatment = Literal["replace", "ignore", "random", "blend"]
 Term = Literal["query_target", "query_caption", "modification_target", "modification_caption"]
+Combination = Literal["seen", "official_fc", "official_fiq"]
+TextForm = Literal["whole", "official"]
 Noise = Literal["", "mixing", "normal", "uniform", "product"]
 
 WHITENING = 0.5
@@ -38,12 +40,14 @@ class Iteration:
             distances by the root of the width; or "paper", likewise of plain distances, itself not among them.
         distance: a token's distance "denser", to the nearest token that is denser (of the densest: to the farthest);
             or "nearest", to the nearest token (the paper's words).
+        detach_earlier: whether tokens from before a turn learn nothing by being kept (published code).
     """
 
     density: Literal["tcformer", "paper"] = "tcformer"
     distance: Literal["denser", "nearest"] = "denser"
     neighbours: int = 5  # of density; the paper takes as many as tokens are kept
     drop: float = 0.0  # share of the tokens that go for their low density alone, before the rest are scored (paper)
+    detach_earlier: bool = False
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "neighbours")
@@ -58,13 +62,24 @@ class Model(WordSettings):
     Attributes:
         width, layers, heads, hidden, dropout: of the Q-Former.
         image: what is read of a picture: its whole vector, its regions, or both.
+        texts: how a modification is read: "whole"; or "official", two of its numbered clauses and nothing that
+            stands before: the first and the last; in training any two, or any one and the last if that is the fourth.
+        clean_words: words of a text in pieces that are read (published: 50); 0: all.
         components, region_components: principal components that are read of either; 0: all numbers as they are.
         stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
             the modification with the picture and once more without, and pictures by all their tokens.
+        targets: what pictures are read with that are looked for: a "text", which is their caption or empty; or
+            "official", nothing, as SPRC's published code does: the learned tokens and the picture alone.
         memory: what is carried: nothing, all tokens, a recurrent state, a memory that is written to, or MIO's choice.
         query: "cls", the state at the beginning of the modification (published code); or "fused", tokens (paper).
+        captions: whether captions of pictures are read; with "sprc" in a stage before its own two, so that it is told
+            what MAI is told.
         recall: how a combination reads earlier pictures: their "captions" as one text (published), or the "pictures"
             themselves, one after the other.
+        combination: what reads them, and of which pictures. "seen": the tokens that have seen the turn's own picture,
+            those that are named. "official_fc": the tokens that MIO kept before, all pictures before the turn's own,
+            which is not read (published code, source FC). "official_fiq": the tokens that MIO keeps after the turn's
+            own picture, all pictures and that one (published code, source Fiq).
     """
 
     width: int = 64
@@ -83,13 +98,17 @@ class Model(WordSettings):
     word_width: int = 64
     tokeniser: str = ""  # of words "pieces": a name or folder for transformers
     most_words: int = 32
+    texts: TextForm = "whole"
+    clean_words: int = 0
     qformer: str = ""  # a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn
     stages: Literal["one", "two", "sprc"] = "two"
+    targets: Literal["text", "official"] = "text"
     memory: MemoryKind = "mio"
     iteration: Iteration = field(default_factory=Iteration)
     query: Literal["cls", "fused"] = "cls"
-    captions: bool = True  # whether captions of pictures are read
+    captions: bool = True
     recall: Literal["captions", "pictures"] = "captions"
+    combination: Combination = "seen"
     rollback: Treatment = "replace"  # what becomes of the picture when a turn goes back to an earlier one
 
     def __post_init__(self) -> None:
@@ -99,18 +118,29 @@ class Model(WordSettings):
         if self.width % self.heads:
             raise BadInput(f"a width of {self.width} must be a multiple of {self.heads} heads")
         check_settings(self, "from 0 to 1", "dropout")
-        if min(self.components, self.region_components, self.image_width) < 0:
-            raise BadInput("components, region_components and image_width are at least 0")
+        if min(self.components, self.region_components, self.image_width, self.clean_words) < 0:
+            raise BadInput("components, region_components, image_width and clean_words are at least 0")
         if (self.words == "pieces") != bool(self.tokeniser):
             raise BadInput("words 'pieces' and a tokeniser go together: set both or neither")
         if self.qformer and self.words != "pieces":
             raise BadInput(f"weights of BLIP-2 (qformer) read pieces, and words is {self.words!r}: set it to 'pieces'")
-        if self.stages != "two" and self.captions:
-            raise BadInput(
-                f"captions are read in the first of two stages, and stages is {self.stages!r}: set captions to false"
-            )
+        if self.stages == "one" and self.captions:
+            raise BadInput("captions are read in a stage of their own, and stages is 'one': set captions to false")
         if self.stages == "sprc" and self.query != "cls":
             raise BadInput("stages 'sprc' queries by 'cls'")
+        if self.targets == "official" and (self.stages != "sprc" or self.captions):
+            raise BadInput("targets 'official' are SPRC's, without captions: set stages to 'sprc', captions to false")
+        official = (self.stages, self.memory, self.captions, self.recall) == ("two", "mio", True, "captions")
+        if self.combination != "seen" and not official:
+            raise BadInput(
+                f"combination {self.combination!r} has captions recalled by what MIO kept: set stages to 'two', memory "
+                "to 'mio', captions to true and recall to 'captions'"
+            )
+
+    @property
+    def two_stages(self) -> bool:
+        """Whether a picture is read before the modification is: with its caption, or with none."""
+        return self.stages == "two" or self.captions
 
     @property
     def read_width(self) -> int:
@@ -126,15 +156,22 @@ class LossSettings:
         terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.
         noise: what is done in training against the gap between pictures and texts: "mixing" of pairs of queries and
             targets; or noise on modifications, N(0, 1), U(-1, 1), or the product of both.
+        alignment: what SPRC's third loss compares: the tokens of the query with the prompts, both as they were "read"
+            with the modification last; or "official", the tokens of the first reading with the prompts as they are.
+        sprc_weights: of SPRC's second and third loss (published: 1 and 1 for Fashion IQ, 0.4 and 0.4 for CIRR).
     """
 
     terms: tuple[Term, ...] = EVERY_TERM
     scale: float = 20.0  # what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `MOST_SCALE`
     learned_scale: bool = True
     noise: Noise = ""
+    alignment: Literal["read", "official"] = "read"
+    sprc_weights: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self, "above 0", "scale")
+        if min(self.sprc_weights) < 0:
+            raise BadInput(f"sprc_weights are {self.sprc_weights}; they must be at least 0")
         if not self.terms or len(set(self.terms)) < len(self.terms):
             raise BadInput(f"terms must name each of {', '.join(EVERY_TERM)} once at most, and one at least")
 

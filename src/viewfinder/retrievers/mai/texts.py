@@ -6,6 +6,7 @@ that there are, p positions, h numbers of a place, s numbers of a word's vector.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,19 +16,42 @@ from jaxtyping import Float32, Int
 
 from viewfinder.data.fashionmt import split_modification
 from viewfinder.retrievers.base import SentenceEncoder
-from viewfinder.retrievers.mai.settings import Model
+from viewfinder.retrievers.mai.settings import Model, TextForm
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, WordLookup, numpy_linear
 from viewfinder.training.weights import Weights
 
 
-def modification_text(modification: str) -> str:
+def modification_text(modification: str, form: TextForm = "whole") -> str:
     """A modification without the numbers of its clauses; what looks back is kept, as it is said.
+
+    "official" is the published form of a test: the first and the last clause alone. A text without numbers is read as
+    it is (published: as nothing).
 
     >>> modification_text("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
     'I prefer the FIRST, and is red, has a 3 inch heel'
+    >>> modification_text("I prefer the FIRST, and 1. is red 2. is plain 3. has a 3 inch heel ", "official")
+    'is red and has a 3 inch heel'
     """
+    if form == "official":
+        _, *clauses = re.split(r"\d+\.\s", modification)
+        clauses = [clause.strip() for clause in clauses if clause.strip()]
+        return " and ".join(clauses[:1] + clauses[1:][-1:]) or modification.strip()
     read = split_modification(modification)
     return " ".join(part for part in (read.lead, ", ".join(read.clauses)) if part)
+
+
+def draw_clauses(modification: str, rng: np.random.Generator) -> str:
+    """The published form in training: two clauses in any order; where there is a fourth, another one and the last.
+
+    A clause ends at any digit, so that "has a 3 inch heel" is read as "has a"; of fewer than two clauses all is read.
+    """
+    clauses = [clause.replace(".", "").strip() for clause in re.findall(r"\d\.\s*([^\d]+)", modification)]
+    if len(clauses) < 2:
+        return modification.strip()
+    if "4." in modification:
+        return f"{clauses[rng.integers(len(clauses) - 1)]} and {clauses[-1]}"
+    first, second = rng.permutation(len(clauses))[:2]
+    return f"{clauses[first]} and {clauses[second]}"
 
 
 DROPPED = '.!"()*#:;~'
@@ -53,11 +77,14 @@ class SavedTokeniser:
 class PieceTokenizer:
     """Cuts texts into pieces, the first of which has the number 1, and takes as many of a text as are read."""
 
-    def __init__(self, tokeniser: SavedTokeniser, most: int) -> None:
-        """`most`: the pieces of a text that are read, its first and last one not among them."""
+    def __init__(self, tokeniser: SavedTokeniser, most: int, words: int = 0) -> None:
+        """`most`: the pieces of a text that are read, its first and last one not among them; `words`: its words.
+
+        Of either the first ones; 0 words: all.
+        """
         from tokenizers import Tokenizer
 
-        self.most = most
+        self.most, self.words = most, words
         self._tokeniser: Any = Tokenizer.from_str(tokeniser.json)
         self._tokeniser.no_padding()
         self._tokeniser.no_truncation()
@@ -75,7 +102,7 @@ class PieceTokenizer:
     def numbers(self, texts: Sequence[str]) -> Int[np.ndarray, "c {self.most}"]:
         """The numbers of the pieces of texts, `NO_WORD` after the last; a first and a last one are not added."""
         table_cm = np.full((len(texts), self.most), NO_WORD)
-        found = self._tokeniser.encode_batch([clean_text(text) for text in texts], add_special_tokens=False)
+        found = self._tokeniser.encode_batch([self._clean(text)[0] for text in texts], add_special_tokens=False)
         for row_m, one in zip(table_cm, found, strict=True):
             read = one.ids[: self.most]
             row_m[: len(read)] = np.array(read, np.int64) + 1
@@ -83,9 +110,16 @@ class PieceTokenizer:
 
     def beyond(self, text: str) -> str:
         """What of a text is not read, as it is too long."""
-        text = clean_text(text)
+        text, cut = self._clean(text)
         starts = [start for start, _ in self._tokeniser.encode(text, add_special_tokens=False).offsets[self.most :]]
-        return text[starts[0] :].strip() if starts else ""
+        return f"{text[starts[0] :] if starts else ''} {cut}".strip()
+
+    def _clean(self, text: str) -> tuple[str, str]:
+        """The text as it is cut, and the words after those that are read."""
+        words = clean_text(text).split()
+        if not 0 < self.words < len(words):
+            return clean_text(text), ""
+        return " ".join(words[: self.words]), " ".join(words[self.words :])
 
 
 class PieceTextReader:
@@ -93,7 +127,7 @@ class PieceTextReader:
 
     def __init__(self, weights: Weights, settings: Model) -> None:
         tokeniser = SavedTokeniser(**weights.card.settings["tokeniser"])
-        self._pieces = PieceTokenizer(tokeniser, settings.most_words)
+        self._pieces = PieceTokenizer(tokeniser, settings.most_words, settings.clean_words)
         self._ends = tokeniser.first, tokeniser.last
         self._pieces_vh: Float32[np.ndarray, "v h"] = weights.arrays["text.pieces.weight"]
         self._positions_ph: Float32[np.ndarray, "p h"] = weights.arrays["text.positions"]
@@ -113,7 +147,7 @@ def clean_text(text: str) -> str:
     """A text as it is cut: in lower case, without signs that say nothing.
 
     >>> clean_text("keep the FIRST's collar. (it is red)")
-    "keep the first's collar  it is red"
+    "keep the first's collar   it is red"
     """
     return text.lower().translate(_BLANKS).strip()
 

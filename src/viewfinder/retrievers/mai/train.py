@@ -98,7 +98,7 @@ def read_training_data(
     reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]  # texts to the numbers of words, or of pieces
     of_texts: dict[str, Any]
     if tokeniser is not None:
-        pieces = PieceTokenizer(tokeniser, model.most_words)
+        pieces = PieceTokenizer(tokeniser, model.most_words, model.clean_words)
         reads, of_texts = lambda texts: torch.from_numpy(pieces.numbers(texts)), {"tokeniser": asdict(tokeniser)}
     else:  # words: those of the training, or of the weights that are begun with
         vocabulary = seen.vocabulary() if start is None else tuple(start.settings["vocabulary"])
@@ -176,6 +176,8 @@ def encode_targets(
     modifications_cd, captions_cd, prompts_cph = None, None, None
     if network.settings.stages == "sprc":
         prompts_cph, modifications_cd = network.encode_texts(dialogues.words_bnl.flatten(0, 1))
+        if settings.alignment == "official":
+            prompts_cph = network.prompts.expand_as(prompts_cph)
     elif terms & {"modification_target", "modification_caption"}:
         modifications_cd = network.encode_texts(dialogues.words_bnl.flatten(0, 1))[1]
     if terms & {"query_caption", "modification_caption"}:

@@ -16,13 +16,13 @@ from jaxtyping import Bool, Float16, Float32, Int
 from torch import Tensor
 
 from viewfinder.data import read_flickr8k
-from viewfinder.data.captions import split_of
 from viewfinder.data.fashionmt import ORDINALS, Transaction, parse_ordinal_reference, split_modification
+from viewfinder.data.splits import split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
-from viewfinder.retrievers.mai.settings import Preset
-from viewfinder.retrievers.mai.texts import modification_text
+from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.texts import draw_clauses, modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
 
@@ -37,7 +37,8 @@ class TransactionTexts:
     """A transaction in words: what is said at each turn, and of which pictures, by their rows.
 
     `short` is the same with some of the clauses only, as people speak; `back` the place of the picture to which the
-    last turn goes back, `recalled` of those whose attributes it keeps.
+    last turn goes back, `recalled` of those whose attributes it keeps. `drawn_from` is what was said with all its
+    numbers, where training draws clauses of it (`Model.texts`).
     """
 
     rows: tuple[int, ...]
@@ -45,6 +46,7 @@ class TransactionTexts:
     short: tuple[str, ...]
     back: int = NOWHERE
     recalled: tuple[int, ...] = ()
+    drawn_from: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +65,7 @@ class TrainingTransactions:
 
     def vocabulary(self) -> tuple[str, ...]:
         """All words that are read, sorted."""
-        texts = (*ORDINALS, *self.captions, *(text for one in self.said for text in one.texts))
+        texts = (*ORDINALS, *self.captions, *(text for one in self.said for text in one.texts + one.drawn_from))
         return tuple(sorted({word for text in texts for word in split_words(text)}))
 
 
@@ -107,7 +109,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
     captions = {row: said for one, rows in transactions for row, said in zip(rows, one.captions, strict=False)}
     rows_n = sorted({row for _, rows in transactions for row in rows})
     place = {row: at for at, row in enumerate(rows_n)}
-    said = tuple(transaction_texts(one, tuple(place[row] for row in rows)) for one, rows in transactions)
+    said = tuple(transaction_texts(one, tuple(place[row] for row in rows), preset.model) for one, rows in transactions)
     return _of_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
 
 
@@ -116,16 +118,19 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
     found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
     known: dict[int, tuple[str, ...]] = {}
-    for place, picture in enumerate(pictures):
-        if split_of(place) == split and picture.captions and (row := found.find_row(picture.path)) is not None:
+    split_of = split_reader(folder)
+    for picture in pictures:
+        if split_of(picture.path) == split and picture.captions and (row := found.find_row(picture.path)) is not None:
             known[row] = tuple(caption.lower() for caption in picture.captions)
+    if split == "train":
+        plan.note_training(folder, [found.keys[row] for row in known])
     rows_n, sentences = list(known), list(known.values())
     rng, count = np.random.default_rng(len(known)), len(known)
     said = []
     for number in range(STARTS * count):
         rows = (number % count, *rng.integers(count, size=TURNS).tolist())
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
-        said.append(TransactionTexts(rows, texts, texts))
+        said.append(TransactionTexts(rows, texts, texts, drawn_from=texts))
     plan.notify(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
     return _of_rows(preset, found, rows_n, tuple(one[0] for one in sentences), tuple(said))
 
@@ -142,18 +147,24 @@ def _of_rows(
     )
 
 
-def transaction_texts(one: Transaction, rows: tuple[int, ...]) -> TransactionTexts:
-    """A transaction as it is read; which clauses of a short form are left out depends on the words alone."""
+def transaction_texts(one: Transaction, rows: tuple[int, ...], settings: Model) -> TransactionTexts:
+    """A transaction as it is read; which clauses of a short form are left out depends on the words alone.
+
+    A combination recalls the pictures that it names; or all that there were, as `Model.combination` tells.
+    """
     back = parse_ordinal_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
     # Nobody can look back to what is only wanted now.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
+    if combines and places and settings.combination != "seen":
+        places = tuple(range(len(one.targets) - (settings.combination == "official_fc")))
     return TransactionTexts(
         rows,
-        tuple(map(modification_text, one.modifications)),
+        tuple(modification_text(modification, settings.texts) for modification in one.modifications),
         tuple(modification_text(shorten_modification(modification)) for modification in one.modifications),
         NOWHERE if combines or not places else places[0],
         places if combines else (),
+        one.modifications if settings.texts == "official" else (),
     )
 
 
@@ -185,6 +196,8 @@ class DialogueSampler:
     recalled_sp: Bool[Tensor, "s p"]
     recall_sl: Int[Tensor, "s l"]
     captions_nl: Int[Tensor, "_n l"]
+    drawn_from: tuple[tuple[str, ...], ...] = ()  # by transaction, see `TransactionTexts`
+    words: Callable[[Sequence[str]], Int[Tensor, "c l"]] | None = None  # what numbers are made of these by
 
     @classmethod
     def of(
@@ -207,6 +220,8 @@ class DialogueSampler:
             torch.tensor([[place in one.recalled for place in range(turns + 1)] for one in said]),
             words([recalled_captions(one, transactions.captions) for one in said]),
             words(transactions.captions),
+            tuple(one.drawn_from for one in said),
+            words,
         )
 
     def __len__(self) -> int:
@@ -221,7 +236,12 @@ class DialogueSampler:
         recall_bl = whole.recall_bl * (captioned_bp | ~whole.recalled_bp).all(dim=1)[:, None]
         shortened_bn = torch.from_numpy(rng.random(whole.words_bnl.shape[:2]) < preset.clauses)
         short_bnl = self.short_snl[torch.from_numpy(np.asarray(rows_b, np.int64))]
-        seen_bp, words_bnl = whole.seen_bp.clone(), torch.where(shortened_bn[..., None], short_bnl, whole.words_bnl)
+        words_bnl = whole.words_bnl
+        if preset.model.texts == "official":
+            assert self.words is not None
+            said = [draw_clauses(text, rng) for row in rows_b for text in self.drawn_from[row]]
+            words_bnl = self.words(said).reshape(words_bnl.shape)
+        seen_bp, words_bnl = whole.seen_bp.clone(), torch.where(shortened_bn[..., None], short_bnl, words_bnl)
         seen_bp[:, 0] = ~described_b
         words_bnl[:, 0] = torch.where(described_b[:, None], self.captions_nl[whole.pictures_bp[:, 1]], words_bnl[:, 0])
         return whole._replace(

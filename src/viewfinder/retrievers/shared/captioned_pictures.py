@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float16, Float32, Int, Num
 
 from viewfinder.data import read_coco, read_flickr8k
-from viewfinder.data.captions import SPLITS, split_of
+from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import (
     Vocabulary,
     add_negations,
@@ -255,9 +255,10 @@ def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int
         )
     notify(f"{data}: {report}")
     said = [tuple(dict.fromkeys(caption.lower() for caption in picture.captions)) for picture in pictures]
-    chosen = [place for place in range(len(pictures)) if split_of(place) == split]
+    split_of = split_reader(data)
+    chosen = [place for place, picture in enumerate(pictures) if split_of(picture.path) == split]
     if not chosen:
-        raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; 13 are enough")
+        raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; some 50 are enough")
     return [_Captioned(pictures[at].path, said[at]) for at in chosen], min(MOST_CAPTIONS, median_low(map(len, said)))
 
 

@@ -72,6 +72,9 @@ def read_description_data(
             )
             for folder in plan.data
         ]  # fmt: skip
+        if split == "train":
+            for folder, part in zip(plan.data, parts, strict=True):
+                plan.note_training(folder, part.keys)
         joined = join_captioned_pictures(parts)
         sets.append(replace(joined, turns=preset.turns or joined.turns))
     vocabulary, sentences, version = Vocabulary(()), 0, ""

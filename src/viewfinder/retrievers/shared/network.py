@@ -189,16 +189,20 @@ def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) 
 
 @dataclass(frozen=True)
 class WordNumbers:
-    """The words that a network knows, the first of which has the number 1, and how many of a text it reads."""
+    """The words that a network knows, the first of which has the number 1, and how many of a text it reads.
+
+    `cut` makes words of a text.
+    """
 
     vocabulary: tuple[str, ...]
     most: int
+    cut: Callable[[str], Sequence[str]] = split_words
 
     def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
         """The numbers of the words of texts, `NO_WORD` after the last; words that are not known are left out."""
         table_cl = np.full((len(texts), self.most), NO_WORD)
         for row_l, text in zip(table_cl, texts, strict=True):
-            known = [number for word in split_words(text) if (number := self._numbers.get(word))][: self.most]
+            known = [number for word in self.cut(text) if (number := self._numbers.get(word))][: self.most]
             row_l[: len(known)] = known
         return torch.from_numpy(table_cl)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -316,9 +316,17 @@ def split_words(text: str) -> tuple[str, ...]:
 class WordLookup:
     """Texts to vectors of their words: of the session's encoder, which knows any word, or of a table in the weights."""
 
-    def __init__(self, arrays: Arrays, card: Card, *, by_encoder: bool, most: int) -> None:
-        """`most`: how many words of a text are read."""
-        self._most, self._by_encoder = most, by_encoder
+    def __init__(
+        self,
+        arrays: Arrays,
+        card: Card,
+        *,
+        by_encoder: bool,
+        most: int,
+        cut: Callable[[str], Sequence[str]] = split_words,
+    ) -> None:
+        """`most`: how many words of a text are read; `cut` makes words of it."""
+        self._most, self._by_encoder, self._cut = most, by_encoder, cut
         self._version = str(card.settings["sentences_version"])
         self._table_vs: Float32[np.ndarray, "v s"] = arrays.get("words.table", np.zeros((1, 0), np.float32))
         # Weights without a table read no words at all: then none is known.
@@ -331,7 +339,7 @@ class WordLookup:
         Raises:
             EncoderMismatch: the session's sentence vectors are not those of the training.
         """
-        words = split_words(text)
+        words = self._cut(text)
         known = [word for word in words if self._by_encoder or word in self._row]
         notes = note_words("drop: these weights do not know {}", [word for word in words if word not in known])
         notes += note_words(f"drop: the first {self._most} words of a turn are read, not {{}}", known[self._most :])

@@ -22,8 +22,8 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.data import ReadReport, read_coco, read_flickr8k
-from viewfinder.data.captions import SPLITS, split_of
 from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_pool, read_visdial
+from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
@@ -86,7 +86,7 @@ def read_picture_dialogues(
     Args:
         data: the folder of a data set.
         split: "train", "val" or "test". Captions are split as a world lists its pictures, or where nothing is listed by
-            their place in the file (`data.splits`).
+            a hash of their names (`data.splits`).
         encoder: what makes the pictures' raw vectors, where they are not there yet.
         pattern: names with "*", separated by commas: "gpt" is dialogues/gpt_train.json, "visdial*" VisDial, "captions"
             captions although there are dialogues, "world,captions" both. Of other splits than
@@ -176,9 +176,9 @@ def _captions(data: Path, split: str) -> list[_Source]:
         # The pictures of the split where the data set lists them, as a world does for its dialogues.
         file = data / "ChatIR_Protocol" / f"Search_Space_{split}.json"
         listed = {data / key for key in read_pool(file)[0]} if file.is_file() else None
-        dialogues = []
-        for place, picture in enumerate(pictures):
-            if split_of(place) != split if listed is None else picture.path not in listed:
+        dialogues, split_of = [], split_reader(data)
+        for picture in pictures:
+            if split_of(picture.path) != split if listed is None else picture.path not in listed:
                 continue
             for caption in picture.captions:
                 others = tuple(Round("", other) for other in picture.captions if other != caption)

@@ -5,12 +5,13 @@ No torch here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
+from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.sentences import SentenceVectors
@@ -18,6 +19,7 @@ from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import EncoderMismatch, UnknownName
 from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
+from viewfinder.training.training_list import TrainingList
 from viewfinder.training.weights import Card, check_card, read_card
 
 if TYPE_CHECKING:
@@ -54,6 +56,19 @@ class TrainPlan:
     tensorboard: bool = True
     notify: Callable[[str], None] = lambda line: None  # called with a line at every stage
     should_stop: Callable[[], bool] = lambda: False
+    seen: set[str] = field(default_factory=set, init=False, repr=False, compare=False)  # as `note_training` notes it
+
+    def note_training(self, folder: Path, keys: Iterable[str]) -> None:
+        """Notes that pictures of a data set (by their keys) are learnt from: the weights will carry a list of them."""
+        self.seen.update(*name_pictures(folder, keys).values())
+
+    def list_training(self) -> str:
+        """The list of all that was noted and of what the weights begun with had seen; "" where that is unknown."""
+        before = None if self.start is None else read_card(self.start).trained_on
+        if not self.seen or before == "":
+            return ""
+        listed = TrainingList.of(self.seen)
+        return (listed | TrainingList.decode(before) if before else listed).encode()
 
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
         """The vectors of a data set's pictures, computed where they are missing; every tenth of that is reported."""
@@ -70,6 +85,7 @@ class TrainPlan:
         from viewfinder.training import fit
 
         out, stop = out or self.out, self.should_stop
+        job = replace(job, card=replace(job.card, trained_on=self.list_training()))
         return fit(job, out, resume=self.resume, shown=self.shown, tensorboard=self.tensorboard, should_stop=stop)
 
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
@@ -143,4 +159,6 @@ def read_transaction_rows(
         plan.notify(f"{folder}, {source}, {split}: {len(chosen):,} transactions of {len(read.transactions):,}")
         found += chosen
         gallery += read.gallery
+    if split == "train":
+        plan.note_training(folder, {vectors.keys[row] for _, rows in found for row in rows})
     return vectors, found, gallery

@@ -96,7 +96,7 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
         self.encoder, self.decoder = Encoder(*sizes), Decoder(*sizes)
         self.words = nn.Embedding(vocabulary_size, width)
         self.out = nn.Linear(width, vocabulary_size)
-        places = max(settings.most_words, 1 + 2 * self.attributes_read)
+        places = max(settings.most_words, settings.learnt_words + 1, 1 + 2 * self.attributes_read)
         self.register_buffer("places", sinusoid_positions(places, width), persistent=False)
 
     def see(self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]) -> Memory:

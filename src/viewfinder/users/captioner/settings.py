@@ -16,7 +16,9 @@ class PictureReading:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
         components: of "whitened": how many.
         attributes: predicted attributes of each picture that are read; 0: none.
-        most_words: words of a caption, <start> counted, the end not.
+        most_words: words of a caption that is said, <start> counted, the end not.
+        learnt_words: words of a caption that training reads, after which it ends (published: 64); 0: as many as are
+            said, and a longer one does not end there.
         dropout: in training.
     """
 
@@ -24,11 +26,14 @@ class PictureReading:
     components: int = 256
     attributes: int = 8
     most_words: int = 8
+    learnt_words: int = 0
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
         if min(self.components, self.most_words - 1) < 1 or self.attributes < 0 or not 0 <= self.dropout < 1:
             raise BadInput("components and most_words - 1 are at least 1, attributes at least 0, dropout from 0 to 1")
+        if self.learnt_words < 0:
+            raise BadInput(f"learnt_words is {self.learnt_words}; it is at least 0")
 
 
 @dataclass(frozen=True, kw_only=True)

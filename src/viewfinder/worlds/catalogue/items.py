@@ -5,7 +5,6 @@ Some are drawn: what kinds of these there are, how they can look, and the names 
 
 from __future__ import annotations
 
-import hashlib
 import random
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from viewfinder.data.captions import Split, split_of
+from viewfinder.data.splits import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
 from viewfinder.worlds.kinds import COLOURS, PATTERNS
@@ -52,7 +51,7 @@ class Item:
     @property
     def split(self) -> Split:
         """train, val or test."""
-        return split_of_key(self.key)
+        return split_of(self.key)
 
     @cached_property
     def known(self) -> frozenset[Word]:
@@ -76,17 +75,6 @@ class Item:
     def noun(self) -> str:
         """What one calls it: t-shirt."""
         return self.by_facet["kind"][0]
-
-
-def split_of_key(key: str) -> Split:
-    """Which split an article is in: that of a hash of its key, so ten of 13 are for training, one for validation.
-
-    It depends on nothing else, so an article keeps its split however many there are.
-
-    >>> [split_of_key(str(number)) for number in range(5)]
-    ['train', 'train', 'train', 'test', 'val']
-    """
-    return split_of(int.from_bytes(hashlib.blake2b(key.encode(), digest_size=8).digest()))
 
 
 def attribute_lists(item: Item) -> tuple[tuple[str, ...], ...]:

@@ -1,10 +1,11 @@
 """Transactions of three turns by the Modification Generation Framework (Chen et al., "MAI", ICLR 2025, Sec. 3.1).
 
 Four articles of one subcategory make a chain: the reference (FIRST), the targets of turns 1 (SECOND) and 2, and the
-final target. A modification is three numbered clauses. The last one looks back: `rollback` describes the change from
-the FIRST or the SECOND, `combination` goes on from the latest and keeps an attribute of the FIRST and one of the
-SECOND. Captions and clauses come from what is known of the articles, where the paper asks a captioner and a language
-model. The paper puts what is kept first; here, as in the released files, it is the last clause.
+final target. A modification is three numbered clauses; in contextual language up to three, and none of what stays. The
+last one looks back: `rollback` describes the change from the FIRST or the SECOND, `combination` goes on from the latest
+and keeps an attribute of the FIRST and one of the SECOND. Captions and clauses come from what is known of the articles,
+where the paper asks a captioner and a language model. The paper puts what is kept first; here, as in the released
+files, it is the last clause.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from viewfinder.worlds.catalogue.statements import (
     tell_apart,
 )
 from viewfinder.worlds.catalogue.vocabulary import FACETS, FORMS
+from viewfinder.worlds.wording import Language
 
 Setting = Literal["rollback", "combination"]
 SETTINGS: tuple[Setting, ...] = ("rollback", "combination")
@@ -85,11 +87,13 @@ class Chain:
 
 
 def make_transactions(
-    items: Sequence[Item], setting: Setting, count: int, rng: random.Random
+    items: Sequence[Item], setting: Setting, count: int, rng: random.Random, language: Language = "explicit"
 ) -> Iterator[tuple[Chain, Transaction]]:
     """Up to `count` transactions; every article is the reference once before any is again.
 
     Subcategories with fewer than four articles are left out, and references for which no chain is found.
+    In contextual language a clause says only what differs, and what the last turn leaves unsaid stays as in the picture
+    that it goes on from: without that picture it fits many articles, with it few.
     """
     groups = _groups(items)
     order = [item for group in groups.values() for item in group]
@@ -103,7 +107,7 @@ def make_transactions(
                 return
             if reference.key in hopeless:
                 continue
-            found = _found(reference, groups[reference.family], setting, common, rng)
+            found = _found(reference, groups[reference.family], setting, common, rng, language)
             if found is None:
                 hopeless.add(reference.key)
             else:
@@ -124,16 +128,82 @@ def _groups(items: Iterable[Item]) -> dict[str, list[Item]]:
 
 
 def _found(
-    reference: Item, group: Sequence[Item], setting: Setting, common: Mapping[Word, int], rng: random.Random
+    reference: Item,
+    group: Sequence[Item],
+    setting: Setting,
+    common: Mapping[Word, int],
+    rng: random.Random,
+    language: Language,
 ) -> tuple[Chain, Transaction] | None:
     for _ in range(_TRIES):
-        if setting == "rollback":
+        if language == "contextual":
+            chain = _draw_leaning_chain(reference, group, setting, rng)
+        elif setting == "rollback":
             chain = draw_rollback_chain(reference, group, rng)
         else:
             chain = draw_combination_chain(reference, group, common, rng)
-        if chain is not None and (transaction := write_transaction(chain, rng)) is not None:
+        if chain is None:
+            continue
+        transaction = write_transaction(chain, rng) if language == "explicit" else write_leaning_transaction(chain, rng)
+        if transaction is not None:
             return chain, transaction
     return None
+
+
+def _draw_leaning_chain(reference: Item, group: Sequence[Item], setting: Setting, rng: random.Random) -> Chain | None:
+    """A chain whose last clauses are all that sets the wanted article apart from the picture that they go on from.
+
+    Of a combination the latest picture has neither of the kept words, and neither is named.
+    """
+    first, (second, latest) = reference, rng.sample(group, 2)
+    if len({first.key, second.key, latest.key}) < 3 or not (tell_apart(second, first) and tell_apart(latest, second)):
+        return None
+    back = rng.randrange(2) if setting == "rollback" else 2
+    origin = (first, second, latest)[back]
+    for wanted in rng.sample(group, len(group)):
+        if wanted in (first, second, latest) or not tell_apart(wanted, origin):
+            continue
+        if setting == "rollback":
+            # From the latest picture there is more to say: whoever forgets the others is led astray.
+            if changed_statements(wanted, origin) and len(needed_facets(wanted, latest)) > CLAUSES:
+                return Chain((first, second, latest, wanted), setting, back=back)
+            continue
+        with_first, with_second = (
+            [word for word in sorted(wanted.known - latest.known) if _keeps_whole(word, wanted, other)]
+            for other in (first, second)
+        )
+        pairs = [(a, b) for a in with_first for b in with_second if a[0] != b[0]]
+        if pairs:
+            one, other = rng.choice(pairs)
+            kept = (KeptAttribute(0, one, named=False), KeptAttribute(1, other, named=False))
+            if changed_statements(wanted, origin, but=frozenset((one[0], other[0]))):
+                return Chain((first, second, latest, wanted), setting, kept=kept)
+    return None
+
+
+def _keeps_whole(word: Word, wanted: Item, other: Item) -> bool:
+    """Whether a picture shows an attribute of the other in which the wanted article agrees with it wholly."""
+    facet = word[0]
+    whole = wanted.by_facet[facet] == other.by_facet.get(facet)
+    return whole and FACETS[facet].seen and facet not in _NOT_KEPT | {"detail"}
+
+
+def needed_facets(wanted: Item, origin: Item) -> set[str]:
+    """Aspects that pictures show and in which two articles are known to differ."""
+    return {s.facet for s in _apart(wanted, origin)}
+
+
+def _apart(wanted: Item, origin: Item) -> list[Statement]:
+    """What has to be said for the wanted article to follow from the origin, as far as pictures show it."""
+    has = [statement for statement in direct_statements(wanted, origin) if statement.seen]
+    changed = {statement.facet for statement in has} - {"detail"}
+    return has + [s for s in negation_statements(wanted, origin) if s.seen and s.facet not in changed]
+
+
+def changed_statements(wanted: Item, origin: Item, *, but: frozenset[str] = frozenset()) -> list[Statement]:
+    """All that has to be said of what changed, facets in `but` aside; nothing where that takes too many clauses."""
+    needed = [statement for statement in _apart(wanted, origin) if statement.facet not in but]
+    return needed if len(needed) <= CLAUSES else []
 
 
 def draw_rollback_chain(reference: Item, group: Sequence[Item], rng: random.Random) -> Chain | None:
@@ -215,12 +285,32 @@ def write_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
         modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
     else:
         modifications[-1] += f" {CLAUSES + 1}. {keep_clause(chain.kept, rng)}"
-    return Transaction(
-        reference=f"images/{first.image}",
-        targets=tuple(f"images/{item.image}" for item in chain.items[1:]),
-        modifications=tuple(modifications),
-        captions=tuple(caption_item(item)[1] for item in chain.items),
-    )
+    return _transaction(chain, modifications)
+
+
+def _transaction(chain: Chain, modifications: Sequence[str]) -> Transaction:
+    pictures = tuple(f"images/{item.image}" for item in chain.items)
+    captions = tuple(caption_item(item)[1] for item in chain.items)
+    return Transaction(pictures[0], pictures[1:], tuple(modifications), captions)
+
+
+def write_leaning_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
+    """The words of a chain that say only what changes; None if there is a turn in which nothing does."""
+    first, second, latest, wanted = chain.items
+    quiet = frozenset(kept.word[0] for kept in chain.kept)
+    last = changed_statements(wanted, chain.items[chain.back], but=quiet)
+    told = [rng.sample(some, min(len(some), CLAUSES)) for some in (_apart(second, first), _apart(latest, second), last)]
+    if not all(told):
+        return None
+    said = [[statement.say(rng) for statement in statements] for statements in told]
+    for clauses in said:
+        rng.shuffle(clauses)
+    if chain.setting == "combination":
+        said[-1].append(keep_clause(chain.kept, rng))
+    modifications = [" ".join(f"{number}. {clause}" for number, clause in enumerate(one, start=1)) for one in said]
+    if chain.setting == "rollback":
+        modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
+    return _transaction(chain, modifications)
 
 
 def choose_clauses(

@@ -19,14 +19,13 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from PIL import Image
 
-from viewfinder.data.captions import SPLITS, Split
 from viewfinder.data.cirr import write_cirr
 from viewfinder.data.fashion_iq import (
     FashionPair,
@@ -38,6 +37,7 @@ from viewfinder.data.fashion_iq import (
 )
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.files import Dropped, write_json, write_jsonl
+from viewfinder.data.splits import SPLITS, Split
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.errors import BadInput
 from viewfinder.worlds import making
@@ -63,6 +63,7 @@ from viewfinder.worlds.catalogue.photos import read_photos
 from viewfinder.worlds.catalogue.statements import CAPTIONS, caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
 from viewfinder.worlds.drawing.draw import Captioned, draw_sheet, rows_of_six
+from viewfinder.worlds.wording import Language, reword
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
@@ -71,13 +72,14 @@ PER_PICTURE = 3
 """Transactions for each picture, by default."""
 
 QUALITY = 90
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
 class _Written:
-    """What was written so far, as report.json has it."""
+    """What was written so far, as report.json has it, and how people speak."""
 
+    language: Language
     tally: CaptionTally = field(default_factory=CaptionTally)
     further: CaptionTally = field(default_factory=CaptionTally)  # of pairs with another reference than the best
     pairs: dict[str, int] = field(default_factory=dict)
@@ -97,6 +99,7 @@ def write_catalogue(
     sprites: Path | None = None,
     transactions: int | None = None,
     pairs: int = 1,
+    language: Language = "explicit",
     progress: making.Progress = lambda written: None,
     workers: int = 1,
 ) -> making.WorldReport:
@@ -114,6 +117,7 @@ def write_catalogue(
         transactions: FashionMT transactions in all, half of each setting; None: three a picture.
         pairs: Fashion IQ pairs of each picture for training, with so many references, the most alike first. The
             published data has one; pictures for validation and testing always do. All else is the same bytes.
+        language: how people speak of them (see `wording`); pictures and pairs are the same.
         workers: unused while drawing takes about ten milliseconds an article.
 
     Raises:
@@ -129,9 +133,9 @@ def write_catalogue(
         raise BadInput(f"--transactions {wanted}: ask for 0 or more")
     if pairs < 1:
         raise BadInput(f"--pairs {pairs}: ask for 1 or more")
-    made = making.world_marker("catalogue", VERSION, count, seed)
+    made = making.world_marker("catalogue", VERSION, count, seed, language)
     made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
-    written = _Written()
+    written = _Written(language)
     with making.claim_folder(out, made, ("images",)):
         for number, item in enumerate(items, start=1):
             if sprites is None:
@@ -139,7 +143,7 @@ def write_catalogue(
             else:
                 making.link_file(sprites / "images" / item.image, out / "images" / item.image)
             progress(number)
-        _write_tables(out, items)
+        _write_tables(out, items, language)
         _write_dialogues(out, items, seed, pairs, written)
         for setting, share in zip(SETTINGS, (wanted - wanted // 2, wanted // 2), strict=True):
             _write_transactions(out, items, setting, share, seed, written)
@@ -161,9 +165,14 @@ def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tup
     return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
 
 
-def _write_tables(out: Path, items: Sequence[Item]) -> None:
+def _said(captions: Iterable[str], split: Split, language: Language) -> tuple[str, ...]:
+    """Captions as they are said of pictures of a split."""
+    return tuple(map(reword, captions) if language == "contextual" and split == "test" else captions)
+
+
+def _write_tables(out: Path, items: Sequence[Item], language: Language) -> None:
     making.write_rows(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
-    said = ([item.image, caption] for item in items for caption in caption_item(item))
+    said = ([item.image, caption] for item in items for caption in _said(caption_item(item), item.split, language))
     making.write_rows(out / "captions.csv", ("image", "caption"), said)
     making.write_lines(out / TRUTH_FILE, (truth_line(item_truth(item)) for item in items))
     write_json(out / "attribute2idx.json", attribute_numbers(items))
@@ -213,8 +222,18 @@ def _write_kind(
         for reference in likes[item.key][1:most]:
             said = relative_captions(item, reference, written.further, rng_further)
             pairs.append(FashionPair(item.key, reference.key, said))
+    pairs = [replace(pair, captions=_said(pair.captions, split, written.language)) for pair in pairs]
     choices = {key: found[:CHOICES] for key, found in likes.items()}
     sessions = [found for item in shop if (found := make_session(item, choices, written.tally, rng)) is not None]
+    sessions = [
+        replace(
+            session,
+            references=tuple(
+                replace(shown, captions=_said(shown.captions, split, written.language)) for shown in session.references
+            ),
+        )
+        for session in sessions
+    ]
     write_fashion_iq(out, name, split, pairs, keys, attributes)
     write_sessions(out, name, split, sessions, keys, attributes)
     write_shuffled(out, name, split, shuffle_first_pictures(len(shop), seed))
@@ -235,12 +254,25 @@ def _write_transactions(
         share = left * able[split] // max(1, rest)
         left, rest = left - share, rest - able[split]
         rng = random.Random(f"viewfinder/transactions/{seed}/{setting}/{split}")
-        made = list(make_transactions(inside[split], setting, share, rng))
-        write_transactions(out, setting, split, [transaction for _, transaction in made], gallery)
+        made = list(make_transactions(inside[split], setting, share, rng, written.language))
+        told = [_said_in(transaction, split, written.language) for _, transaction in made]
+        write_transactions(out, setting, split, told, gallery)
         operations = (chain.operations() for chain, _ in made)
         write_jsonl(out / "modifiers" / f"{setting}_{split}_operations.jsonl", operations)
         written.transactions[f"{setting}.{split}"] = len(made)
         written.examples += made[:1] if split == "train" else []
+
+
+def _said_in(transaction: Transaction, split: Split, language: Language) -> Transaction:
+    """A transaction as it is said of pictures of a split; what refers to earlier pictures stays as it is."""
+    captions = _said(transaction.captions, split, language)
+    if captions == transaction.captions:
+        return transaction
+    clauses = (_CLAUSE.sub(lambda found: f"{found[1]}{reword(found[2])}", said) for said in transaction.modifications)
+    return replace(transaction, captions=captions, modifications=tuple(clauses))
+
+
+_CLAUSE = re.compile(r"(\d+\. )((?:is|has|does)\b.*?)(?= \d+\. |$)")
 
 
 def _write_queries(out: Path, items: Sequence[Item], seed: int, written: _Written) -> None:
@@ -249,6 +281,8 @@ def _write_queries(out: Path, items: Sequence[Item], seed: int, written: _Writte
     for split in SPLITS:
         inside = [item for item in items if item.split == split]
         pairs = cirr_pairs(inside, random.Random(f"viewfinder/cirr/{seed}/{split}"), first=first)
+        said = (_said([pair.caption], split, written.language) for pair in pairs)
+        pairs = [replace(pair, caption=caption) for pair, (caption,) in zip(pairs, said, strict=True)]
         write_cirr(out / "cirr", split, pairs, {item.key: f"../images/{item.image}" for item in inside})
         first += len(pairs)
         written.queries[split] = len(pairs)

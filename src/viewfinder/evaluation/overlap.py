@@ -1,0 +1,107 @@
+"""What a test shares with training: targets with the pictures of weights and encoder, words with training texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from viewfinder.conversation import Answer, Like, Reject, Say, Turn
+from viewfinder.data.splits import name_pictures
+from viewfinder.encoders import Encoder
+from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.plan import Task
+from viewfinder.evaluation.protocols import read_tasks
+from viewfinder.retrievers import Retriever
+from viewfinder.training.training_list import TrainingList
+
+WEIGHTS, ENCODER = "the weights", "the encoder's head"
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How much of a test was seen before.
+
+    Attributes:
+        targets: different pictures that are wanted.
+        seen: of these, how many were training pictures of what was trained (`WEIGHTS`, `ENCODER`), or hold a product
+            that was; None: it has no list of them. What was not trained is not there.
+        texts, repeated: different texts that the dialogues say, and how many of them training dialogues of the same
+            data say word for word; 0 texts: nothing to compare.
+    """
+
+    targets: int
+    seen: Mapping[str, int | None] = field(default_factory=dict)
+    texts: int = 0
+    repeated: int = 0
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader must know, a line each; none where nothing is shared."""
+        lines = []
+        for who, count in self.seen.items():
+            if count is None:
+                lines.append(f"overlap: unknown, {who} came without a list of training pictures")
+            elif count:
+                lines.append(f"overlap: {_percent(count, self.targets)} of targets were training pictures of {who}")
+        if self.repeated:
+            lines.append(
+                f"overlap: {_percent(self.repeated, self.texts)} of test texts occur word for word in training"
+            )
+        return tuple(lines)
+
+    @property
+    def refused(self) -> str | None:
+        """Why the test is no clean one of this system: the first flag about pictures; None: it is."""
+        return next((line for line in self.flags if "texts" not in line), None)
+
+
+def _percent(part: int, whole: int) -> str:
+    """A share that is never rounded to none or all.
+
+    >>> _percent(1, 3), _percent(1, 1000), _percent(999, 1000), _percent(3, 3)
+    ('33 %', 'under 1 %', 'over 99 %', '100 %')
+    """
+    share = round(100 * part / whole)
+    return "under 1 %" if share == 0 else "over 99 %" if share == 100 and part < whole else f"{share} %"
+
+
+def measure_overlap(
+    task: Task, folder: Path, retriever: Retriever[Any], encoder: Encoder, training_texts: frozenset[str]
+) -> Overlap:
+    """What a task of a data set shares with the training of a system and of its encoder.
+
+    Who has no `trained_on` (a part of another package) counts as trained on what nobody knows.
+    """
+    lists = {WEIGHTS: getattr(retriever, "trained_on", "")}
+    if retriever.reads.space is None:  # else pictures are looked for in a space of the weights, made of raw vectors
+        lists[ENCODER] = getattr(encoder, "trained_on", "")
+    wanted = sorted({key for one in task.dialogues for key in (one.target, *one.targets)})
+    names = name_pictures(folder, wanted)
+    seen = {
+        who: TrainingList.decode(listed).count_seen(names.values()) if listed else None
+        for who, listed in lists.items()
+        if listed is not None
+    }
+    texts = texts_of(task) if training_texts else frozenset[str]()
+    return Overlap(len(wanted), seen, len(texts), len(texts & training_texts))
+
+
+def read_training_texts(folder: Path, protocol: str) -> frozenset[str]:
+    """What dialogues of a protocol say in the training split of a data set; nothing where it has none."""
+    try:
+        tasks = read_tasks(folder, protocol, "train")
+    except (BadInput, UnknownName):
+        return frozenset()
+    return frozenset[str]().union(*map(texts_of, tasks))
+
+
+def texts_of(task: Task) -> frozenset[str]:
+    """What the dialogues of a task say of pictures, in lower case and with single blanks."""
+    said = (_text_of(turn) for dialogue in task.dialogues for turn in dialogue.turns)
+    return frozenset(" ".join(text.lower().split()) for text in said if text)
+
+
+def _text_of(turn: Turn) -> str:
+    return turn.text if isinstance(turn, Say | Like | Reject | Answer) else ""

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from viewfinder.conversation import Like, Say
+from viewfinder.evaluation.overlap import ENCODER, WEIGHTS, Overlap, measure_overlap, read_training_texts, texts_of
+from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.retrievers import Composer, Reads
+from viewfinder.testing import ColourEncoder
+from viewfinder.training.training_list import TrainingList
+
+TASK = Task(
+    "drilldown", "", "test", ("a.jpg", "b.jpg", "c.jpg", "d.jpg"),
+    (
+        SearchDialogue("1", "a.jpg", (Say("A  red boat"), Say("two sails"))),
+        SearchDialogue("2", "b.jpg", (Say("a red boat"),)),
+        SearchDialogue("3", "a.jpg", (Like("d.jpg", "but blue"),), targets=("c.jpg",)),
+    ), ("R@1",),
+)  # fmt: skip
+
+
+def trained(trained_on: str) -> Any:
+    """A retriever of the encoder's own space with such a list."""
+    return SimpleNamespace(reads=Reads(), trained_on=trained_on)
+
+
+def encoder(trained_on: str) -> Any:
+    return SimpleNamespace(trained_on=trained_on)
+
+
+def test_targets_are_counted_each_once_and_those_that_were_learnt_from_are_told(tmp_path: Path) -> None:
+    weights, head = TrainingList.of(["a", "c", "d"]).encode(), TrainingList.of(["x"]).encode()
+    found = measure_overlap(TASK, tmp_path, trained(weights), encoder(head), frozenset())
+    assert found == Overlap(3, {WEIGHTS: 2, ENCODER: 0})  # a, b and c are wanted; d is only shown
+    assert found.flags == ("overlap: 67 % of targets were training pictures of the weights",)
+    assert found.refused == found.flags[0]
+
+
+def test_who_has_no_list_is_never_silently_clean(tmp_path: Path) -> None:
+    found = measure_overlap(TASK, tmp_path, trained(""), ColourEncoder(), frozenset())
+    assert found.seen == {WEIGHTS: None, ENCODER: None}
+    assert found.flags[0] == "overlap: unknown, the weights came without a list of training pictures"
+    assert found.refused is not None
+
+
+def test_what_was_not_trained_is_not_flagged(tmp_path: Path) -> None:
+    clean = TrainingList.of(["x"]).encode()
+    found = measure_overlap(TASK, tmp_path, Composer(), encoder(clean), frozenset())
+    assert found == Overlap(3, {ENCODER: 0}) and found.flags == () and found.refused is None
+
+
+def test_texts_that_training_has_word_for_word_are_counted_each_once(tmp_path: Path) -> None:
+    assert texts_of(TASK) == {"a red boat", "two sails", "but blue"}
+    clean = TrainingList.of(["x"]).encode()
+    found = measure_overlap(TASK, tmp_path, Composer(), encoder(clean), frozenset({"a red boat", "a dog"}))
+    assert (found.texts, found.repeated) == (3, 1)
+    assert found.flags == ("overlap: 33 % of test texts occur word for word in training",)
+    assert found.refused is None  # the pictures are others
+
+
+@pytest.mark.parametrize(("repeated", "share"), [(1, "under 1 %"), (999, "over 99 %"), (1000, "100 %")])
+def test_a_share_is_never_rounded_to_none_or_all(repeated: int, share: str) -> None:
+    assert Overlap(1, {}, 1000, repeated).flags == (f"overlap: {share} of test texts occur word for word in training",)
+
+
+def test_a_data_set_without_training_dialogues_has_no_training_texts(tmp_path: Path) -> None:
+    assert read_training_texts(tmp_path, "drilldown") == frozenset()
