@@ -115,7 +115,7 @@ def test_a_trained_system_is_measured_by_the_command_that_is_named_next(
     trained = viewfinder("train", "drilldown", *given)
     assert trained.code == 0, trained.err
     lines = trained.out.splitlines()
-    assert lines[0] == "drilldown, preset lab: 3 steps, 1 epoch"  # 31 scenes are three batches of 8
+    assert lines[0] == "drilldown, preset lab: 4 steps, 1 epoch"  # 33 scenes are four batches of 8
     card = read_card(out / "best.safetensors")
     assert (card.system, card.preset) == ("drilldown", "lab")
     assert f"  recall: {card.figures['recall']:.4f}" in lines
@@ -124,7 +124,7 @@ def test_a_trained_system_is_measured_by_the_command_that_is_named_next(
     command = last.removeprefix("next: viewfinder ").split()
     measured = viewfinder(*command, "--protocol", "drilldown", "--out", tmp_path / "run", "--json")
     assert measured.code == 0, measured.err
-    assert measured.json["tasks"][0]["talks"] == 6
+    assert measured.json["tasks"][0]["talks"] == 4
 
 
 @pytest.mark.slow
@@ -142,10 +142,10 @@ def test_ctrl_c_stops_after_a_step_and_resume_goes_on(
     _, err = process.communicate(timeout=300)
     assert process.returncode == 1 and f"--resume goes on from {out}" in err
     stopped = read_log(log)[-1].step
-    assert 0 < stopped < 90  # 30 epochs of three steps
+    assert 0 < stopped < 120  # 30 epochs of four steps
     assert viewfinder(*arguments[:6], "--resume", "--preset", "paper").code == 2
     resumed = viewfinder(*arguments[:6], "--resume", "--json")  # the settings of the beginning
     assert resumed.code == 0, resumed.err
-    assert (resumed.json["ended"], resumed.json["step"]) == ("epochs", 90)
+    assert (resumed.json["ended"], resumed.json["step"]) == ("epochs", 120)
     trained = [record.step for record in read_log(log) if record.kind == "train"]
-    assert trained == list(range(1, 91))
+    assert trained == list(range(1, 121))

@@ -17,10 +17,10 @@ def test_a_world_becomes_dialogues_and_the_next_step_is_named(viewfinder: Run, w
     outcome = viewfinder("construct", world, "--out", tmp_path, "--split", "test", "--pipelines", "text,merge")
     assert outcome.code == 0
     first = outcome.out.splitlines()[0]
-    assert first == "text: 6 dialogues"
+    assert first == "text: 4 dialogues"
     assert f"viewfinder review {tmp_path / 'chatsearch' / 'tChat_test.jsonl'} --images {tmp_path}" in outcome.out
     samples, report = read_chatsearch(tmp_path / "chatsearch" / "tChat_test.jsonl")
-    assert len(samples) == 6 and not report.dropped
+    assert len(samples) == 4 and not report.dropped
     assert all((tmp_path / sample.target).is_file() for sample in samples)
 
 

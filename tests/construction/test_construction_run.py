@@ -91,16 +91,16 @@ def order(tmp_path: Path, coloured: MakeFolder, writing: Writing) -> Constructio
 def test_a_world_becomes_samples_that_the_protocol_reads(scenes: Path, tmp_path: Path) -> None:
     done = made(ConstructionOrder(data=scenes, out=tmp_path, split="test", threshold=0.0))
     assert done.ended and (done.generator, done.captioner, done.asked) == ("world", "captions", 0)
-    assert done.pictures == 6  # of 40: 3, 9, 16, 22, 29, 35
-    assert done.made == {"text": 6, "mdc-i": 6, "mdc-t": 6, "mdc-t-single": 6, "merge": 6}
+    assert done.pictures == 4  # of 40: 1, 21, 30, 39
+    assert done.made == {"text": 4, "mdc-i": 4, "mdc-t": 4, "mdc-t-single": 4, "merge": 4}
     galleries = read_galleries(tmp_path / "chatsearch")
-    for subtask, samples_made in {"tChat": 6, "iChat": 12, "mChat": 12}.items():
+    for subtask, samples_made in {"tChat": 4, "iChat": 8, "mChat": 8}.items():
         file = tmp_path / "chatsearch" / f"{subtask}_test.jsonl"
         samples, _ = read_chatsearch(file, galleries=galleries)
         assert len(samples) == samples_made
         assert all(are_there(sample, tmp_path) for sample in samples)
     assert chatsearch_splits(tmp_path) == ("test",)
-    assert sorted(len(task.dialogues) for task in chatsearch_tasks(tmp_path, "test")) == [6, 12, 12]
+    assert sorted(len(task.dialogues) for task in chatsearch_tasks(tmp_path, "test")) == [4, 8, 8]
     assert (tmp_path / galleries["tChat"][0]).samefile(scenes / galleries["tChat"][0])
 
 
@@ -111,7 +111,7 @@ def test_the_same_order_makes_the_same_files(scenes: Path, tmp_path: Path) -> No
     ]
     files = [{file: (order.out / file).read_bytes() for file in made(order).files} for order in orders]
     assert files[0] == files[1]
-    assert made(orders[0]).made["text"] == 6  # again, over its own files
+    assert made(orders[0]).made["text"] == 4  # again, over its own files
 
 
 def test_a_model_writes_what_pictures_are_found_for(order: ConstructionOrder, writing: Writing) -> None:

@@ -30,7 +30,7 @@ def made(folder: Path, *arguments: str) -> Path:
 
 @pytest.fixture(scope="session")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """39 scenes, 6 of them for testing."""
+    """39 scenes, 4 of them for testing."""
     return made(tmp_path_factory.mktemp("evaluation") / "scenes", "--kind", "scenes", "--count", "39")
 
 

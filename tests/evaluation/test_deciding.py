@@ -34,9 +34,12 @@ pytestmark = pytest.mark.usefixtures("seer")
 
 @pytest.fixture(scope="module")
 def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four searches for testing, one of which sounds like a question, as many questions; and both for training."""
+    """Four searches for testing, one of which sounds like a question, as many questions; and both for training.
+
+    Of the searches for training the last is held out, by its picture's name.
+    """
     tmp_path = tmp_path_factory.mktemp("talks")
-    names = [f"images/{one.path.name}" for one in tiny_pictures(tmp_path / "images", 14)]
+    names = [f"images/{one.path.name}" for one in tiny_pictures(tmp_path / "images", 23)]
     said = ["red over blue", "is there a red one?", "a green one", "white"]
     for inner in ("chatsearch", "dialogues"):
         (tmp_path / inner).mkdir()
@@ -47,7 +50,7 @@ def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return ChatSample(f"m-{at}", "mChat", turns, names[at])
 
     write_chatsearch(tmp_path / "chatsearch" / "mChat_test.jsonl", [sample(at, text) for at, text in enumerate(said)])
-    write_chatsearch(tmp_path / "chatsearch" / "mChat_train.jsonl", [sample(at, "a red one") for at in range(14)])
+    write_chatsearch(tmp_path / "chatsearch" / "mChat_train.jsonl", [sample(at, "a red one") for at in range(23)])
     asked = [make_dialogue(name, "", [Round("what is it?", "a kite")]) for name in names]
     write_dialogues(tmp_path / "dialogues" / "tiny_test.json", asked[:4])
     write_dialogues(tmp_path / "dialogues" / "tiny_val.json", asked[4:])

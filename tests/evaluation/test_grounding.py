@@ -146,12 +146,12 @@ def test_things_of_a_world_are_called_by_their_looks(tmp_path: Path) -> None:
     assert name_thing(thing(1, "umbrella", "orange", "striped")) == "a striped orange umbrella"
     assert name_thing(thing(1, "umbrella", "orange", "plain")) == "an orange umbrella"
     things = (thing(1, "cup", "red"), thing(2, "cup", "red"), thing(3, "cup", "blue"))
-    truths = [PictureTruth(f"{number:012}.jpg", things) for number in (1, 3)]
+    truths = [PictureTruth(f"{number:012}.jpg", things) for number in (20, 21)]
     (tmp_path / "truth.jsonl").write_text("".join(f"{truth_line(truth)}\n" for truth in truths))
     (tmp_path / "images").mkdir()
-    Image.new("RGB", (9, 9)).save(tmp_path / "images" / "000000000003.jpg")
+    Image.new("RGB", (9, 9)).save(tmp_path / "images" / "000000000021.jpg")
     split, [one] = read_marked_pictures(tmp_path, None)
-    assert (split, one.path.name) == ("test", "000000000003.jpg")  # the first is for training
+    assert (split, one.path.name) == ("test", "000000000021.jpg")  # the first is for training
     assert [phrase.text for phrase in one.phrases] == ["a blue cup"] and len(one.boxes) == 3
 
 

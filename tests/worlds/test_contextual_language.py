@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from viewfinder.data import read_coco
 from viewfinder.data.chatsearch import write_chatsearch, write_gallery
 from viewfinder.data.fashionmt import write_transactions
+from viewfinder.data.splits import split_of
 from viewfinder.data.truth import truth_line
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.worlds import audit, write_world
@@ -159,3 +161,21 @@ def test_a_world_says_in_which_language_it_is_and_refuses_others(tmp_path: Path)
         write_world(tmp_path / "other", kind="scenes", count=1, seed=1, language="terse")
     with pytest.raises(BadInput, match="--language contextual: edits have no dialogues"):
         write_world(tmp_path / "other", kind="edits", count=1, seed=1, language="contextual")
+
+
+def test_captions_of_a_contextual_world_are_reworded_where_they_are_for_testing_and_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    worlds = {language: tmp_path / language for language in ("explicit", "contextual")}
+    for language, out in worlds.items():
+        write_world(out, kind="scenes", count=12, seed=1, language=language)
+    said = {language: dict(caption_lists(out)) for language, out in worlds.items()}
+    assert {split_of(name) for name in said["explicit"]} == {"train", "test"}  # 3 and 10 are for testing
+    for name, captions in said["explicit"].items():
+        reworded = tuple(map(reword, captions)) if split_of(name) == "test" else captions
+        assert said["contextual"][name] == reworded
+
+
+def caption_lists(world: Path) -> list[tuple[str, tuple[str, ...]]]:
+    """The captions of each picture, by file name."""
+    return [(picture.path.name, picture.captions) for picture in read_coco(world)[0]]

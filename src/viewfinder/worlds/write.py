@@ -154,7 +154,7 @@ def make_picture(plan: making.WorldPlan, number: int) -> MadePicture:
     draw_scene(scene).save(plan.out / image, quality=making.QUALITY)
     regions, graph = describe_regions(scene), scene_graph_xml(records.scene_graph(scene))
     captions, dialogue = tuple(caption_scene(scene)), scene_dialogue(scene, image, plan.language)
-    if plan.language == "contextual" and split_of(number) == "test":
+    if plan.language == "contextual" and split_of(name) == "test":
         regions = [replace(region, phrase=reword(region.phrase)) for region in regions]
         captions = tuple(map(reword, captions))
         dialogue = make_dialogue(image, reword(dialogue.caption), dialogue.rounds)

@@ -70,9 +70,9 @@ def network_of(tokeniser: TokenizerRecord) -> Callable[..., ChatSearcherNetwork]
 
 @pytest.fixture(scope="session")
 def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twenty pictures of one colour over another with lessons of every kind, two of each for validation at least."""
+    """Pictures of one colour over another with lessons of every kind, the last two at least for validation."""
     folder = tmp_path_factory.mktemp("data") / "colours"
-    pictures = tiny_pictures(folder / "images", 20)
+    pictures = tiny_pictures(folder / "images", 24)
     names = [f"images/{one.path.name}" for one in pictures]
     rows = ["image,caption", *(f"{one.path.name},{one.caption}" for one in pictures)]
     (folder / "captions.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -90,6 +90,6 @@ def dialogues(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "dialogues").mkdir()
     for subtask, samples in chats.items():
         write_chatsearch(folder / "chatsearch" / f"{subtask}_train.jsonl", samples)
-    for split, some in (("train", about[:16]), ("val", about[16:])):
+    for split, some in (("train", about[:20]), ("val", about[20:])):
         write_dialogues(folder / "dialogues" / f"colours_{split}.json", some)
     return folder

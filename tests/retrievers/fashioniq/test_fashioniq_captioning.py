@@ -284,7 +284,7 @@ def test_what_cannot_be_trained_on_is_said(data: Path, tmp_path: Path) -> None:
         train_captioner(plan(data, tmp_path, "model.attributes=0", "kinds=['hats']"))
     with pytest.raises(BadInput, match="--start"):
         train_captioner(plan(data, tmp_path, start=data))
-    pictures = tiny_pictures(tmp_path / "flat" / "images", 8)
+    pictures = tiny_pictures(tmp_path / "flat" / "images", 24)  # the last two are for validation
     lines = [f"{one.path.name},{one.caption}" for one in pictures]
     (tmp_path / "flat" / "captions.csv").write_text("\n".join(["image,caption", *lines]))
     with pytest.raises(BadInput, match="no pairs"):

@@ -86,15 +86,18 @@ def test_a_pattern_chooses_files_and_validation_takes_all_where_none_is_called_s
 
 
 def test_captions_begin_dialogues_in_which_the_others_follow_unasked(tmp_path: Path) -> None:
-    names = pictures(tmp_path, 13)
+    names = pictures(tmp_path, 24)
     captioned(tmp_path, names)
-    one, two = f"one of {names[6]}", f"two of {names[6]}"
     dialogues = read_picture_dialogues(tmp_path, "val", ENCODER)
+    assert dialogues.keys == (f"images/{names[22]}", f"images/{names[23]}")  # by a hash of their names
+    said = [(f"one of {names[at]}", f"two of {names[at]}") for at in (22, 23)]
     assert dialogues.dialogues == (
-        PictureDialogue(0, one, (Round("", two),)),
-        PictureDialogue(0, two, (Round("", one),)),
+        PictureDialogue(0, said[0][0], (Round("", said[0][1]),)),
+        PictureDialogue(0, said[0][1], (Round("", said[0][0]),)),
+        PictureDialogue(1, said[1][0], (Round("", said[1][1]),)),
+        PictureDialogue(1, said[1][1], (Round("", said[1][0]),)),
     )
-    assert len(read_picture_dialogues(tmp_path, "train", ENCODER).keys) == 10
+    assert len(read_picture_dialogues(tmp_path, "train", ENCODER).keys) == 19  # three more are for testing
 
 
 def test_captions_can_be_asked_for_where_dialogues_are_and_are_split_like_them(tmp_path: Path) -> None:
