@@ -76,9 +76,9 @@ READS_CAPTIONS = {
 }
 """For the one system that reads what is written about pictures."""
 
-NOTHING = "nothing of this"
+NOTHING = "nothing beyond the encoder, whose head learnt from products and photos"
 TRAINED = {
-    "random": NOTHING,
+    "random": "nothing",
     "clip-t": NOTHING,
     "clip-ti": NOTHING,
     "composer": NOTHING,
