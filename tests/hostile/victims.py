@@ -65,6 +65,7 @@ class Weights:
     """A head of the colours' encoder, in the place of one that was fitted: how much red, green and blue count."""
 
     channels: tuple[float, float, float]
+    calibration: None = None
 
     def fingerprint(self) -> str:
         return "-".join(f"{weight:g}" for weight in self.channels)
