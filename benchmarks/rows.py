@@ -151,7 +151,9 @@ def write_results(benchmark: str, result: Mapping[str, Any], results: Path = RES
 
 def facts_of(command: str, weights: Sequence[Path] = (), flags: Sequence[str] = ()) -> dict[str, Any]:
     """What is known of a measurement: its command, commit and day, the weights of its seeds by their hash, flags."""
-    head = subprocess.run(["git", "rev-parse", "--short=9", "HEAD"], capture_output=True, text=True, check=True)
+    head = subprocess.run(
+        ["git", "rev-parse", "--short=9", "HEAD"], cwd=RESULTS.parent, capture_output=True, text=True, check=True
+    )
     hashes = [hashlib.sha256(file.read_bytes()).hexdigest()[:8] for file in weights]
     day = datetime.now(UTC).date().isoformat()
     return {
