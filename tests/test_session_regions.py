@@ -80,6 +80,11 @@ def gallery_of(looks: Sequence[tuple[str, str]] = LOOKS, attributes: bool = Fals
 GALLERY = gallery_of(attributes=True)
 
 
+def scores_of_all(live: Session) -> np.ndarray[Any, np.dtype[np.float32]]:
+    ranking = live.ranking()
+    return ranking.scores.at(np.arange(len(ranking.gallery)))
+
+
 def session(retriever: Retriever[Any] | None = None, gallery: Gallery = GALLERY, **kwargs: Any) -> Session:
     return Session(gallery, retriever or Looking(), None, **{"memo": ByteCache(), **kwargs})
 
@@ -210,12 +215,12 @@ of_each = pytest.mark.parametrize("retriever", RETRIEVERS, ids=["composer", "reg
 def test_an_answer_that_was_chosen_moves_what_shows_it_up_and_all_else_down(retriever: Retriever[Any]) -> None:
     live = session(retriever)
     live.say("green")
-    before_n = live.ranking().scores.total_n
+    before_n = scores_of_all(live)
     hits = live.take(Answer(WHICH_TOP, "red"))
     # Of 64 pictures 8 are red: answered so by 0.98 of them, and by 0.01 of the others; by 0.13125 of all.
     red, other = (np.log(likely / 0.13125) / live.last_query.sharpness for likely in (0.98, 0.01))
     expected_n = [red if top == "red" else other for top, _ in LOOKS]
-    np.testing.assert_allclose(live.ranking().scores.total_n - before_n, expected_n, atol=1e-5)
+    np.testing.assert_allclose(scores_of_all(live) - before_n, expected_n, atol=1e-5)
     assert [part.turn for part in live.last_query.parts] == [1]  # the retriever did not hear of it
     for hit in hits:
         said, answered = hit.why["turns"]
@@ -229,10 +234,10 @@ def test_an_answer_that_was_chosen_moves_what_shows_it_up_and_all_else_down(retr
 def test_who_skips_or_does_not_know_changes_no_score(retriever: Retriever[Any], nothing: str) -> None:
     live = session(retriever)
     live.say("green")
-    before_n = live.ranking().scores.total_n
+    before_n = scores_of_all(live)
     live.take(Answer(WHICH_TOP, nothing))
     assert live.last_query.evidence == ()
-    np.testing.assert_array_equal(live.ranking().scores.total_n, before_n)
+    np.testing.assert_array_equal(scores_of_all(live), before_n)
 
 
 def test_words_of_ones_own_are_heard_by_the_retriever_and_count_besides() -> None:
@@ -271,7 +276,8 @@ def test_whether_it_is_here_is_judged_alike_whichever_retriever_looks(retriever:
     judged = ranking.gallery.judge((words,), ranking.query, ranking.scores)
     assert judged is not None
     vector_d = ENCODER.words([words])[0]
-    np.testing.assert_allclose(judged.said_n, gallery.snapshot.matrix_nd @ vector_d - gallery.background_n, atol=1e-6)
+    said_n = gallery.snapshot.matrix_nd @ vector_d - gallery.background_n
+    np.testing.assert_allclose([judged.said_at(row) for row in range(len(gallery))], said_n, atol=1e-6)
 
 
 def test_a_picture_that_a_conversation_goes_on_from_takes_back_what_was_answered_since() -> None:
@@ -326,7 +332,7 @@ def test_an_answer_about_a_photograph_counts_as_its_question_was_chosen(
     shown = dict(zip(live.question.choices, live.question.examples, strict=True))
     assert greens[int(shown["on grass"][1:])][1] == "green"
     assert greens[int(shown["on a beach"][1:])][1] == "red"
-    before_n = live.ranking().scores.total_n
+    before_n = scores_of_all(live)
     live.answer("on grass")
-    added_n = live.ranking().scores.total_n - before_n
+    added_n = scores_of_all(live) - before_n
     assert all((added > 0) == (bottom == "green") for added, (_, bottom) in zip(added_n, greens, strict=True))

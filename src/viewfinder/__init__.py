@@ -22,13 +22,17 @@ __all__ = ["__version__", "connect", "open"]
 
 
 def open(folder: str | Path, encoder: str | None = None) -> Library:
-    """The library in `folder`, made there if it is absent (with the encoder "starter" unless another is named)."""
+    """The library in `folder`, made there if it is absent (with the encoder "starter" unless another is named).
+
+    `folder` may be the URL of one in a bucket: "s3://bucket/name" or "gs://bucket/name".
+    """
     from viewfinder.errors import BadInput, check_path, check_type
+    from viewfinder.index.bucket import local_folder
     from viewfinder.library import Library
 
     check_type("encoder", encoder, str, type(None))
     try:
-        place = check_path("folder", folder).expanduser()
+        place = local_folder(check_path("folder", folder))
     except RuntimeError as error:  # ~somebody who has no home here
         raise BadInput(f"folder: {folder}: {error}") from error
     return Library.open(place, encoder=encoder)

@@ -4,6 +4,7 @@
           tables/        the store of record (Lance)
           snapshots/     what searching maps into memory; a cache
           heads/         heads tuned on the user's own captions
+          approximate/   a cache: what large collections are searched with
           thumbnails/    a cache
           features/      a cache: vectors as `evaluate` and `train` read them (see `evaluation.pictures`)
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -31,12 +33,26 @@ from viewfinder.errors import (
     EncoderMismatch,
     LibraryError,
     NotALibrary,
+    ViewfinderError,
     check_path,
     check_type,
 )
 from viewfinder.index import Failure, Gallery, PictureRow, Snapshot, Store, check_fits, load_snapshot, read_generation
+from viewfinder.index.approximate import ApproximateIndex
+from viewfinder.index.bucket import MARKER, PULLING, find_bucket, place_name
 from viewfinder.index.checksums import checksum_file
+from viewfinder.index.index_files import (
+    APPROXIMATE,
+    index_file,
+    is_due,
+    pays,
+    read_card,
+    read_index,
+    renew_index,
+    serves,
+)
 from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
+from viewfinder.index.near_scores import IndexedPictures
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
@@ -79,6 +95,8 @@ class Library:
         self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
         self._gallery: Gallery | None = None
         self._closed = False
+        self._index: tuple[Any, ApproximateIndex | None] = (None, None)  # the mark of the file that was read last
+        self._indexer: threading.Thread | None = None
         self.left_out: tuple[BadFile, ...] = ()
         """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
 
@@ -90,7 +108,7 @@ class Library:
 
     def close(self) -> None:
         """Lets go of pictures and encoder. Sessions that were begun go on until their next look at the library."""
-        self._closed, self._gallery = True, None
+        self._closed, self._gallery, self._index = True, None, (None, None)
         for cached in ("store", "encoder", "_raw"):
             self.__dict__.pop(cached, None)
 
@@ -116,20 +134,22 @@ class Library:
             NewerLibrary: it was written by a later viewfinder.
             EncoderMismatch: it was made with another encoder than the one asked for.
         """
+        if (bucket := find_bucket(folder)) is not None:
+            bucket.refresh()
         file = folder / SETTINGS
         if file.exists():
             settings = read_settings(file)
             if encoder is not None and encoder != settings.encoder:
                 raise EncoderMismatch(
-                    f"{folder} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
+                    f"{place_name(folder)} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
                     f"leave --encoder out, or make another library with --library"
                 )
             return Library(folder, settings)
         if any((folder / TABLES).glob("vectors.*")):
             raise damaged_library(folder, "library.json is missing")
         if not create:
-            raise NotALibrary(f"there is no library in {folder}: make one with `viewfinder add FOLDER`")
-        interrupted = {"tables", "writing.lock"}  # what the making of one leaves
+            raise NotALibrary(f"there is no library in {place_name(folder)}: make one with `viewfinder add FOLDER`")
+        interrupted = {"tables", "writing.lock", MARKER, PULLING}  # what the making of one leaves
         if folder.exists() and not (
             folder.is_dir() and all(it.name in interrupted or it.name.startswith(SCRATCH) for it in folder.iterdir())
         ):
@@ -206,7 +226,7 @@ class Library:
         with self.store.writing():
             self._refresh_settings()
             rows = self.store.rows()
-            left = [replace(row, files=tuple(f for f in row.files if os.path.lexists(f.path))) for row in rows]
+            left = [replace(row, files=tuple(f for f in row.files if not self._is_gone(f.path))) for row in rows]
             gone = [row.id for row in left if not row.files]
             if not dry_run:
                 if gone and not force:
@@ -230,7 +250,7 @@ class Library:
             return problems
         rows = self.store.rows()
         for row in rows:
-            problems += [f"gone: {file.path}" for file in row.files if not os.path.lexists(file.path)]
+            problems += [f"gone: {file.path}" for file in row.files if self._is_gone(file.path)]
         ids = {row.id for row in rows}
         # Other spaces may lag behind: `switch` completes one before it becomes active.
         for space in {self.encoder.raw_version, self.encoder.version} if ids else ():
@@ -249,6 +269,11 @@ class Library:
         Raises:
             NotALibrary: there are no tables. BadInput: nothing says which encoder it was made with.
         """
+        if (bucket := find_bucket(folder)) is not None:
+            raise LibraryError(
+                f"{bucket.url} lies in a bucket, which keeps its files whole itself: mend what is missing with "
+                "`viewfinder add`, or copy an earlier version of the bucket back"
+            )
         if not (folder / TABLES).is_dir():
             raise NotALibrary(f"{folder} holds no library, or nothing that is left of one: check the path")
         with (store := Store(folder)).writing():
@@ -261,7 +286,8 @@ class Library:
             library._repair_pictures(tables, report)
             library._repair_heads(report)
             library._repair_vectors(tables, report, progress)
-            shutil.rmtree(folder / "snapshots", ignore_errors=True)
+            for cache in ("snapshots", APPROXIMATE):
+                shutil.rmtree(folder / cache, ignore_errors=True)
             if any(name.startswith(REGIONS) for name in tables.lost):
                 (folder / TABLES / FILLED).unlink(missing_ok=True)
                 report.mended.append("regions of pictures, made again when they are needed")
@@ -275,10 +301,10 @@ class Library:
         """Counts, spaces and encoder, for people and programs."""
         rows = self.store.rows()
         return {
-            "library": str(self.folder),
+            "library": place_name(self.folder),
             "pictures": sum(bool(row.files) for row in rows),
             "files": sum(len(row.files) for row in rows),
-            "missing": sum(not os.path.lexists(file.path) for row in rows for file in row.files),
+            "missing": sum(self._is_gone(file.path) for row in rows for file in row.files),
             "with_captions": sum(bool(row.captions) for row in rows),
             "with_regions": len(self.store.pictures_with_regions()),
             "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
@@ -287,6 +313,7 @@ class Library:
             "space": self.space,
             "spaces": self.store.spaces(),
             "tuned": self.settings.head is not None,
+            "index": self._describe_index(),
         }
 
     def to_arrow(self) -> Any:
@@ -358,6 +385,7 @@ class Library:
             raise BadInput(f"retriever: a name or a retriever is needed, this is {type(retriever).__name__}")
         found = load_retriever(retriever, weights)
         self.prepare(found, progress)
+        self._index_soon()
         pictures = _PreparedPictures(self, found, self._gallery)
         return Session(
             pictures, found, questioner, n=n, where=where, conversation=conversation, picture_bias=picture_bias
@@ -385,7 +413,7 @@ class Library:
         self._renew_space()
         space = self.space
         if space is None:
-            raise BadInput(f"{self.folder} holds no pictures yet: add some with `viewfinder add FOLDER`")
+            raise BadInput(f"{place_name(self.folder)} holds no pictures yet: add some with `viewfinder add FOLDER`")
         known = self._gallery  # once: another thread may set it back
         if known is None or known.snapshot.generation != read_generation(self.folder, space):
             known = self._gallery = self.gallery_of(load_snapshot(self.folder, space))
@@ -393,7 +421,24 @@ class Library:
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
         """A snapshot of the active space, now or as it was, seen through the encoder."""
-        return Gallery(snapshot, self.encoder, self._raw, match_words=True)
+        gallery = Gallery(snapshot, self.encoder, self._raw, match_words=True)
+        gallery.indexed = self._find_index(snapshot)
+        return gallery
+
+    def build_index(self, report: Callable[[str], None] = lambda line: None) -> bool:
+        """Makes, or grows, what a large collection is searched with; whether there was anything to do.
+
+        It takes a minute for a million pictures; searches go on meanwhile, by a scan of all. `add` on the command line
+        does it, `serve` does, and a conversation begins it in the background. `report` is told how far it is.
+        """
+        gallery = self.gallery()
+        if not pays(len(gallery)) or not is_due(gallery.indexed):
+            return False
+        if (index := renew_index(self.folder, gallery, report)) is None:
+            return False
+        self._index = (_mark_file(index_file(self.folder, gallery.snapshot.space)), index)
+        gallery.indexed = self._find_index(gallery.snapshot)
+        return True
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -439,6 +484,8 @@ class Library:
             head.save(self.folder / file)
             checksum = checksum_file(self.folder / file)
             (self.folder / file).with_suffix(CHECKSUM).write_text(f"{checksum:08x}\n", encoding="utf-8")
+        if (bucket := find_bucket(self.folder)) is not None:
+            bucket.push(str(file), str(file.with_suffix(CHECKSUM)))
         encoder = self._load_encoder(str(file))
         self._build_space(encoder)
         self.switch(encoder.version, str(file))
@@ -447,7 +494,7 @@ class Library:
     def switch_back(self) -> None:
         """Goes back to the space before the last `tune`; calling it again goes forward."""
         if self.settings.previous is None:
-            raise BadInput(f"{self.folder} was never tuned: there is nothing to go back to")
+            raise BadInput(f"{place_name(self.folder)} was never tuned: there is nothing to go back to")
         space, head = self.settings.previous
         self.switch(space, head)
 
@@ -465,6 +512,33 @@ class Library:
             self._save(replace(current, space=space, head=head, previous=previous))
 
     # -- inside
+
+    def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
+        """The index over a snapshot, where it pays and there is one that serves it."""
+        if not pays(len(snapshot)):
+            return None
+        mark = _mark_file(index_file(self.folder, snapshot.space))
+        if mark != self._index[0]:
+            self._index = (mark, read_index(self.folder, snapshot.space))
+        index = self._index[1]
+        indexed = None if index is None else IndexedPictures(index, snapshot.ids)
+        return indexed if serves(indexed) else None
+
+    def _index_soon(self) -> None:
+        """Begins to make the index, where it is due, beside the conversation; nobody waits for it."""
+        known = self._gallery
+        running = self._indexer is not None and self._indexer.is_alive()
+        if known is not None and pays(len(known)) and is_due(known.indexed) and not running:
+            self._indexer = threading.Thread(target=self._build_quietly, name="index", daemon=True)
+            self._indexer.start()
+
+    def _build_quietly(self) -> None:
+        with suppress(ViewfinderError, OSError):  # closed or removed meanwhile, or a full disk: it stays a scan
+            self.build_index()
+
+    def _describe_index(self) -> dict[str, Any] | None:
+        """What `status` tells of the index; None where there is none."""
+        return None if self.space is None else read_card(self.folder, self.space)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -537,6 +611,10 @@ class Library:
         named = {self.settings.head, None if self.settings.previous is None else self.settings.previous[1]} - {None}
         return sorted(str(head) for head in named if not _is_sound(self.folder / str(head)))
 
+    def _is_gone(self, path: str) -> bool:
+        """Whether a picture has lost this file; what lies in a bucket has its files there, too."""
+        return find_bucket(self.folder) is None and not os.path.lexists(path)
+
     def _has_pictures(self) -> bool:
         return self.encoder.version in self.store.spaces() and bool(self.store.ids())
 
@@ -596,6 +674,8 @@ class Library:
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
+        if (bucket := find_bucket(self.folder)) is not None:
+            bucket.refresh()
         mark = _mark_settings(self.folder)
         if mark in (self._settings_mark, (0, 0)):
             return
@@ -631,8 +711,12 @@ class _PreparedPictures:
 
 def _mark_settings(folder: Path) -> tuple[int, int]:
     """Changes when a library's settings are replaced; (0, 0) while there are none. 5 us."""
+    return _mark_file(folder / SETTINGS)
+
+
+def _mark_file(file: Path) -> tuple[int, int]:
     try:
-        status = (folder / SETTINGS).stat()
+        status = file.stat()
     except FileNotFoundError:
         return 0, 0
     return status.st_ino, status.st_mtime_ns

@@ -14,12 +14,11 @@ from viewfinder.index.rows import (
     AttributeColumn,
     FileRecord,
     PictureRow,
-    StoredColumns,
     build_columns,
     find_column,
-    save_columns,
     split_date,
 )
+from viewfinder.index.stored_columns import StoredColumns, save_columns
 
 COLOURS = AttributeColumn.of("colour", [("red", "Blue"), (), ("blue",), ("red", "red", " "), ("red",)])
 

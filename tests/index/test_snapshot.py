@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
-from viewfinder.index import snapshot as snapshots
 from viewfinder.index.rows import FileRecord, PictureRow
-from viewfinder.index.snapshot import Snapshot, load_snapshot, read_generation
+from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.snapshot_files import load_snapshot, read_generation
 from viewfinder.index.store import Store
+from viewfinder.index.tables import newest_version
 
 
 def picture(name: str, colour: str = "red", **changes: object) -> PictureRow:
@@ -105,17 +106,21 @@ def test_generations_go_on_counting_after_many_commits_and_a_cleanup(store: Stor
 
 
 def test_unknown_naming_schemes_of_manifests_still_change_with_every_version(tmp_path: Path) -> None:
+    versions = tmp_path / "tables" / "x.lance" / "_versions"
+    versions.mkdir(parents=True)
     for name in ("one.manifest", "latest_version_hint.json"):
-        (tmp_path / name).touch()
-    first = snapshots._newest_version(tmp_path)
-    (tmp_path / "two.manifest").touch()
-    assert first is not None and snapshots._newest_version(tmp_path) != first
+        (versions / name).touch()
+    first = newest_version(tmp_path, "x")
+    (versions / "two.manifest").touch()
+    assert first is not None and newest_version(tmp_path, "x") != first
 
 
 def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
+    versions = tmp_path / "tables" / "x.lance" / "_versions"
+    versions.mkdir(parents=True)
     for name in ("9.manifest", "10.manifest"):
-        (tmp_path / name).touch()
-    assert snapshots._newest_version(tmp_path) == "10"
+        (versions / name).touch()
+    assert newest_version(tmp_path, "x") == "10"
 
 
 def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> None:
@@ -168,7 +173,7 @@ def test_a_derived_array_that_was_cut_short_is_computed_again(store: Store) -> N
     )
 
 
-@pytest.mark.parametrize("file", ["matrix.npy", "pictures.arrow", "columns.json"])
+@pytest.mark.parametrize("file", ["matrix.rows", "pictures-0.arrow", "columns.json"])
 def test_a_snapshot_that_was_cut_short_is_built_again(store: Store, file: str) -> None:
     folder = load_snapshot(store.folder, "s").folder
     assert folder is not None

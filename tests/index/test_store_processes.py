@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from viewfinder.index.rows import FileRecord, PictureRow
-from viewfinder.index.snapshot import load_snapshot
+from viewfinder.index.snapshot_files import load_snapshot
 from viewfinder.index.store import Store
 
 BATCH = 4

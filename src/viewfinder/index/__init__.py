@@ -2,9 +2,11 @@
 
 store, tables, rows   the store of record: Lance tables inside a library folder (Lance is imported when first used)
 ingest        pictures into it; grounding: which part of a picture answers which words
-snapshot      `Snapshot`: what searching reads, one space of a library as memory-mapped files
+snapshot, snapshot_files      `Snapshot`: what searching reads, one space of a library; how it lies on disk and grows
+stored_columns, growing_arrays   its columns; arrays on disk that get more rows
 raw_vectors   what trained systems make their own vectors from; regions, made when first needed
 gallery       `Gallery`: a snapshot seen through its encoder; it scores pictures for a query
+approximate, index_files   the index of a large collection, and where it lies; near_scores: turns over it
 scores, region_scores   the kernels, for one vector a picture and for many; what a score means, and why
 ranking       `Ranking`: the order of a gallery for one query; `Hits`; candidates for questioners
 turns         what a turn refers to, looked up; the cache of retrievers' states
@@ -21,7 +23,8 @@ from viewfinder.index.region_scores import (
 )
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.scores import Verdict, dot_scores, sum_plain_parts, top_k
-from viewfinder.index.snapshot import Snapshot, load_built_snapshot, load_snapshot, read_generation
+from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.snapshot_files import load_built_snapshot, load_snapshot, read_generation
 from viewfinder.index.store import Store
 
 __all__ = [

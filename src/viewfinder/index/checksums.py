@@ -21,6 +21,9 @@ SEAL = b"\nvf1:"
 """Stands before the checksum of a sealed file."""
 
 SEAL_BYTES = len(SEAL) + 4
+LARGE = 64 << 20
+"""Bytes of a file from which on its memory is given back once it was checked."""
+
 LISTED = "_checksums"
 _FOLDERS = ("_versions", "data", "_deletions", "_indices", "_transactions")
 _verified: dict[Path, tuple[int, int, int]] = {}
@@ -43,10 +46,13 @@ def map_sealed(file: Path) -> memoryview:
     with file.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size <= SEAL_BYTES:
             raise ValueError(f"{file}: cut short")
-        whole = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+        mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    whole = memoryview(mapped)
     content, mark = whole[:-SEAL_BYTES], bytes(whole[-SEAL_BYTES:])
     if mark != SEAL + zlib.crc32(content).to_bytes(4, "big"):
         raise ValueError(f"{file}: damaged")
+    if len(whole) > LARGE and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)  # all of it was read once, and is no longer this process's memory
     return content
 
 

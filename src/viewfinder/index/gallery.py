@@ -5,7 +5,7 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import islice
@@ -18,12 +18,16 @@ from viewfinder.conversation import Answer
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LibraryError, UnknownName
+from viewfinder.index.near_scores import IndexedPictures, NearScores
+from viewfinder.index.near_search import NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
     CROWD,
     UNHEARD,
     Judgement,
+    Spread,
+    best_rows,
     content_stems,
     contrast_scores,
     dot_scores,
@@ -51,6 +55,9 @@ WEIGHED_ANSWERS = 16
 LEAST_LIKELY = 1e-6
 """Less likely than that no answer is taken to be."""
 
+FEW, BLOCK = 200_000, 8192
+"""Pictures up to which what is large is kept for every one, and of which it is computed at once."""
+
 TAG_SAMPLE = 2000
 """Pictures that stand for the collection when tags are measured."""
 
@@ -66,17 +73,36 @@ class Scores:
     """The score of every picture.
 
     `adds_pn` is what each part adds, kept where asking for a few pictures would cost as much as for all of them (rank
-    fusion: a rank is one among all).
+    fusion: a rank is one among all). `ids`: of all rows, where these do not stand in the order of ids.
     """
 
     total_n: Float32[np.ndarray, " n"]
     excluded_n: Bool[np.ndarray, " n"]
     adds_pn: Float32[np.ndarray, "parts n"] | None = None
+    ids: Sequence[str] | None = None
+
+    def at(self, rows_r: Int[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The scores of these pictures."""
+        return np.asarray(self.total_n[rows_r])
+
+    def count_open(self, allowed_n: Bool[np.ndarray, " n"] | None) -> int:
+        """How many pictures are allowed and not excluded."""
+        open_n = ~self.excluded_n
+        return int(open_n.sum() if allowed_n is None else (open_n & allowed_n).sum())
+
+    def crowd(self) -> Int[np.ndarray, " k"]:
+        """Rows of the `CROWD` best of all pictures."""
+        return top_k(self.total_n, CROWD)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the scores of all lie; of one picture at least."""
+        return Spread.of(self.total_n)
 
     def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
         open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
-        return top_k(self.total_n, count, allowed_n=open_n)
+        return best_rows(self.total_n, count, open_n, None, self.ids)
 
 
 class Gallery:
@@ -93,6 +119,9 @@ class Gallery:
         self.snapshot = snapshot
         self.encoder = encoder
         self.raw = raw
+        self.indexed: IndexedPictures | None = None
+        """What turns find the best pictures with, once it is there; without, they scan all."""
+        self._near = NearSearch(self)
         self._match_words = match_words
         self._blocks: dict[str, RegionBlock] = {}
         # A turn asks for it again and again, and so does every turn after it.
@@ -113,7 +142,9 @@ class Gallery:
     def background_n(self) -> Float32[np.ndarray, " n"]:
         """How well each picture answers anything at all."""
         return self.snapshot.derived(
-            f"background-{self.encoder.version}", lambda snapshot: self.encoder.background(snapshot.matrix_nd)
+            f"background-{self.encoder.version}",
+            lambda snapshot: self.encoder.background(snapshot.matrix_nd),
+            by_row=True,
         )
 
     @cached_property
@@ -122,14 +153,40 @@ class Gallery:
         rows_k = np.linspace(0, max(len(self) - 1, 0), min(len(self), TAG_SAMPLE)).astype(int)
         return TagVectors.of(self.encoder.words, background=self.snapshot.matrix_nd[rows_k])
 
-    @cached_property
-    def vocabulary_nl(self) -> Float32[np.ndarray, "n l"]:
-        """What the vocabulary says of every picture."""
+    def likeness_in_words(
+        self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
+    ) -> Float32[np.ndarray, " k"]:
+        """What the vocabulary says of the pictures in `rows`, compared with `vector_l`.
+
+        Of a small collection it is kept, 5 KB a picture; of a large one it is computed from their vectors.
+        """
         vocabulary = self.encoder.vocabulary
         assert vocabulary is not None
-        return self.snapshot.derived(
-            f"vocabulary-{self.encoder.version}", lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary)
-        )
+        if len(self) <= FEW:
+            vocabulary_nl = self.snapshot.derived(
+                f"vocabulary-{self.encoder.version}",
+                lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary),
+                by_row=True,
+            )
+            return np.asarray(vocabulary_nl[rows] @ vector_l, np.float32)
+        vectors_kd = self.snapshot.matrix_nd[rows]
+        found = [
+            vocabulary_vectors(vectors_kd[at : at + BLOCK], vocabulary) @ vector_l
+            for at in range(0, len(vectors_kd), BLOCK)
+        ]
+        return np.asarray(np.concatenate(found or [np.zeros(0)]), np.float32)
+
+    def warm(self) -> Gallery:
+        """Computes all that the first search would have to; gives the gallery itself."""
+        self.background_n  # noqa: B018 (computed on first use)
+        if self.encoder.vocabulary is not None:
+            self.likeness_in_words(np.zeros(len(self.encoder.vocabulary.words), np.float32), np.zeros(0, np.int64))
+        self.tags  # noqa: B018
+        self.label_chances()
+        self.words  # noqa: B018
+        if self.indexed is not None and len(self):
+            self._near.moments  # noqa: B018
+        return self
 
     @cached_property
     def sentences(self) -> SentenceEncoder:
@@ -196,7 +253,7 @@ class Gallery:
             found = [best_labels(predictor, np.asarray(raw_bg, np.float32), count) for raw_bg, _ in batches]
             return np.concatenate([np.zeros((0, min(count, len(predictor.labels)), 2), np.float32), *found])
 
-        seen_nc2 = self.snapshot.derived(f"attributes-{predictor.fingerprint}-{count}", predict)
+        seen_nc2 = self.snapshot.derived(f"attributes-{predictor.fingerprint}-{count}", predict, by_row=True)
         return [name_labels(seen_nc2[row], predictor.labels) for row in rows]
 
     def _vectors_by_name(
@@ -230,23 +287,38 @@ class Gallery:
             has_n |= column.mask(value)
         return has_n, column.first_codes_n >= 0
 
-    def label_chances(self) -> Float32[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds, computed once; None without the starter."""
+    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
+        """How likely each label of `questioners.photographs` holds, computed once; None without the starter.
+
+        Of a large collection in half precision: they are read label by label, and all of them are then in memory.
+        """
         labels = photograph_labels()
-        if self.encoder.raw_version != labels.raw_version:
+        reads_vectors = self.encoder.version == labels.vectors_version
+        if self.encoder.raw_version != labels.raw_version or not (reads_vectors or self.raw is not None):
             return None
+        kind = np.float32 if len(self) <= FEW else np.float16
 
-        def predict(snapshot: Snapshot) -> Float32[np.ndarray, "n l"]:
-            if self.encoder.version == labels.vectors_version:
-                return labels.chances(np.asarray(snapshot.matrix_nd, np.float32))
-            assert self.raw is not None
-            batches = self.raw.batches(snapshot.ids, regions=False)
-            found = [labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches]
-            return np.concatenate([np.zeros((0, len(labels.labels)), np.float32), *found])
+        def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
+            yield np.zeros((0, len(labels.labels)), np.float32)
+            if reads_vectors:
+                blocks = range(0, len(snapshot), BLOCK)
+                yield from (labels.chances(snapshot.matrix_nd[at : at + BLOCK]) for at in blocks)
+            elif self.raw is not None:
+                batches = self.raw.batches(snapshot.ids, regions=False)
+                yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
 
-        if self.encoder.version != labels.vectors_version and self.raw is None:
-            return None
-        return self.snapshot.derived(labels.fingerprint, predict)
+        def predict_all(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
+            return np.concatenate([chances_bl.astype(kind) for chances_bl in predict(snapshot)])
+
+        return self.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
+
+    def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
+        """The same of some pictures; of a large collection from their vectors, without those of all."""
+        labels = photograph_labels()
+        if len(self) > FEW and self.encoder.version == labels.vectors_version:
+            return labels.chances(self.snapshot.matrix_nd[rows_k])
+        chances_nl = self.label_chances()
+        return None if chances_nl is None else np.asarray(chances_nl[rows_k])
 
     def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
         """How likely each tag of a group is for every picture."""
@@ -291,7 +363,7 @@ class Gallery:
         """
         excluded_n = np.zeros(len(self), dtype=bool)
         excluded_n[[row for row in self.snapshot.rows_of(query.excluded) if row is not None]] = True
-        prior_n = self._evidence_adds(query).sum(axis=0)
+        prior_n = self.evidence_adds(query).sum(axis=0)
         adds_pn = None
         if not isinstance(query.space, RegionSpace):
             total_n = self._dot_scores(query)
@@ -302,13 +374,31 @@ class Gallery:
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
             block = self.block(query.space)
             total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=prior_n)
-            return Scores(total_n, excluded_n)  # with what answers add: which pictures are scored in full hangs on it
+            # With what answers add: which pictures are scored in full hangs on it.
+            return Scores(total_n, excluded_n, ids=self.snapshot.ids_to_order)
         else:
             total_n = np.zeros(len(self), np.float32)
-        return Scores(total_n + prior_n, excluded_n, adds_pn)
+        return Scores(total_n + prior_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
+
+    def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
+        """What a turn needs of `scores`: by the index, where one is there that serves the query. Raises as `scores`."""
+        near = None if self.indexed is None else self._near.scores(self.indexed, query, allowed_n)
+        return self.scores(query, allowed_n=allowed_n) if near is None else near
+
+    def scores_at(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
+        """The scores of these pictures for a query over one vector a picture."""
+        plain = sum_plain_parts(query)
+        total_k = self.evidence_shares(query, rows_k).sum(axis=1, dtype=np.float32)
+        if plain.vector_d is not None:
+            total_k += dot_scores(self.snapshot.matrix_nd[rows_k], plain.vector_d)
+        if plain.centred:
+            total_k -= np.float32(plain.centred) * self.background_n[rows_k]
+        for part in plain.others:
+            total_k += np.float32(part.weight / positive_weight(query)) * self.likeness(part, rows_k)
+        return np.asarray(total_k)
 
     def shares(
-        self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None
+        self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
     ) -> Float[np.ndarray, "k parts"]:
         """What each part adds to the score of these pictures; with `evidence_shares` rows sum to the scores.
 
@@ -318,15 +408,17 @@ class Gallery:
             return np.zeros((len(rows_k), 0))
         if not isinstance(query.space, RegionSpace):
             weight = positive_weight(query)
-            return np.stack([part.weight * self._likeness(part, rows_k) / weight for part in query.parts], axis=1)
+            return np.stack([part.weight * self.likeness(part, rows_k) / weight for part in query.parts], axis=1)
         block = self.block(query.space)
         if query.compare != "rank_fusion":
             return region_shares(query, query.space, block.at(rows_k)).T
-        if scores is None or scores.adds_pn is None:
+        if not isinstance(scores, Scores) or scores.adds_pn is None:
             return region_shares(query, query.space, block)[:, rows_k].T
         return scores.adds_pn[:, rows_k].T
 
-    def why(self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | None = None) -> list[dict[str, Any]]:
+    def why(
+        self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
+    ) -> list[dict[str, Any]]:
         """Why these pictures are hits, as JSON: `turns` (`explain_turns`), and `regions` where the query has them."""
         shares_kp = self.shares(query, rows_k, scores)
         found = explain_turns(query, np.concatenate([shares_kp, self.evidence_shares(query, rows_k)], axis=1))
@@ -338,18 +430,31 @@ class Gallery:
 
     def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
         """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
-        return self._evidence_adds(query)[:, rows_k].T
+        return self.evidence_adds(query, rows_k).T
 
-    def _evidence_adds(self, query: Query) -> Float32[np.ndarray, "evidence n"]:
+    def evidence_adds(
+        self, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
+    ) -> Float32[np.ndarray, "evidence k"]:
+        """The same with a row an answer or word match, of these pictures or of all."""
         known = [self.log_likelihood_ratios(evidence.answer) for evidence in query.evidence]
-        return self._added(query, known + [self.written_likelihood_ratios(match.text) for match in query.word_matches])
+        known += [self.written_likelihood_ratios(match.text) for match in query.word_matches]
+        return self._added(query, known, rows)
 
-    def _added(self, query: Query, nats_m: Sequence[Float32[np.ndarray, " n"] | None]) -> Float32[np.ndarray, "m n"]:
+    def _added(
+        self,
+        query: Query,
+        nats_m: Sequence[Float32[np.ndarray, " n"] | None],
+        rows: Int[np.ndarray, " k"] | slice = slice(None),
+    ) -> Float32[np.ndarray, "m k"]:
         """What likelihood ratios add to scores; nothing where there is none: what they were about has gone since."""
-        adds = [np.zeros(len(self), np.float32) if each_n is None else each_n / query.sharpness for each_n in nats_m]
-        return np.stack(adds) if adds else np.zeros((0, len(self)), np.float32)
+        count = len(self) if isinstance(rows, slice) else len(rows)
+        adds = [
+            np.zeros(count, np.float32) if each_n is None else each_n[rows] / np.float32(query.sharpness)
+            for each_n in nats_m
+        ]
+        return np.stack(adds) if adds else np.zeros((0, count), np.float32)
 
-    def judge(self, texts: Sequence[str], query: Query, scores: Scores) -> Judgement | None:
+    def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
         """What was said, judged against these pictures; None where nothing was, or nobody measured what scores mean."""
         calibration = self.encoder.calibration
         if calibration is None or not texts or not len(self):
@@ -361,13 +466,21 @@ class Gallery:
         plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
         read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
         adds_mn = self._added(query, [self.written_likelihood_ratios(match.text) for match in query.word_matches])
-        if len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5):
-            said_n = scores.total_n - adds_mn.sum(axis=0) if len(adds_mn) else scores.total_n
+        is_said = len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5)
+        said: Scores | NearScores
+        if is_said and isinstance(scores, Scores):
+            said = replace(scores, total_n=scores.total_n - adds_mn.sum(axis=0)) if len(adds_mn) else scores
+        elif is_said and isinstance(scores, NearScores) and scores.is_of_all and not len(adds_mn):
+            said = scores
         else:
-            said_n = dot_scores(self.snapshot.matrix_nd, texts_md.mean(axis=0)) - self.background_n
-        best = top_k(said_n, CROWD).tolist() if self.snapshot.has_captions else []
+            said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
+        best = said.crowd().tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
-        found = judge_conversation(calibration, said_n, texts_md, texts, named)
+
+        def said_at(row: int) -> float:
+            return float(said.at(np.array([row]))[0])
+
+        found = judge_conversation(calibration, said.spread, said_at, texts_md, texts, named)
         return replace(found, written_n=adds_mn.sum(axis=0) * query.sharpness) if len(adds_mn) else found
 
     # -- regions
@@ -430,10 +543,10 @@ class Gallery:
         if plain.centred:
             total_n -= np.float32(plain.centred) * self.background_n
         for part in plain.others:
-            total_n += np.float32(part.weight / positive_weight(query)) * self._likeness(part, slice(None))
+            total_n += np.float32(part.weight / positive_weight(query)) * self.likeness(part, slice(None))
         return total_n
 
-    def _likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
+    def likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
         """How like the pictures in `rows` are to one part."""
         if part.kind == "value":
             assert part.value is not None
@@ -445,7 +558,7 @@ class Gallery:
             return np.asarray(held_n[rows], np.float32)
         assert part.vector_d is not None
         if part.kind == "vocabulary":
-            return np.asarray(self.vocabulary_nl[rows] @ part.vector_d)
+            return self.likeness_in_words(part.vector_d, rows)
         if part.kind == "contrast":
             assert part.rivals_rd is not None
             return contrast_scores(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)

@@ -5,7 +5,7 @@ Works with every encoder, for pictures whose regions nobody has made. A picture'
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,7 +53,7 @@ class Grounder:
         encoder, key = gallery.encoder, (gallery.encoder.version, picture)
         crops_cd: Float[np.ndarray, "c d"] | None = self._crops.get(key)
         if crops_cd is None:
-            pixels = _decode_first(gallery.snapshot.paths(gallery.row(picture)), picture)
+            pixels = _decode_first(gallery.snapshot.files_there(gallery.row(picture)), picture)
             crops_cd = encoder.project(encoder.pictures(crop_picture(pixels)).global_bd)
             self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
@@ -99,9 +99,9 @@ def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarr
     return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
 
 
-def _decode_first(paths: Sequence[str], picture: PictureId) -> Pixels:
+def _decode_first(paths: Iterable[Path], picture: PictureId) -> Pixels:
     """The picture, from the first of its files that still is it."""
-    for path in map(Path, paths):
+    for path in paths:
         if path.is_file():
             with suppress(PictureError):
                 read = decode_one(path, AtMost(_LONGEST))

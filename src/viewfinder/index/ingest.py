@@ -161,6 +161,7 @@ class Ingest:
         if new:
             raw_nr = self._encoder.pictures([picture.pixels for picture in new.values()]).global_bd
             vectors = {self._encoder.raw_version: raw_nr, self._encoder.version: self._encoder.project(raw_nr)}
+            self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
             self._stored |= new.keys()
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])

@@ -13,7 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int
 
 from viewfinder.conversation import Answer, Conversation, Keep, Node, PictureId, is_dont_know
-from viewfinder.index.gallery import Gallery
+from viewfinder.index.gallery import Gallery, Scores
+from viewfinder.index.near_scores import NearScores
 from viewfinder.index.region_scores import TIE
 from viewfinder.index.rows import to_frame, to_utf8
 from viewfinder.index.scores import ChanceOf, Judgement, Match, Verdict, judge_matches, judge_result, texts_said
@@ -144,7 +145,7 @@ class Ranking:
     ) -> None:
         self.gallery, self.query, self.adapters = gallery, query, adapters
         self._allowed_n = allowed_n
-        self.scores = gallery.scores(query, allowed_n=allowed_n)
+        self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)
         self._path = path
         self._rows_k: Int[np.ndarray, " k"] | None = None
 
@@ -153,8 +154,7 @@ class Ranking:
         """How many pictures are ranked: without the rejected ones and those that filters leave out."""
         if not self.query.parts:
             return 0
-        open_n = ~self.scores.excluded_n
-        return int(open_n.sum() if self._allowed_n is None else (open_n & self._allowed_n).sum())
+        return self.scores.count_open(self._allowed_n)
 
     @property
     def verdict(self) -> Verdict:
@@ -170,9 +170,12 @@ class Ranking:
 
     def _chances(self, rows: Sequence[int]) -> list[float]:
         """How likely pictures are what was said; without words, how far they stand out."""
+        if not rows:
+            return []
         if self._judgement is not None:
             return [self._judgement.match(row) for row in rows]
-        chance_of = ChanceOf.of(self.scores.total_n)
+        spread = self.scores.spread
+        chance_of = ChanceOf(spread.mean, spread.deviation)
         return [chance_of(score) for score in self._rounded_scores(rows)]
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
@@ -181,6 +184,10 @@ class Ranking:
             return np.zeros(0, np.int64)
         if self._rows_k is None or count > len(self._rows_k):
             self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
+            if isinstance(self.scores, NearScores) and len(self._rows_k) < min(count, self.total):
+                # So far down nobody looks often: a full scan.
+                self.scores = self.gallery.scores(self.query, allowed_n=self._allowed_n)
+                self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
         return self._rows_k[:count]
 
     def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:
@@ -219,7 +226,7 @@ class Ranking:
         return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
 
     def _rounded_scores(self, rows: Sequence[int]) -> list[float]:
-        return [round(score, 4) for score in self.scores.total_n[rows].tolist()]
+        return [round(score, 4) for score in self.scores.at(np.asarray(rows, np.int64)).tolist()]
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
@@ -232,7 +239,8 @@ def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: 
             open_no_more.add(turn.attribute)
         elif isinstance(turn, Answer) and turn.question.attribute is not None and not is_dont_know(turn.text):
             open_no_more.add(turn.question.attribute)
-    lead_c = (ranking.scores.total_n[rows_c] - ranking.scores.total_n[rows_c[:1]]).astype(np.float64)
+    total_c = ranking.scores.at(rows_c)
+    lead_c = (total_c - total_c[:1]).astype(np.float64)
     chances_c = np.exp(ranking.query.sharpness * lead_c)
     return Candidates(
         probabilities_c=chances_c / (chances_c.sum() or 1.0),
@@ -261,8 +269,7 @@ class GalleryLookup:
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
         """How likely each label of `questioners.photographs` holds; None where the encoder's vectors do not tell."""
-        chances_nl = self._gallery.label_chances()
-        return None if chances_nl is None else np.asarray(chances_nl[self._rows_c])
+        return self._gallery.label_chances_at(self._rows_c)
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         """What people wrote about the candidates."""

@@ -30,7 +30,9 @@ from jaxtyping import Bool, Float, Float16, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Encoder, Pixels, to_file_name
 from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError
-from viewfinder.index.snapshot import Snapshot, read_filled_mark
+from viewfinder.index.bucket import find_files
+from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.snapshot_files import read_filled_mark
 from viewfinder.index.store import Store
 from viewfinder.index.tables import (
     FILLED,
@@ -173,6 +175,8 @@ class RegionTable:
                 scratch = self.folder / TABLES / f"{FILLED}.new-{os.getpid()}"
                 scratch.write_text(mark, encoding="utf-8")
                 scratch.replace(self.folder / TABLES / FILLED)
+                if self._tables.bucket is not None:
+                    self._tables.bucket.push(f"{TABLES}/{FILLED}")
 
 
 READ = 256
@@ -205,7 +209,10 @@ def fill_regions(
 
     A picture is left out if all its files are gone, unreadable or another picture by now.
     """
-    there = {picture: [Path(path) for path in paths if os.path.lexists(path)] for picture, paths in files.items()}
+    there = {
+        picture: [Path(path) for path in paths if os.path.lexists(path)] or list(find_files(table.folder, picture, ()))
+        for picture, paths in files.items()
+    }
     gone = [BadFile(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]
     wanted = {picture: paths for picture, paths in there.items() if paths}
     if not wanted:
@@ -273,7 +280,7 @@ class StoredVectors:
             known = self._table.ids()
             return np.fromiter((picture in known for picture in snapshot.ids), bool, len(snapshot))
 
-        return snapshot.derived(f"with-regions-{self.raw_version}", look)
+        return snapshot.derived(f"with-regions-{self.raw_version}", look, by_row=True)
 
     def fill(self, snapshot: Snapshot, progress: Progress | None = None) -> FillReport:
         """Regions for all of these pictures; if any were made, the next snapshot knows."""

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import DiskFull, LibraryError
-from viewfinder.index.checksums import find_damage, forget_checksums, map_sealed, record_checksums
+from viewfinder.index.checksums import find_damage, forget_checksums, record_checksums
 from viewfinder.index.rows import PictureRow, pictures_from_arrow
+from viewfinder.index.snapshot_files import read_tables
 from viewfinder.index.tables import FAILURES, PICTURES, SPACES, TABLES, Tables, table_schema
 
 READ = 4096
@@ -60,13 +61,11 @@ def repair_tables(folder: Path) -> TablesRepair:
 
 def rows_of_snapshots(folder: Path) -> Iterator[PictureRow]:
     """The pictures that snapshots know, those of the latest first; a picture may come twice."""
-    import pyarrow as pa
-
     homes = sorted((folder / "snapshots").glob("*-*"), key=lambda home: home.stat().st_mtime, reverse=True)
     for home in homes:
         with suppress(OSError, ValueError):
-            table = pa.ipc.open_file(pa.py_buffer(map_sealed(home / "pictures.arrow"))).read_all()
-            yield from pictures_from_arrow(table)
+            for table in read_tables(home):
+                yield from pictures_from_arrow(table)
 
 
 def set_database_aside(folder: Path) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import BytesIO
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -16,7 +15,6 @@ import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
 from viewfinder.errors import UnknownName, ViewfinderError
-from viewfinder.index.checksums import map_sealed, seal_file
 from viewfinder.index.tables import FAILURES, PICTURES, table_schema
 
 
@@ -259,47 +257,6 @@ class AttributeColumn:
         """Every value with the number of pictures that have it, the most frequent first."""
         counts_v = np.bincount(self.codes, minlength=len(self.values))
         return list(zip(self.values, counts_v.tolist(), strict=True))
-
-
-class StoredColumns(Mapping[str, AttributeColumn]):
-    """Columns that `save_columns` wrote, each read when first asked for. Raises OSError, ValueError: damaged."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._names: list[str] = json.loads(bytes(map_sealed(folder / "columns.json")))
-        self._read: dict[str, AttributeColumn] = {}
-        for name in self._names:
-            self._parts(name)
-
-    def __getitem__(self, name: str) -> AttributeColumn:
-        if name not in self._read:
-            if name not in self._names:
-                raise KeyError(name)
-            values, offsets, codes = self._parts(name)
-            numbers = (np.load(BytesIO(part)) for part in (offsets, codes))
-            self._read[name] = AttributeColumn(name, tuple(json.loads(bytes(values))), *numbers)
-        return self._read[name]
-
-    def _parts(self, name: str) -> list[memoryview]:
-        stem = self._folder / f"column-{self._names.index(name)}"
-        return [map_sealed(Path(f"{stem}{part}")) for part in (".json", ".offsets.npy", ".codes.npy")]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-
-def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
-    """Writes columns into a folder, sealed: their names in one file, three files each."""
-    for number, column in enumerate(columns.values()):
-        np.save(folder / f"column-{number}.offsets.npy", column.offsets)
-        np.save(folder / f"column-{number}.codes.npy", column.codes)
-        (folder / f"column-{number}.json").write_text(json.dumps(column.values), "utf-8")
-    (folder / "columns.json").write_text(json.dumps(list(columns)), "utf-8")
-    for file in folder.glob("column*"):
-        seal_file(file)
 
 
 def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:

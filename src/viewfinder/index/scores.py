@@ -7,7 +7,7 @@ reads a disk or knows a library.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -67,6 +67,28 @@ def top_k(
         kept = _smallest(losses, k)
         rows, losses = rows[kept], losses[kept]
     return np.asarray(rows[np.argsort(losses, kind="stable")][:k], dtype=np.int64)
+
+
+def best_rows(
+    scores_c: Float[np.ndarray, " c"],
+    k: int,
+    open_c: Bool[np.ndarray, " c"],
+    rows_c: Int64[np.ndarray, " c"] | None,
+    ids: Sequence[str] | None,
+) -> Int64[np.ndarray, " k"]:
+    """Rows of the k best of those that are open, best first, ties by id.
+
+    `rows_c` are the rows (None: scores are of all), `ids` those of all pictures, None where rows are in their order.
+    """
+    best_k = top_k(scores_c, k, allowed_n=open_c)
+    if ids is not None and len(best_k):
+        # Who ties with the last one may stand in any row.
+        tied_k = np.flatnonzero(open_c & (scores_c == scores_c[best_k[-1]]))
+        row_of = range(len(scores_c)) if rows_c is None else rows_c.tolist()
+        places = {*best_k.tolist(), *tied_k.tolist()}
+        order = sorted(places, key=lambda place: (-scores_c[place], ids[row_of[place]]))
+        best_k = np.array(order[: len(best_k)], dtype=np.int64)
+    return best_k if rows_c is None else np.asarray(rows_c[best_k])
 
 
 def _hopeful(
@@ -253,16 +275,37 @@ def mean_familiarity(familiar: Mapping[str, float], texts: Iterable[str], named:
     return float(np.mean(shares)) if shares else UNHEARD
 
 
+@dataclass(frozen=True)
+class Spread:
+    """How the scores of a collection lie: of how many pictures, the mean of the `CROWD` best, the best of all."""
+
+    size: int
+    mean: float
+    deviation: float
+    crowd: float
+    highest: float
+
+    @staticmethod
+    def of(total_n: Float32[np.ndarray, " n"]) -> Spread:
+        """Of the scores of all pictures, one at least."""
+        return Spread.of_best(total_n, len(total_n), float(total_n.mean()), float(total_n.std()))
+
+    @staticmethod
+    def of_best(best_c: Float32[np.ndarray, " c"], size: int, mean: float, deviation: float) -> Spread:
+        """Where `best_c` holds the best of `size` pictures, whose mean and deviation are known."""
+        count = min(CROWD, len(best_c))
+        crowd_k = np.partition(best_c, len(best_c) - count)[len(best_c) - count :]
+        return Spread(size, mean, deviation, float(crowd_k.mean()), float(crowd_k.max()))
+
+
 def conversation_features(
-    said_n: Float32[np.ndarray, " n"], expected: float, familiar: float, texts: Sequence[str]
+    said: Spread, expected: float, familiar: float, texts: Sequence[str]
 ) -> Float[np.ndarray, " f"]:
-    """The `FEATURES` of what was said: `said_n` are the scores of all pictures for all texts together."""
-    count = min(CROWD, len(said_n))
-    best = np.partition(said_n, len(said_n) - count)[len(said_n) - count :]
+    """The `FEATURES` of what was said: `said` are the scores of all pictures for all texts together."""
     words = float(np.mean([len(text.split()) for text in texts]))
     return np.array(
         [
-            float(best.mean()), float(said_n.std()), float(said_n.mean()), expected, math.log10(len(said_n)),
+            said.crowd, said.deviation, said.mean, expected, math.log10(said.size),
             min(words, MOST_WORDS), min(len(texts), MOST_TURNS), familiar,
         ]
     )  # fmt: skip
@@ -296,13 +339,14 @@ def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
 class Judgement:
     """What was said, judged against a collection.
 
-    `said_n` are the pictures' scores for it; `written_n` says how much likelier each is meant for what is written of
-    it, in nats: Bayes' rule adds that to the logarithm of the odds.
+    `said_at` gives a picture's score for it, `highest` is the best picture's; `written_n` says how much likelier each
+    is meant for what is written of it, in nats: Bayes' rule adds that to the logarithm of the odds.
     """
 
     calibration: Calibration
     features_f: Float[np.ndarray, " f"]
-    said_n: Float32[np.ndarray, " n"]
+    highest: float
+    said_at: Callable[[int], float]
     written_n: Float32[np.ndarray, " n"] | None = None
 
     @cached_property
@@ -310,30 +354,32 @@ class Judgement:
         """Whether what was said is here: found where that is likelier than not."""
         # If it is here, any picture may be meant: the mean over all of them.
         written = 0.0 if self.written_n is None else mean_odds(self.written_n)
-        chance = curve(self.calibration.here, self.features_f, float(self.said_n.max()), written)
+        chance = curve(self.calibration.here, self.features_f, self.highest, written)
         limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
         return "nothing" if chance < limit else "found" if chance >= LIKELY else "unsure"
 
     def match(self, row: int) -> float:
         """The chance that a picture is what was said."""
         written = 0.0 if self.written_n is None else float(self.written_n[row])
-        return curve(self.calibration.match, self.features_f, float(self.said_n[row]), written)
+        return curve(self.calibration.match, self.features_f, self.said_at(row), written)
 
 
 def judge_conversation(
     calibration: Calibration,
-    said_n: Float32[np.ndarray, " n"],
+    said: Spread,
+    said_at: Callable[[int], float],
     texts_md: Float[np.ndarray, "m d"],
     texts: Sequence[str],
     named: Collection[str] = (),
 ) -> Judgement:
     """The judgement of `texts` (vectors `texts_md`) on a collection of at least one picture.
 
-    `named`: stems that captions of its best pictures have.
+    `said` tells how the scores of all pictures for them lie, `said_at` that of one; `named`: stems that captions of the
+    best pictures have.
     """
     familiar = mean_familiarity(calibration.familiar, texts, named)
-    features_f = conversation_features(said_n, expected_score(calibration, texts_md), familiar, texts)
-    return Judgement(calibration, features_f, said_n)
+    features_f = conversation_features(said, expected_score(calibration, texts_md), familiar, texts)
+    return Judgement(calibration, features_f, said.highest, said_at)
 
 
 MANY = 20_000

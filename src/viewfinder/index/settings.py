@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import NewerLibrary, NotALibrary
+from viewfinder.index.bucket import find_bucket
 from viewfinder.index.tables import TABLES, private_files
 
 SETTINGS = "library.json"
@@ -66,6 +67,8 @@ def write_settings(folder: Path, settings: Settings) -> None:
             scratch = place.with_name(f"{SCRATCH}{os.getpid()}")
             scratch.write_text(text, encoding="utf-8")
             scratch.replace(place)
+    if (bucket := find_bucket(folder)) is not None:
+        bucket.push(f"{TABLES}/{SETTINGS}", SETTINGS)
 
 
 def _checksum(data: Mapping[str, Any]) -> str:

@@ -28,7 +28,8 @@ from jaxtyping import Float, Float16
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
-from viewfinder.index.checksums import find_damage, forget_checksums
+from viewfinder.index.bucket import place_name
+from viewfinder.index.checksums import find_damage
 from viewfinder.index.rows import (
     Failure,
     PictureRow,
@@ -49,6 +50,8 @@ from viewfinder.index.tables import (
     hold_lock,
     missing_library,
     private_files,
+    read_state,
+    sql_clauses,
     table_schema,
     vectors_from_arrow,
     vectors_schema,
@@ -92,7 +95,7 @@ class Store:
 
     def writing(self, timeout: float = PATIENCE_S) -> AbstractContextManager[None]:
         """Holds the library for writing, as every write does; may be nested. Raises LibraryBusy after `timeout` s."""
-        return hold_lock(self._lock, self.folder, timeout, f"writing to {self.folder}")
+        return hold_lock(self._lock, self.folder, timeout, f"writing to {place_name(self.folder)}")
 
     # -- pictures
 
@@ -106,9 +109,16 @@ class Store:
         if not ids:
             return
         with self._write():
+            before = read_state(self.folder)
             for space, matrix_nd in vectors.items():
                 self._add_vectors(space, ids, matrix_nd)
-            self._merge(PICTURES, "id", pictures_to_arrow(rows))
+            if not self._merge(PICTURES, "id", pictures_to_arrow(rows)).num_updated_rows:
+                self._tables.note_growth(before, ids)
+
+    def keep_originals(self, files: Mapping[str, Path]) -> None:
+        """Where the tables lie in a bucket, the pictures' files go there, too: a path here means nothing elsewhere."""
+        if self._tables.bucket is not None:
+            self._tables.bucket.keep_originals(files)
 
     def replace(self, rows: Sequence[PictureRow]) -> None:
         """New files, captions or attributes of pictures whose vectors stay; unknown ids are not added."""
@@ -191,6 +201,30 @@ class Store:
         paths = sorted((self.folder / TABLES).glob("*.lance"))
         return [f"{TABLES}/{path.name}/{file}" for path in paths for file in find_damage(path, everything=True)]
 
+    def read_added(self, space: str, ids: Sequence[str]) -> tuple[Any, Float16[np.ndarray, "n d"]]:
+        """Of these pictures, those with files and a vector in this space, by id: an Arrow table, and the vectors.
+
+        Raises UnknownName: no such space.
+        """
+        import pyarrow as pa
+
+        with self._tables.guarded():
+            names, vectors = self._tables.open(PICTURES), self._tables.open(self._space(space))
+            clauses = list(sql_clauses("id", ids))
+            table, known = (
+                pa.concat_tables([of.search().where(clause).limit(None).to_arrow() for clause in clauses])
+                for of in (names, vectors)
+            )
+        place = {name: row for row, name in enumerate(known["id"].to_pylist())}
+        kept = [
+            row
+            for row, (name, files) in enumerate(zip(table["id"].to_pylist(), table["files"].to_pylist(), strict=True))
+            if files and name in place
+        ]
+        kept.sort(key=table["id"].to_pylist().__getitem__)
+        chosen = table.take(kept)
+        return chosen, vectors_from_arrow(known)[[place[name] for name in chosen["id"].to_pylist()]]
+
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors in the order asked for. Raises UnknownName: no such space, or a picture without a vector in it."""
         reader = self.reader(space)
@@ -240,15 +274,18 @@ class Store:
                 self._tables.connection.drop_table(name, ignore_missing=True)
             for name in tables:
                 self._tables.delete_where(name, "id", sorted(set(self._tables.column(name, "id")) - known))
+            before = read_state(self.folder)
             for name in (PICTURES, SPACES, FAILURES, *tables):
                 self._tables.change(name).optimize(cleanup_older_than=keep)
-                forget_checksums(self._tables.path(name))
+                self._tables.forget_cleared(name)
+            self._tables.note_growth(before, ())  # another version of the same pictures
 
     # -- inside
 
-    def _merge(self, name: str, key: str, rows: Any) -> None:
+    def _merge(self, name: str, key: str, rows: Any) -> Any:
+        """Puts rows in, new or in place of those of the same key; says how many were updated and inserted."""
         merge = self._tables.change(name).merge_insert(key)
-        merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        return merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
     def _spaces(self) -> dict[str, tuple[str, int]]:
         items = self._tables.open(SPACES).to_arrow().to_pylist()

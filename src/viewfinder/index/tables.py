@@ -6,6 +6,8 @@ And how work is cut into the batches that are committed: what a crash can cost.
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
 import os
 import re
 import sys
@@ -25,7 +27,8 @@ from filelock import FileLock, Timeout
 from jaxtyping import Float, Float16
 
 from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary
-from viewfinder.index.checksums import find_damage, record_checksums
+from viewfinder.index.bucket import find_bucket
+from viewfinder.index.checksums import find_damage, forget_checksums, record_checksums
 
 TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
@@ -39,21 +42,36 @@ REGIONS = "regions."
 FILLED = "regions.filled"
 """The file that says which version of which such table was the last whole filling."""
 
+GROWTH = "growth.jsonl"
+"""The file that says which pictures were added between two states of the tables that differ in nothing else."""
+
+GROWTH_BYTES = 8_000_000
+"""Beyond this it is begun anew: who is so far behind reads everything."""
+
 BATCH = 500
 """Names in one SQL filter."""
 
+_NEWEST_FIRST = 2**64 - 1
+"""Lance names version v of a table `<2**64 - 1 - v>.manifest`, in 20 digits (before 2024: `<v>.manifest`)."""
+
 
 class Tables:
-    """The tables of one library folder, by name. Cheap to make; Lance is imported when one is opened."""
+    """The tables of one library folder, by name. Cheap to make; Lance is imported when one is opened.
+
+    Of a library in a bucket they lie there, and `folder` has the names of their versions (see `bucket`).
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.bucket = find_bucket(folder)
         self._changed: set[str] = set()
 
     @cached_property
     def connection(self) -> Any:
         """Lance's handle of the folder of tables."""
         check_descriptors()
+        if self.bucket is not None:
+            return self.bucket.connect(TABLES)
         import lancedb
 
         return lancedb.connect(self.folder / TABLES)
@@ -81,19 +99,50 @@ class Tables:
 
     def change(self, name: str) -> Any:
         """The same table for a write, which `record` makes known to who reads; its files are not looked at."""
-        self._changed.add(name)
+        self._note_change(name)
         return self.connection.open_table(name)
 
+    def _note_change(self, name: str) -> None:
+        if self.bucket is not None:
+            self.bucket.check_writer()
+        self._changed.add(name)
+
     def record(self) -> None:
-        """Lists the checksums of what was written. What a full disk leaves out, the next write lists."""
+        """Lists the checksums of what was written. What a full disk leaves out, the next write lists.
+
+        An object store has its own; of what was written there the names are noted here.
+        """
+        if self.bucket is not None and self._changed:
+            self._changed.clear()
+            self.bucket.pull()
         while self._changed:
             with suppress(OSError):
                 record_checksums(self.path(self._changed.pop()))
 
+    def note_growth(self, before: str | None, ids: Sequence[str]) -> None:
+        """Notes that since that state (`read_state`) these pictures were added, and nothing else has changed.
+
+        It only spares readers time, so nothing is said where it cannot be written, nor of tables in a bucket: there
+        others may have written since their state was last looked at.
+        """
+        if self.bucket is not None:
+            return
+        entry = {"before": before, "after": read_state(self.folder), "ids": list(ids)}
+        with suppress(OSError):
+            file = self.folder / TABLES / GROWTH
+            mode = "w" if file.is_file() and file.stat().st_size > GROWTH_BYTES else "a"
+            with file.open(mode, encoding="utf-8") as stream:
+                stream.write(json.dumps(entry) + "\n")
+
+    def forget_cleared(self, name: str) -> None:
+        """Takes files that `optimize` has removed off the list of checksums."""
+        if self.bucket is None:
+            forget_checksums(self.path(name))
+
     def make(self, name: str, schema: Any) -> None:
         """An empty table, unless there is one; one whose making was interrupted is made again."""
         if not self.has(name):
-            self._changed.add(name)
+            self._note_change(name)
             self.connection.create_table(name, schema=schema)
 
     def has(self, name: str) -> bool:
@@ -127,6 +176,44 @@ class Tables:
             if isinstance(error, OSError | RuntimeError) or _tells_damage(error):
                 raise translate_error(error, self.folder) from error
             raise
+
+
+def newest_version(folder: Path, table: str) -> str | None:
+    """A mark that changes with every commit to a library's table, from the names of its manifests; None: no table."""
+    try:
+        names = [entry.name for entry in os.scandir(folder / TABLES / VERSIONS.format(table))]
+    except OSError:
+        return None
+    stems = [name.removesuffix(".manifest") for name in names if name.endswith(".manifest")]
+    if not stems:
+        return None
+    if all(stem.isdigit() for stem in stems):
+        return str(max(_NEWEST_FIRST - int(stem) if len(stem) == 20 else int(stem) for stem in stems))
+    # A naming scheme we do not know: any change to the listing counts as a new version.
+    return hashlib.blake2b("\n".join(sorted(stems)).encode(), digest_size=8).hexdigest()
+
+
+def read_state(folder: Path) -> str | None:
+    """Changes with every commit that readers can see; None: there is no library.
+
+    The vectors' own tables are left out: each write to one is followed by one to `pictures` or `spaces`.
+    """
+    marks = [newest_version(folder, table) for table in (PICTURES, SPACES)]
+    return None if None in marks else ":".join(map(str, marks))
+
+
+def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
+    """What `note_growth` noted, by the later state: the earlier one, and the pictures between them."""
+    try:
+        lines = (folder / TABLES / GROWTH).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return {}
+    found = {}
+    for line in lines:
+        with suppress(ValueError, KeyError, TypeError):  # the last line may have been cut short
+            entry = json.loads(line)
+            found[str(entry["after"])] = str(entry["before"]), [str(name) for name in entry["ids"]]
+    return found
 
 
 DESCRIPTORS = 64
@@ -191,7 +278,11 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
     except OSError as error:
         raise translate_error(error, folder) from error
     try:
-        yield
+        if (bucket := find_bucket(folder)) is None:
+            yield
+        else:
+            with bucket.writing(Path(lock.lock_file).stem, timeout, busy):
+                yield
     finally:
         lock.release()
 
@@ -201,7 +292,9 @@ _WRAPPING = re.compile(r".*error(?:\(\w+\))?: |,?\s*\(?/\S*\.rs(?::\d+)*\)?", re
 
 
 def translate_error(error: BaseException, folder: Path) -> LibraryError:
-    """What to tell a user about an error of Lance, of Arrow, or of the operating system."""
+    """What to tell a user about an error of Lance, of Arrow, of the operating system, or of an object store."""
+    if (bucket := find_bucket(folder)) is not None:
+        return bucket.translate(error)
     text = _WRAPPING.sub("", " ".join(str(error).split())).replace(f"{folder}/", "")
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or re.search("no space left|os error 28|disk quota", text.lower()):

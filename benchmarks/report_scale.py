@@ -1,0 +1,91 @@
+"""The parts of docs/scale.md, from results/scale.json."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cells import machine_line, percent, table
+
+TURNS = {
+    "index": "a turn's first results, with the index",
+    "scan": "the same, by a scan",
+    "words": "of either: words to a vector",
+    "product": "the bare product, numpy, and its ten best",
+}
+
+
+def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
+    """All parts by name."""
+    if not scale:
+        names = ("likeness", "turns", "index", "kinds", "machine")
+        return {f"scale-{name}": ["Not measured yet: run `benchmarks/scale.py`."] for name in names}
+    sizes = {int(size): found for size, found in scale["sizes"].items()}
+    sizes = dict(sorted(sizes.items()))
+    largest = sizes[max(sizes)]
+    return {
+        "scale-likeness": likeness_table(scale["likeness"]),
+        "scale-turns": turns_table(sizes),
+        "scale-index": index_table(sizes),
+        "scale-kinds": kinds_table(largest["kinds"], max(sizes)) if "kinds" in largest else ["Not run yet."],
+        "scale-machine": [machine_line(scale["machine"])],
+    }
+
+
+def likeness_table(likeness: dict[str, Any]) -> list[str]:
+    """How near pictures are to their nearest and sentences to their best: photographs, and as many new vectors."""
+    head = ["likeness to the", *(f"{100 * share:.0f} %" for share in likeness["quantiles"])]
+    rows = [
+        [f"{name}, {which}", *(f"{value:.3f}" for value in likeness[key][name])]
+        for name in likeness["real"]
+        for which, key in (("photographs", "real"), ("made", "made"))
+    ]
+    return table(head, rows)
+
+
+def turns_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
+    """Milliseconds of a turn and of what else could be done with its words, a column a size."""
+    rows = [
+        [name, *(_time(found["turns"][key]) if "turns" in found else "" for found in sizes.values())]
+        for key, name in TURNS.items()
+    ]
+    for engine in dict.fromkeys(name for found in sizes.values() for name in found.get("others", {})):
+        engines = [found.get("others", {}).get(engine) for found in sizes.values()]
+        rows.append(
+            [
+                f"{engine}, ten of the whole",
+                *("" if one is None else f"{_time(one)}, recall {one['recall']:.3f}" for one in engines),
+            ]
+        )
+    return table(["ms: median (at work)", *(f"{size:,}" for size in sizes)], rows)
+
+
+def _time(found: dict[str, float]) -> str:
+    return f"{found['ms']:.1f} ({found['cpu_ms']:.1f})"
+
+
+def index_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
+    """What an index is and takes, a row a size."""
+    rows = [
+        [
+            f"{size:,}", f"{found['made_s']:.0f} s", f"{found['grown_s']:.1f} s for {found['grown_by']:,}",
+            f"{' or '.join(map(str, found['probes']))} of {found['lists']}", " or ".join(map(percent, found["recall"])),
+            f"{found['memory']['resident_MB']:,} MB", f"{found['memory']['private_MB']:,} MB",
+        ]
+        for size, found in sizes.items()
+        if "made_s" in found
+    ]  # fmt: skip
+    head = ["pictures", "made in", "grown in", "lists looked into", "recall, its card", "memory", "of that private"]
+    return table(head, rows)
+
+
+def kinds_table(kinds: dict[str, Any], size: int) -> list[str]:
+    """Every kind of turn with the index, beside a scan."""
+    rows = [
+        [
+            name, percent(found["recall"]), percent(found["verdicts"]), _time(found["index"]), _time(found["scan"]),
+            str(found["asked"]),
+        ]
+        for name, found in kinds.items()
+    ]  # fmt: skip
+    head = ["the last turn", "of the scan's ten", "same verdict", "index, ms (at work)", "scan, ms (at work)", "asked"]
+    return [f"{size:,} pictures:", "", *table(head, rows)]

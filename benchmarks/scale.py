@@ -1,0 +1,302 @@
+"""How fast, and how well, is a large collection searched? Writes results/scale.json, the figures of docs/scale.md.
+
+    python benchmarks/scale.py DATA --work FOLDER             # DATA holds flickr8k/, flickr8k-more/ ...
+
+The pictures are vectors that lie as those of real photographs do (`scale_vectors`), the queries captions that people
+wrote of photographs on which nothing was fitted. Everything is measured side by side in one run, in turn, because
+machines differ and drift; beside the milliseconds stand those that the processor was at work for this process. What is
+made (vectors, libraries) stays in FOLDER for the next run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from jaxtyping import Bool, Float32
+from machine import described
+from scale_others import OTHERS
+from scale_vectors import describe_likeness, make_vectors, read_vectors
+
+import viewfinder
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
+from viewfinder.encoders import Encoder
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, top_k
+from viewfinder.index.approximate import as_query, build_index, with_background
+from viewfinder.index.index_files import queries_like, renew_index, write_index
+from viewfinder.index.near_scores import IndexedPictures
+from viewfinder.index.turns import ByteCache
+from viewfinder.library import Library
+from viewfinder.questioners.photographs import facets
+from viewfinder.retrievers import Composer
+from viewfinder.session import Session
+
+SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
+"""Catalogue columns, and the share of pictures that have the value "yes" in each; those of `<name> alike` are alike."""
+
+SIZES = (10_000, 50_000, 200_000, 1_000_000)
+BUT_UP_TO = 200_000
+"""Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
+
+
+def main() -> None:
+    """Run every part for every size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--asked", type=int, default=100, help="queries a figure")
+    parser.add_argument(
+        "--without", nargs="*", default=[], help="parts to leave out", choices=["index", "turns", "others", "kinds"]
+    )
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scale.json")
+    parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    encoder = StarterEncoder()
+    photos = read_vectors(given.data.resolve(), given.work, encoder)
+    if given.memory_of:
+        print(json.dumps(memory_here(given.memory_of, [said[0] for said in photos.captions[:50]])))
+        return
+    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {"sizes": {}}
+    texts = [said[0] for said in photos.captions]
+    texts_md = encoder.words(texts[-200:])
+    results["likeness"], made_by = describe_likeness(photos, texts_md)
+    for size in given.sizes:
+        vectors_nd = make_vectors(photos, made_by, size, given.work)
+        library = open_library(vectors_nd, given.work / str(size))
+        found: dict[str, Any] = results["sizes"].setdefault(str(size), {})
+        if "index" not in given.without:
+            found.update(index_of(library))
+        if "turns" not in given.without:
+            found["turns"] = turns(library, texts, given.asked)
+        if "others" not in given.without:
+            found["others"] = others(library, encoder, texts[-given.asked :], given.work / str(size))
+        if "kinds" not in given.without:
+            found["kinds"] = kinds(library, photos.captions, given.asked)
+        found["memory"] = memory_of(given.data, given.work, library.folder)
+        results["machine"] = described()
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        given.out.write_text(json.dumps(results, indent=1) + "\n")
+        print(size, json.dumps(found, indent=1), flush=True)
+
+
+def open_library(vectors_nd: Float32[np.ndarray, "n d"], folder: Path) -> Library:
+    """A library of pictures that are vectors and catalogue columns, with no files behind them; made once."""
+    library = viewfinder.open(folder / "library")
+    if (folder / "made").exists():
+        return library
+    flags = columns_of(vectors_nd)
+    for start in range(0, len(vectors_nd), 20_000):
+        rows = [
+            PictureRow(
+                f"{at:032x}", (FileRecord(f"/nowhere/{at}.jpg", 1, 1),), 224, 224, "JPEG", 1,
+                attributes={name: ("yes" if has_n[at] else "no",) for name, has_n in flags.items()},
+            )
+            for at in range(start, min(start + 20_000, len(vectors_nd)))
+        ]  # fmt: skip
+        library.store.add(rows, {library.encoder.version: vectors_nd[start : start + len(rows)]})
+    library.switch(library.encoder.version, None)
+    (folder / "made").touch()
+    return library
+
+
+def columns_of(vectors_nd: Float32[np.ndarray, "n d"]) -> dict[str, Bool[np.ndarray, " n"]]:
+    """Which pictures have the value of each column: at random, and those nearest to a direction."""
+    rng = np.random.default_rng(0)
+    found: dict[str, Bool[np.ndarray, " n"]] = {}
+    for name, share in SHARES.items():
+        found[name] = rng.random(len(vectors_nd)) < share
+        likeness_n = vectors_nd @ vectors_nd[rng.integers(len(vectors_nd), size=20)].mean(axis=0)
+        found[f"{name} alike"] = likeness_n >= np.quantile(likeness_n, 1 - share)
+    return found
+
+
+def with_index(library: Library) -> Gallery:
+    """The library as it is searched with an index, however few pictures it has."""
+    gallery = library.gallery_of(library.gallery().snapshot)
+    index = renew_index(library.folder, gallery)
+    assert index is not None, "another process makes the index"
+    gallery.indexed = IndexedPictures(index, gallery.snapshot.ids)
+    return gallery.warm()
+
+
+def without_index(library: Library) -> Gallery:
+    """The library as it is searched by scans."""
+    gallery = library.gallery_of(library.gallery().snapshot)
+    gallery.indexed = None
+    return gallery.warm()
+
+
+def index_of(library: Library) -> dict[str, Any]:
+    """How long an index takes to make, and to take one picture in a hundred more; what its card says."""
+    gallery = without_index(library)
+    ids, vectors_nd, background_n = gallery.snapshot.ids, gallery.snapshot.matrix_nd, gallery.background_n
+    known = len(ids) - len(ids) // 100
+    asked = queries_like(gallery)
+    made, spent = timed(build_index, ids[:known], vectors_nd[:known], background_n[:known], *asked)
+    _, grown = timed(made.add, ids[known:], with_background(vectors_nd[known:], background_n[known:]))
+    write_index(made, library.folder, gallery.snapshot.space)
+    card = made.card
+    return {
+        "made_s": round(spent / 1000, 1), "grown_by": len(ids) - known, "grown_s": round(grown / 1000, 2),
+        "lists": card.lists, "probes": [card.probes, card.probes_against],
+        "recall": [card.recall, card.recall_against], "measured_on": list(card.queries),
+    }  # fmt: skip
+
+
+def turns(library: Library, captions: Sequence[str], asked: int) -> dict[str, Any]:
+    """First results of a turn that says a caption never said before, with the index and by a scan, in turn."""
+    near, scan = with_index(library), without_index(library)
+    spent: dict[str, list[tuple[float, float]]] = {"index": [], "scan": [], "words": [], "product": []}
+    encoder, matrix_nd = near.encoder, near.snapshot.matrix_nd
+    for at in range(asked):
+        new = captions[4 * at : 4 * at + 3]
+        vector_1d = measured(spent["words"], encoder.words, [new[0]])
+        measured(spent["product"], lambda vector_d: top_k(dot_scores(matrix_nd, vector_d), 10), vector_1d[0])
+        for name, gallery, text in (("index", near, new[1]), ("scan", scan, new[2])):
+            measured(spent[name], Session(gallery, Composer(), None, memo=ByteCache()).search, Say(text))
+    return {name: medians(times[asked // 5 :]) for name, times in spent.items()}
+
+
+def others(library: Library, encoder: Encoder, captions: Sequence[str], work: Path) -> dict[str, Any]:
+    """The ten best pictures by faiss alone and by other engines, on the same vectors and queries, in turn."""
+    gallery = without_index(library)
+    vectors_nw = with_background(gallery.snapshot.matrix_nd, gallery.background_n)
+    queries_mw = np.stack([as_query(encoder.words([text])[0], 1.0) for text in captions])
+    found: dict[str, Any] = {}
+    for name, make in OTHERS.items():
+        engine, spent = timed(make, vectors_nw, work, library.folder)
+        if engine is None:
+            continue
+        times: list[tuple[float, float]] = []
+        rows = [measured(times, engine, query_w) for query_w in queries_mw]
+        best = [top_k(vectors_nw @ query_w, 10) for query_w in queries_mw]
+        recall = float(np.mean([np.isin(best_k, rows_k).mean() for best_k, rows_k in zip(best, rows, strict=True)]))
+        found[name] = {
+            "made_s": round(spent / 1000, 1),
+            "recall": round(recall, 4),
+            **medians(times[len(times) // 5 :]),
+        }
+        print(name, found[name], flush=True)
+    return found
+
+
+def kinds(library: Library, captions: Sequence[Sequence[str]], asked: int) -> dict[str, Any]:
+    """Every kind of turn with the index and by a scan: hits that are the same, verdicts, milliseconds."""
+    near, scan = with_index(library), without_index(library)
+    found = {}
+    for name, (make, where, count) in kinds_of_turns(asked, len(near)).items():
+        same, verdicts = [], []
+        spent: dict[str, list[tuple[float, float]]] = {"index": [], "scan": []}
+        for at in range(count):
+            script, hits = make(captions[at], scan), {}
+            for which, gallery in (("index", near), ("scan", scan)):
+                session = Session(gallery, Composer(), None, where=where, memo=ByteCache())
+                for turn in script[:-1]:
+                    session.repeat(turn)
+                hits[which] = measured(spent[which], session.search, script[-1])
+            ids = [{hit.id for hit in hits[which]} for which in ("index", "scan")]
+            same.append(len(ids[0] & ids[1]) / max(len(ids[1]), 1))
+            verdicts.append(hits["index"].verdict == hits["scan"].verdict)
+        found[name] = {
+            "asked": count, "recall": round(statistics.mean(same), 4), "verdicts": round(statistics.mean(verdicts), 4),
+            **{which: medians(times) for which, times in spent.items()},
+        }  # fmt: skip
+        print(name, found[name], flush=True)
+    return found
+
+
+Script = Callable[[Sequence[str], Gallery], list[Turn]]
+
+
+def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, str], int]]:
+    """Conversations whose last turn is of a kind: how they go, what is filtered by, and how many there are."""
+
+    def best(gallery: Gallery, text: str, count: int) -> tuple[str, ...]:
+        return tuple(hit.id for hit in Session(gallery, Composer(), None, n=count, memo=ByteCache()).search(Say(text)))
+
+    def answered(said: Sequence[str], gallery: Gallery) -> list[Turn]:
+        facet = facets()[len(said[0]) % len(facets())]
+        question = Question(facet.question, (*facet.labels[:4], "something else", "don't know"), attribute=facet.name)
+        return [Say(said[0]), Answer(question, facet.labels[len(said[1]) % min(len(facet.labels), 4)])]
+
+    few = max(asked // 5, 1)
+    found: dict[str, tuple[Script, dict[str, str], int]] = {
+        "a description": (lambda said, gallery: [Say(said[0])], {}, 2 * asked),
+        "a third description": (lambda said, gallery: [Say(text) for text in said[:3]], {}, few),
+        "three rejected": (lambda said, gallery: [Say(said[0]), Reject(best(gallery, said[0], 3))], {}, few),
+        "all of a page rejected, without people": (
+            lambda said, gallery: [Say(said[0]), Reject(best(gallery, said[0], 10), "without people")], {}, few,
+        ),
+        "a picture picked": (lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1])], {}, few),
+        "an answer": (answered, {}, few),
+    }  # fmt: skip
+    if size <= BUT_UP_TO:
+        found["but red"] = (
+            lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1], "red")], {}, max(asked // 10, 1),
+        )  # fmt: skip
+    for name in SHARES:
+        for column in (name, f"{name} alike"):
+            found[f"{column} allowed"] = (lambda said, gallery: [Say(said[0])], {column: "yes"}, few)
+    return found
+
+
+# -- memory
+
+
+def memory_of(data: Path, work: Path, library: Path) -> dict[str, Any]:
+    """What a process that opens a library and takes fifty turns needs, in megabytes."""
+    command = [sys.executable, __file__, str(data), "--work", str(work), "--memory-of", str(library)]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return dict(json.loads(said.strip().splitlines()[-1]))
+
+
+def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
+    """The same of this process; `private` is what it shares with no file."""
+    opened = viewfinder.open(library)
+    for text in captions:
+        Session(opened.gallery(), Composer(), None).search(Say(text))
+    used = psutil.Process().memory_full_info()
+    return {"resident_MB": used.rss // 1_000_000, "private_MB": used.uss // 1_000_000}
+
+
+# -- time
+
+
+def timed(work: Callable[..., Any], *given: Any) -> tuple[Any, float]:
+    """A result, and the milliseconds it took."""
+    started = time.perf_counter()
+    result = work(*given)
+    return result, (time.perf_counter() - started) * 1000
+
+
+def measured(times: list[tuple[float, float]], work: Callable[..., Any], *given: Any) -> Any:
+    """A result; how long it took, and how long this process was at work for it, is noted."""
+    started, at_work = time.perf_counter(), time.process_time()
+    result = work(*given)
+    times.append(((time.perf_counter() - started) * 1000, (time.process_time() - at_work) * 1000))
+    return result
+
+
+def medians(times: Sequence[tuple[float, float]]) -> dict[str, float]:
+    """Median and nineteen in twenty of milliseconds, and the median at work."""
+    walls = sorted(wall for wall, _ in times)
+    return {
+        "ms": round(statistics.median(walls), 2),
+        "p95_ms": round(walls[min(int(len(walls) * 0.95), len(walls) - 1)], 2),
+        "cpu_ms": round(statistics.median(cpu for _, cpu in times), 2),
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Other engines on the vectors of benchmarks/scale.py: each is made of all, and gives the ten best of a query."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from viewfinder.index.approximate import ApproximateIndex, load_index
+
+Engine = Callable[[np.ndarray], np.ndarray]
+PROBES = 32
+QDRANT_UP_TO = 50_000
+"""Its embedded client is meant for small collections, and says so above 20,000."""
+
+
+def faiss_alone(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
+    """The index of the library without what is around it: ten of its 8-bit neighbours."""
+    files = sorted((library / "approximate").glob("*.npz"))
+    if not files:
+        return None
+    index: ApproximateIndex = load_index(files[0])
+    return lambda query_w: index.search(query_w, 10)
+
+
+def lance(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
+    """LanceDB with its own index of the same kind, refined by exact scores."""
+    import lancedb
+    import pyarrow as pa
+
+    folder = work / "lance"
+    shutil.rmtree(folder, ignore_errors=True)
+    width = vectors_nw.shape[1]
+
+    def batches() -> Iterator[Any]:
+        for start in range(0, len(vectors_nw), 50_000):
+            block_bw = vectors_nw[start : start + 50_000]
+            flat = pa.FixedSizeListArray.from_arrays(pa.array(block_bw.reshape(-1)), width)
+            rows = pa.array(np.arange(start, start + len(block_bw)))
+            yield pa.record_batch([rows, flat], names=["row", "vector"])
+
+    schema = pa.schema([("row", pa.int64()), ("vector", pa.list_(pa.float32(), width))])
+    table = lancedb.connect(folder).create_table("vectors", batches(), schema=schema)
+    lists = max(round(len(vectors_nw) ** 0.5), 1)
+    table.create_index(metric="dot", vector_column_name="vector", index_type="IVF_SQ", num_partitions=lists)
+    table.optimize()
+
+    def search(query_w: np.ndarray) -> np.ndarray:
+        asked: Any = table.search(query_w)
+        found = asked.distance_type("dot").nprobes(PROBES).refine_factor(10).limit(10)
+        return np.asarray(found.select(["row"]).to_arrow()["row"].to_numpy())
+
+    return search
+
+
+def qdrant(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
+    """Qdrant's embedded client, in memory."""
+    if find_spec("qdrant_client") is None or len(vectors_nw) > QDRANT_UP_TO:
+        return None
+    from qdrant_client import QdrantClient, models
+
+    warnings.simplefilter("ignore")
+    client = QdrantClient(":memory:")
+    shape = models.VectorParams(size=vectors_nw.shape[1], distance=models.Distance.DOT)
+    client.create_collection("vectors", vectors_config=shape)
+    for start in range(0, len(vectors_nw), 10_000):
+        block = vectors_nw[start : start + 10_000]
+        client.upsert("vectors", models.Batch(ids=list(range(start, start + len(block))), vectors=block.tolist()))
+    return lambda query_w: np.array(
+        [point.id for point in client.query_points("vectors", query=query_w.tolist(), limit=10).points]
+    )
+
+
+OTHERS: dict[str, Callable[[Float32[np.ndarray, "n w"], Path, Path], Engine | None]] = {
+    "faiss alone": faiss_alone,
+    "LanceDB": lance,
+    "Qdrant, embedded": qdrant,
+}

@@ -1,0 +1,305 @@
+"""A library in a bucket: tables, settings, heads and originals at `s3://` or `gs://`, searched through a local folder.
+
+    s3://bucket/prefix/library.json, tables/, heads/     what a library folder holds
+                       originals/<id[:2]>/<id>           the files of the pictures
+                       thumbnails/                       small copies, of whoever made them first
+                       locks/writing.lance               who writes (see `Lease`)
+    <user cache>/buckets/<name>-<hash of the URL>/       the local folder: `bucket.url`, snapshots, thumbnails, copies
+
+LanceDB reads and writes the tables where they are. Of them the local folder has only the *names* of their versions, as
+empty files: that is what tells which tables there are and whether a snapshot is fresh. `Bucket.pull` brings these names
+and the small files; whoever searches does so every `LOOK_S` seconds at most. Everything that is given the local folder
+(a server's processes, say) finds the bucket by the file `bucket.url` in it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import cache, cached_property
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from filelock import FileLock
+
+from viewfinder.errors import LibraryError, NotALibrary
+from viewfinder.index.lease import Lease
+from viewfinder.pictures import picture_id
+
+MARKER = "bucket.url"
+"""The file that says where the tables of a local folder lie."""
+
+PULLING = "pull.lock"
+"""Held while a process makes a local folder show what it has seen of the bucket: else an older look could come last."""
+
+LOOK_S = 5.0
+"""How old what is known of the bucket may be while people search."""
+
+SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
+AT_ONCE = 8
+"""Requests under way."""
+
+_URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
+
+
+def parse_url(place: str | Path) -> str | None:
+    """The URL of a library in a bucket, without a slash at its end; None: it is a folder.
+
+    >>> parse_url("s3://photos/mine/"), parse_url(Path("s3://photos/mine")), parse_url("photos")
+    ('s3://photos/mine', 's3://photos/mine', None)
+    """
+    found = _URL.fullmatch(str(place))  # as a path it has lost one of its slashes
+    return None if found is None else f"{found[1]}://{found[2]}/{found[3]}".rstrip("/")
+
+
+def local_folder(place: str | Path) -> Path:
+    """The folder of a library, made in the user's cache if it lies in a bucket. Raises LibraryError, NotALibrary."""
+    if (url := parse_url(place)) is None:
+        return Path(place).expanduser()
+    from platformdirs import user_cache_path
+
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "") if url.startswith("s3") else ""
+    named = hashlib.blake2b(f"{endpoint} {url}".encode(), digest_size=8).hexdigest()
+    folder = user_cache_path("viewfinder", appauthor=False) / "buckets" / f"{url.rpartition('/')[2]}-{named}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _replace(folder / MARKER, url.encode())
+    _bucket(folder, url).pull()
+    return folder
+
+
+def find_bucket(folder: Path) -> Bucket | None:
+    """The bucket that a local folder belongs to, None for a library that is a folder; 5 us."""
+    try:
+        return _bucket(folder, (folder / MARKER).read_text(encoding="utf-8"))
+    except OSError:
+        return None
+
+
+def place_name(folder: Path) -> str:
+    """What a user calls a library: its folder, or its URL."""
+    bucket = find_bucket(folder)
+    return str(folder) if bucket is None else bucket.url
+
+
+def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Iterator[Path]:
+    """The files of a picture that are here; for who asks for more, the one that a bucket has, fetched now."""
+    yield from (path for path in map(Path, paths) if path.is_file())
+    if (bucket := find_bucket(folder)) is not None and (fetched := bucket.fetch_original(picture)) is not None:
+        yield fetched
+
+
+@cache
+def _bucket(folder: Path, url: str) -> Bucket:
+    return Bucket(folder, url)
+
+
+class Bucket:
+    """One library at a URL, and its local folder."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url = folder, url
+        self._leases: dict[str, Lease] = {}
+        self._pulled = -LOOK_S
+
+    # -- tables
+
+    def connect(self, name: str) -> Any:
+        """LanceDB's handle of the tables in one folder of the bucket."""
+        import lancedb
+
+        return lancedb.connect(f"{self.url}/{name}", storage_options=self._storage_options())
+
+    def _storage_options(self) -> dict[str, str]:
+        """What LanceDB does not find out from the environment as pyarrow does."""
+        if not self.url.startswith("s3"):
+            return {}
+        is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
+        return {"region": self._files.region, **({"allow_http": "true"} if is_plain else {})}
+
+    # -- what lies here of it
+
+    def refresh(self) -> None:
+        """Pulls, unless that was done a moment ago."""
+        if monotonic() - self._pulled > LOOK_S:
+            self.pull()
+
+    def pull(self) -> None:
+        """Makes the local folder show the bucket as it is now. Raises LibraryError; NotALibrary: there is no bucket."""
+        with self.guarded(), FileLock(self.folder / PULLING):
+            began = monotonic()
+            names = self._list("tables", directories=True)
+            if not names:
+                self._check_bucket()
+            tables = [name for name in names if name.endswith(".lance")]
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                versions = pool.map(self._list, [f"tables/{name}/_versions" for name in tables])
+                contents = pool.map(self._read, SMALL_FILES)
+                heads = [f"heads/{name}" for name in self._list("heads")]
+                self._show_tables(dict(zip(tables, versions, strict=True)))
+                for name, content in zip(SMALL_FILES, contents, strict=True):
+                    self._show_file(name, content)
+                for head in heads:
+                    if not (self.folder / head).exists():  # they are never changed
+                        self._show_file(head, self._read(head))
+            self._pulled = began
+
+    def _show_tables(self, versions: Mapping[str, Iterable[str]]) -> None:
+        home = self.folder / "tables"
+        for table in [] if not home.is_dir() else home.glob("*.lance"):
+            if table.name not in versions:
+                shutil.rmtree(table, ignore_errors=True)
+        for table_name, names in versions.items():
+            shown = home / table_name / "_versions"
+            shown.mkdir(parents=True, exist_ok=True)
+            (home / table_name / "data").mkdir(exist_ok=True)
+            wanted, there = set(names), {entry.name for entry in os.scandir(shown)}
+            for name in wanted - there:
+                (shown / name).touch()
+            for name in there - wanted:
+                (shown / name).unlink(missing_ok=True)
+
+    def _show_file(self, name: str, content: bytes | None) -> None:
+        place = self.folder / name
+        if content is None:
+            place.unlink(missing_ok=True)
+            return
+        with suppress(OSError):
+            if place.read_bytes() == content:
+                return
+        _replace(place, content)
+
+    def push(self, *names: str) -> None:
+        """Puts small files of the local folder where everybody reads them."""
+        with self.guarded():
+            for name in names:
+                self._write(name, (self.folder / name).read_bytes())
+
+    def fetch(self, name: str) -> bool:
+        """Brings a file that is never changed, unless it is here; whether it is now."""
+        place = self.folder / name
+        if not place.exists():
+            with self.guarded():
+                content = self._read(name)
+            if content is None:
+                return False
+            _replace(place, content)
+        return True
+
+    # -- originals
+
+    def keep_originals(self, files: Mapping[str, Path]) -> None:
+        """Uploads the files of pictures, by id; one that is another picture by now is left out."""
+
+        def keep(picture: str, file: Path) -> None:
+            content = file.read_bytes()
+            if picture_id(content) == picture:
+                self._write(_original(picture), content)
+
+        with self.guarded(), ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(keep, files.keys(), files.values()))
+
+    def fetch_original(self, picture: str) -> Path | None:
+        """The file of a picture, fetched if it is not in the local folder yet; None where the bucket has none."""
+        return self.folder / _original(picture) if self.fetch(_original(picture)) else None
+
+    # -- who writes
+
+    @contextmanager
+    def writing(self, name: str, timeout: float, busy: str) -> Iterator[None]:
+        """Holds a lock of all machines; may be nested by those who hold the local one. Raises LibraryBusy."""
+        lease = self._leases.get(name)
+        if lease is not None:
+            yield
+            return
+        with self.guarded():
+            lease = Lease(self.connect("locks"), name)
+            lease.acquire(timeout, busy)
+        self._leases[name] = lease
+        try:
+            self.pull()
+            yield
+        finally:
+            del self._leases[name]
+            lease.release()
+
+    def check_writer(self) -> None:
+        """Raises LibraryBusy if a lock that is held here may have passed to another writer meanwhile."""
+        for lease in list(self._leases.values()):
+            lease.check()
+
+    # -- objects
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """What the store says as one line."""
+        try:
+            yield
+        except LibraryError:
+            raise
+        except (OSError, RuntimeError, ValueError) as error:
+            raise self.translate(error) from error
+
+    def translate(self, error: BaseException) -> LibraryError:
+        """What to tell a user about an error of the store."""
+        text = " ".join(str(error).split())
+        names = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
+        hint = names if self.url.startswith("s3") else "GOOGLE_APPLICATION_CREDENTIALS"
+        return LibraryError(f"{self.url} cannot be read or written ({text[:300]}): check the network, and {hint}")
+
+    @cached_property
+    def _files(self) -> Any:
+        from pyarrow import fs
+
+        return fs.FileSystem.from_uri(self.url)[0]
+
+    def _path(self, name: str) -> str:
+        return f"{self.url.partition('://')[2]}/{name}"
+
+    def _list(self, name: str, *, directories: bool = False) -> list[str]:
+        """Names in a folder of the bucket; none where there is no such folder."""
+        from pyarrow import fs
+
+        wanted = fs.FileType.Directory if directories else fs.FileType.File
+        found = self._files.get_file_info(fs.FileSelector(self._path(name), allow_not_found=True))
+        return [entry.base_name for entry in found if entry.type == wanted]
+
+    def _check_bucket(self) -> None:
+        """Raises NotALibrary: there is no bucket of this name (in which nothing can be listed, without an error)."""
+        from pyarrow import fs
+
+        bucket = self.url.split("/")[2]
+        if self._files.get_file_info(bucket).type == fs.FileType.NotFound:
+            raise NotALibrary(f"{self.url}: there is no bucket called {bucket}: make it first, or check the URL")
+
+    def _read(self, name: str) -> bytes | None:
+        try:
+            with self._files.open_input_stream(self._path(name)) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+
+    def _write(self, name: str, content: bytes) -> None:
+        with self._files.open_output_stream(self._path(name)) as stream:
+            stream.write(content)
+
+
+def _original(picture: str) -> str:
+    return f"originals/{picture[:2]}/{picture}"
+
+
+def _replace(place: Path, content: bytes) -> None:
+    """A reader sees the whole file or the one before."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    beside = place.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,203 @@
+"""Scores of a large collection without a pass over it.
+
+A turn needs two things of the scores of all pictures: the best of them, and how they lie as a whole. The best come
+from an `ApproximateIndex` and are scored exactly. The whole is known from a fixed random sample: the standard error of
+the mean is 1 / sqrt(pictures of the sample) of a deviation, that of the deviation itself about 0.7 times as much.
+
+What answers and written words add (a prior, a number a picture) is no inner product. So the pictures are looked through
+in layers of about equal prior, and the best of each are candidates: within a layer the inner product decides. "But
+brown" is none either: a query is fitted to what it comes to on the sample, and brings more candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, Int64
+
+from viewfinder.index.approximate import ApproximateIndex, encode_ids
+from viewfinder.index.scores import CROWD, Spread, best_rows, top_k
+
+SCANNED = 30_000
+"""Of so many pictures every one is scored: it costs about what a search of the index does."""
+
+CANDIDATES = 1000
+"""Pictures that a search of the index brings, as many as a question looks at."""
+
+SAMPLE, SMALL_SAMPLE = 65_536, 4_096
+"""Pictures that stand for the collection: for scores that are inner products, and for all others."""
+
+RIDGE = 1e-3
+"""Added to the weighted mean of squares of vectors of length 1 where a query is fitted to scores."""
+
+FITTED_CANDIDATES = 3_000
+"""Pictures that a search for a fitted query brings: it is not quite the one that is meant."""
+
+LAYERS = (0.99, 0.9)
+"""The shares of pictures with a lower prior, above which the layers begin."""
+
+
+@dataclass(frozen=True, eq=False)
+class NearScores:
+    """The exact scores of the best pictures, and how the scores of all lie.
+
+    `rows_c` ascend; they hold about the best `CANDIDATES` of the pictures that are open, and excluded ones besides.
+    `size` is how many pictures there are, `is_of_all` whether the best of all of them were looked for, and not of those
+    that a filter allows. `score` gives the scores of any, `measure` mean and deviation of all. `ids` as `Scores` has
+    them.
+    """
+
+    rows_c: Int64[np.ndarray, " c"]
+    total_c: Float32[np.ndarray, " c"]
+    excluded_k: Int64[np.ndarray, " k"]
+    size: int
+    score: Callable[[Int[np.ndarray, " r"]], Float32[np.ndarray, " r"]]
+    measure: Callable[[], tuple[float, float]]
+    is_of_all: bool = True
+    ids: Sequence[str] | None = None
+
+    def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int64[np.ndarray, " k"]:
+        """Rows of the best pictures that are allowed and not excluded, best first, ties by id.
+
+        `allowed_n` is what the candidates were found with.
+        """
+        open_c = ~np.isin(self.rows_c, self.excluded_k)
+        if allowed_n is not None:
+            open_c &= allowed_n[self.rows_c]
+        return best_rows(self.total_c, count, open_c, self.rows_c, self.ids)
+
+    def at(self, rows_r: Int[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The scores of these pictures."""
+        place_r = np.minimum(np.searchsorted(self.rows_c, rows_r), max(len(self.rows_c) - 1, 0))
+        is_known = len(self.rows_c) > 0 and bool((self.rows_c[place_r] == rows_r).all())
+        return np.asarray(self.total_c[place_r]) if is_known else self.score(rows_r)
+
+    def count_open(self, allowed_n: Bool[np.ndarray, " n"] | None) -> int:
+        """How many pictures are allowed and not excluded."""
+        if allowed_n is None:
+            return self.size - len(self.excluded_k)
+        return int(allowed_n.sum()) - int(allowed_n[self.excluded_k].sum())
+
+    def crowd(self) -> Int64[np.ndarray, " k"]:
+        """Rows of the `CROWD` best of all pictures."""
+        return np.asarray(self.rows_c[top_k(self.total_c, CROWD)])
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the scores of all lie, as far as the sample tells."""
+        return Spread.of_best(self.total_c, self.size, *self.measure())
+
+
+class IndexedPictures:
+    """An index over the rows of a snapshot: it may know pictures that have gone, and lack some that are new."""
+
+    def __init__(self, index: ApproximateIndex, ids: Sequence[str]) -> None:
+        """`ids` are those of the snapshot, by row."""
+        self.index = index
+        ids_n = encode_ids(ids)
+        self._is_alike = len(ids_n) == len(index) and bool((ids_n == index.ids_s).all())
+        if self._is_alike:
+            self._row_s = np.arange(len(ids_n))
+        else:
+            order_n = np.argsort(ids_n, kind="stable")  # of a snapshot that grew the last rows are out of order
+            place_s = np.minimum(np.searchsorted(ids_n, index.ids_s, sorter=order_n), max(len(ids_n) - 1, 0))
+            row_s = order_n[place_s]
+            self._row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
+        self.size = len(index)
+        self.gone = int((self._row_s < 0).sum())
+        self.lacking_k = np.setdiff1d(np.arange(len(ids_n)), self._row_s)
+
+    def best(
+        self,
+        query_w: Float32[np.ndarray, " w"],
+        count: int,
+        allowed_n: Bool[np.ndarray, " n"] | None = None,
+        *,
+        against: bool = False,
+    ) -> Int64[np.ndarray, " k"]:
+        """Rows of about the best `count` of the pictures that it knows and that are allowed."""
+        if allowed_n is None:
+            rows_k = self._row_s[self.index.search(query_w, count + self.gone, against=against)]
+            return np.asarray(rows_k[rows_k >= 0])
+        allowed_s = allowed_n if self._is_alike else allowed_n[self._row_s] & (self._row_s >= 0)
+        return np.asarray(self._row_s[self.index.search(query_w, count, against=against, allowed_s=allowed_s)])
+
+    def candidates(
+        self,
+        query_w: Float32[np.ndarray, " w"],
+        count: int,
+        *,
+        against: bool = False,
+        prior_n: Float32[np.ndarray, " n"] | None = None,
+        allowed_n: Bool[np.ndarray, " n"] | None = None,
+    ) -> Int64[np.ndarray, " c"]:
+        """Rows that hold about the best `count` by inner product and prior together, ascending; and some others.
+
+        `against`: whether a part of the query counts against pictures.
+        """
+        found = [self.lacking_k if allowed_n is None else self.lacking_k[allowed_n[self.lacking_k]]]
+        for layer_n in split_layers(prior_n, allowed_n):
+            rows_k = None if layer_n is None else np.flatnonzero(layer_n)
+            few = rows_k is not None and len(rows_k) <= SCANNED
+            found.append(rows_k if rows_k is not None and few else self.best(query_w, count, layer_n, against=against))
+        return np.unique(np.concatenate(found))
+
+
+def split_layers(
+    prior_n: Float32[np.ndarray, " n"] | None, allowed_n: Bool[np.ndarray, " n"] | None
+) -> Iterator[Bool[np.ndarray, " n"] | None]:
+    """The allowed pictures in layers of falling prior; None: all pictures."""
+    if prior_n is None:
+        yield allowed_n
+        return
+    sample_k = prior_n[:: max(len(prior_n) // SMALL_SAMPLE, 1)]
+    borders, highest = np.quantile(sample_k, LAYERS).tolist(), np.inf
+    for border in (*borders, -np.inf):
+        layer_n = (prior_n <= highest) & (prior_n > border)  # those that nothing is known of have one prior, the lowest
+        highest = border
+        if allowed_n is not None:
+            layer_n &= allowed_n
+        if layer_n.any():
+            yield layer_n
+
+
+def fit_query(vectors_kw: Float32[np.ndarray, "k w"], scores_k: Float32[np.ndarray, " k"]) -> Float32[np.ndarray, " w"]:
+    """The query whose inner products come nearest to scores that are none, the better the higher these are.
+
+    Weighted least squares: a picture counts e times as much as one that is a deviation worse.
+    """
+    deviation = float(scores_k.std()) or 1.0
+    weight_k = np.exp((scores_k - scores_k.max()) / deviation).astype(np.float64)
+    weight_k /= weight_k.sum()
+    apart_kw = vectors_kw - weight_k @ vectors_kw
+    level_k = scores_k - weight_k @ scores_k
+    gram_ww = (apart_kw * weight_k[:, None]).T @ apart_kw + RIDGE * np.eye(vectors_kw.shape[1])
+    return np.asarray(np.linalg.solve(gram_ww, (apart_kw * weight_k[:, None]).T @ level_k), np.float32)
+
+
+def sample_rows(size: int, count: int) -> Int64[np.ndarray, " k"]:
+    """The rows of a random sample, always the same; all where there are not more."""
+    rows_k = np.arange(size) if size <= count else np.random.default_rng(0).choice(size, count, replace=False)
+    return np.asarray(np.sort(rows_k), np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and covariance of vectors with their background: how the inner products with any query lie."""
+
+    mean_w: Float[np.ndarray, " w"]
+    covariance_ww: Float[np.ndarray, "w w"]
+
+    @staticmethod
+    def of(vectors_nw: Float32[np.ndarray, "n w"]) -> Moments:
+        """Of these vectors, one at least."""
+        mean_w = vectors_nw.mean(axis=0)
+        apart_nw = vectors_nw - mean_w
+        return Moments(mean_w, apart_nw.T @ apart_nw / len(vectors_nw))
+
+    def measure(self, query_w: Float32[np.ndarray, " w"]) -> tuple[float, float]:
+        """Mean and deviation of the inner products with a query."""
+        return float(self.mean_w @ query_w), float(np.sqrt(max(query_w @ self.covariance_ww @ query_w, 0.0)))

@@ -1,0 +1,278 @@
+"""Snapshots on disk: built from the tables, grown as pictures are added, removed when nobody opens them any more.
+
+    <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
+                                                       pictures-*.arrow        paths, facts, captions, attributes
+                                                       columns.json, column-*  what can be filtered and asked by
+                                                       by-row-*, derived-*     what callers computed from the snapshot
+
+A snapshot is a cache of the store of record, made anew when the tables change, and where a file is damaged: each is
+sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). Building goes into a
+folder of its own that is renamed when complete; of two processes that build at once, one throws its copy away. Where
+nothing can be written, a snapshot lives in memory.
+
+Where pictures were only added since an earlier one, and not many (`GROWS_FROM`, `MOST_ADDED`), a snapshot shares the
+files of that one and has the new pictures behind, so that a thousand pictures more cost as much as a thousand.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from viewfinder.errors import LibraryError
+from viewfinder.index.checksums import map_sealed, seal_file
+from viewfinder.index.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
+from viewfinder.index.rows import PictureRow, build_columns, pictures_from_arrow
+from viewfinder.index.snapshot import BY_ROW, Snapshot, hold_snapshots
+from viewfinder.index.store import Store
+from viewfinder.index.stored_columns import StoredColumns, can_grow, grow_columns, save_columns
+from viewfinder.index.tables import FILLED, TABLES, missing_library, private_files, read_growth, read_state
+
+FORMAT = 3
+"""Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
+
+KEEP_S = 600.0
+"""Snapshots of earlier generations stay this long after they were last opened."""
+
+GROWS_FROM = 20_000
+"""Pictures from which on a snapshot grows; fewer are written anew in the time that it takes to look."""
+
+MOST_ADDED = 0.25
+"""Pictures added, over those that stand in order: beyond it all is written anew."""
+
+MOST_AT_ONCE = 10_000
+"""Pictures added since the earlier snapshot: more are read sooner with all others than one by one."""
+
+MATRIX, TABLE = "matrix", "pictures-{}.arrow"
+_BUILDING = ".building-"
+
+
+def read_generation(folder: Path, space: str) -> str:
+    """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
+
+    Regions count once a filling is done: what is derived from them lies with the snapshot. Raises NotALibrary,
+    DamagedLibrary.
+    """
+    state = read_state(folder)
+    if state is None:
+        raise missing_library(folder)
+    return f"{FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
+
+
+def read_filled_mark(folder: Path) -> str:
+    """Changes with every `RegionTable.announce`; 0.02 ms."""
+    try:
+        return (folder / TABLES / FILLED).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "0"
+
+
+def _folder_name(mark: str) -> str:
+    """`<tables>-<space>`, hashed: snapshots of one state of the tables share the first half."""
+    *tables, space = mark.split(":", 4)
+    texts = (":".join(tables), space)
+    halves = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8) for text in texts)
+    return "-".join(half.hexdigest() for half in halves)
+
+
+def load_snapshot(folder: Path, space: str) -> Snapshot:
+    """The present snapshot of a space, mapped or built. Raises NotALibrary, UnknownName, LibraryError."""
+    mark = read_generation(folder, space)
+    home = folder / "snapshots" / _folder_name(mark)
+    try:
+        return _open(home, space, mark)
+    except (OSError, ValueError, KeyError):
+        pass  # absent, damaged, or cut short by a crash of the machine
+    with suppress(OSError, ValueError, KeyError, LibraryError):  # else all of it is read
+        if _grow(folder, space, mark):
+            _remove_old(home)
+            return _open(home, space, mark)
+    try:
+        table, rows, matrix_nd = _read_store(folder, space)
+    except LibraryError:
+        if read_generation(folder, space) == mark:
+            raise
+        return load_snapshot(folder, space)  # a writer replaced the tables under our eyes
+    try:
+        _write(home, table, rows, matrix_nd)
+        _remove_old(home)
+        return _open(home, space, mark)
+    except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
+        return Snapshot(matrix_nd, table, build_columns(rows), space=space, generation=mark, folder=None)
+
+
+def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
+    """The snapshot of this generation, now or as it was; None where there is none (any more)."""
+    try:
+        return _open(folder / "snapshots" / _folder_name(mark), mark.split(":", 4)[4], mark)
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _read_store(folder: Path, space: str) -> tuple[Any, list[PictureRow], Float32[np.ndarray, "n d"]]:
+    """Pictures that have files, and a vector in this space: an Arrow table, rows, and the vectors, by id."""
+    store = Store.open(folder)
+    ids, vectors_nd = store.read_vectors(space)
+    table = store.arrow()
+    rows = pictures_from_arrow(table)
+    place = {row.id: position for position, row in enumerate(rows) if row.files}
+    kept = [position for position, name in enumerate(ids) if name in place]
+    order = np.array([place[ids[position]] for position in kept], dtype=np.int64)
+    matrix_nd = np.asarray(vectors_nd[kept], dtype=np.float32)
+    return table.take(order).combine_chunks(), [rows[position] for position in order], matrix_nd
+
+
+def _write(home: Path, table: Any, rows: Sequence[PictureRow], matrix_nd: Float32[np.ndarray, "n d"]) -> None:
+    """Writes a snapshot's files."""
+    with _building(home) as folder:
+        save_rows(folder / MATRIX, matrix_nd)
+        save_columns(folder, build_columns(rows))
+        _write_table(folder, 0, table)
+
+
+@contextmanager
+def _building(home: Path) -> Iterator[Path]:
+    """A folder of its own, which is renamed to `home` when what is done with it is done."""
+    with private_files(home.parents[1]):
+        folder = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        folder.mkdir(parents=True)
+        try:
+            yield folder
+            try:
+                folder.rename(home)
+            except OSError:  # another process was first: its snapshot (readable or else removed) wins
+                if not home.is_dir():
+                    raise
+                try:
+                    _open(home, "", "")
+                except (OSError, ValueError, KeyError):
+                    shutil.rmtree(home, ignore_errors=True)
+                    folder.rename(home)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_table(folder: Path, number: int, table: Any) -> None:
+    import pyarrow as pa
+
+    file = folder / TABLE.format(number)
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    seal_file(file)
+
+
+def read_tables(home: Path) -> list[Any]:
+    """The pieces of a snapshot's table of pictures, mapped. Raises OSError, ValueError: damaged."""
+    import pyarrow as pa
+
+    count = len(list(home.glob(TABLE.format("*"))))
+    files = [home / TABLE.format(number) for number in range(count)]
+    return [pa.ipc.open_file(pa.py_buffer(map_sealed(file))).read_all() for file in files]
+
+
+def _open(home: Path, space: str, mark: str) -> Snapshot:
+    if not home.is_dir():
+        raise FileNotFoundError(home)
+    import pyarrow as pa
+
+    matrix_nd = map_rows(home / MATRIX)
+    table = pa.concat_tables(read_tables(home))
+    if len(matrix_nd) != table.num_rows:
+        raise ValueError(f"{home}: {len(matrix_nd)} vectors for {table.num_rows} pictures")
+    with suppress(OSError):
+        os.utime(home)  # still in use: `_remove_old` spares it
+    ordered = count_rows(home / MATRIX)[0]
+    return Snapshot(matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered)
+
+
+# -- growing
+
+
+def _grow(folder: Path, space: str, mark: str) -> bool:
+    """Makes a snapshot of one of an earlier state, if since then pictures were only added, and few."""
+    home = folder / "snapshots" / _folder_name(mark)
+    with hold_snapshots(folder):
+        if home.is_dir():
+            return True
+        found = _find_earlier(folder, mark)
+        if found is None:
+            return False
+        before, names = found
+        counts = count_rows(before / MATRIX)
+        if counts[0] < GROWS_FROM or sum(counts[1:]) + len(names) > counts[0] * MOST_ADDED:
+            return False
+        known = StoredColumns(before)
+        table, vectors_md = Store(folder).read_added(space, names)
+        columns = build_columns(pictures_from_arrow(table))
+        if not can_grow(known, columns):
+            return False
+        with _building(home) as building:
+            _link_and_extend(before, building, table, np.asarray(vectors_md, np.float32))
+            grow_columns(before, building, columns, sum(counts))
+        return True
+
+
+def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
+    """The latest snapshot of which that of this generation differs by added pictures alone, and their ids."""
+    number, pictures, spaces, filled, space = mark.split(":", 4)
+    growth, state, names = read_growth(folder), f"{pictures}:{spaces}", list[str]()
+    while state in growth and len(names) <= MOST_AT_ONCE:
+        state, added = growth[state]
+        names += added
+        home = folder / "snapshots" / _folder_name(f"{number}:{state}:{filled}:{space}")
+        if home.is_dir():
+            return (home, names) if len(names) <= MOST_AT_ONCE else None
+    return None
+
+
+def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32[np.ndarray, "m d"]) -> None:
+    """The earlier files, with more rows behind; arrays that were derived from them are completed when asked for."""
+    import pyarrow as pa
+
+    link_rows(before / MATRIX, folder / MATRIX)
+    extend_rows(folder / MATRIX, vectors_md)
+    for file in before.glob(f"{BY_ROW}*.json"):
+        link_rows(file.with_suffix(""), folder / file.stem)
+    tables = read_tables(before)
+    # Small pieces are joined with the new one, so that there are few, and every picture is written a few times at most.
+    while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
+        table = pa.concat_tables([tables.pop(), table])
+    for number in range(len(tables)):
+        name = TABLE.format(number)
+        try:
+            os.link(before / name, folder / name)
+        except OSError:
+            shutil.copyfile(before / name, folder / name)
+    _write_table(folder, len(tables), table)
+
+
+def _remove_old(home: Path) -> None:
+    """Removes snapshots of other states of the tables not opened for `KEEP_S`, and those whose builder was killed."""
+    tables = home.name.split("-")[0]
+    for other in home.parent.iterdir():
+        is_old = not other.name.startswith(tables) and time.time() - other.stat().st_mtime > KEEP_S
+        if is_old or _is_abandoned(other.name):
+            shutil.rmtree(other, ignore_errors=True)
+    for file in home.iterdir():
+        if _is_abandoned(file.name):
+            file.unlink(missing_ok=True)
+
+
+def _is_abandoned(name: str) -> bool:
+    """Whether it was being built by a process that is no more."""
+    if not name.startswith(_BUILDING):
+        return False
+    import psutil
+
+    number = name.removeprefix(_BUILDING).partition("-")[0]
+    return number.isdigit() and not psutil.pid_exists(int(number))
