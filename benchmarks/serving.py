@@ -21,10 +21,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,6 @@ from threadpoolctl import threadpool_limits
 
 import viewfinder
 from viewfinder.conversation import Say
-from viewfinder.library import Library
 
 PEOPLE = 32
 SECONDS = 60
@@ -103,29 +101,50 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
 def crowd(files: Sequence[Path]) -> dict[str, Any]:
     """32 people who talk without a pause for a minute, over the same turns of sessions in one process."""
     del files
-    with library_of_vectors(SIZE) as library:
-        with served(library.folder) as server:
-            client = Client(server.port)
-            talk = client.talk()
-            alone = [client.say(talk, f"{text} alone") for text in phrases(40)][10:]
-            measured = _locust(server.port)
-        engine = _engine_throughput(library)
-    p50 = statistics.median(alone)
+    return _crowd(1)
+
+
+def workers(files: Sequence[Path]) -> dict[str, Any]:
+    """The same with two processes that serve, over sessions in two processes."""
+    del files
+    return _crowd(2)
+
+
+def _crowd(processes: int) -> dict[str, Any]:
+    """The engine alone is measured before and after the people: what else the machine does changes with time."""
+    with library_of_vectors(SIZE) as library, served(library.folder, "--workers", str(processes)) as server:
+        for text in phrases(8 * processes):  # each worker is warm: every connection comes to any of them
+            warming = Client(server.port)
+            warming.say(warming.talk(), f"{text} warm")
+        client = Client(server.port)
+        talk = client.talk()
+        alone = [client.say(talk, f"{text} alone") for text in phrases(40)][10:]
+        before = _engine_throughput(library.folder, processes)
+        spent = server.cpu_s()
+        measured = _locust(server.port)
+        spent = server.cpu_s() - spent
+        after = _engine_throughput(library.folder, processes)
+    p50, turns = statistics.median(alone), measured["turns"]
+    engine = (before["turns_per_s"] + after["turns_per_s"]) / 2
+    engine_cpu_ms = (before["cpu_ms"] + after["cpu_ms"]) / 2
     return {
         "people": PEOPLE,
         "seconds": SECONDS,
-        "turns": measured["turns"],
+        "workers": processes,
+        "turns": turns,
         "errors": measured["errors"],
         "single_p50_ms": round(p50, 2),
         "p95_ms": round(measured["p95_ms"], 1),
         "p95_over_single_p50": round(measured["p95_ms"] / p50, 1),
-        "turns_per_s": round(measured["turns"] / SECONDS, 1),
+        "turns_per_s": round(turns / SECONDS, 1),
         "engine_turns_per_s": round(engine, 1),
-        "throughput_ratio": round(measured["turns"] / SECONDS / engine, 3),
+        "engine_turns_per_s_before_and_after": [round(it["turns_per_s"], 1) for it in (before, after)],
+        "throughput_ratio": round(turns / SECONDS / engine, 3),
+        "cpu_ms_a_turn": round(spent / turns * 1000, 2),
+        "engine_cpu_ms_a_turn": round(engine_cpu_ms, 2),
+        "cpu_ratio": round(engine_cpu_ms / (spent / turns * 1000), 3),
         "locust_share_of_cores": round(measured["share_of_cores"], 3),
-        "throughput_ratio_of_what_locust_left": round(
-            measured["turns"] / SECONDS / engine / (1 - measured["share_of_cores"]), 3
-        ),
+        "throughput_ratio_of_what_locust_left": round(turns / SECONDS / engine / (1 - measured["share_of_cores"]), 3),
     }
 
 
@@ -148,28 +167,17 @@ def _locust(port: int) -> dict[str, Any]:
     return {**said, "share_of_cores": spent / SECONDS / (os.cpu_count() or 1)}
 
 
-def _engine_throughput(library: Library) -> float:
-    """Turns a second of as many threads as the machine has cores, each with talks of its own, questions included."""
-    ended = time.monotonic() + 20
-    counts = [0] * (os.cpu_count() or 1)
+def _engine_throughput(library: Path, processes: int) -> dict[str, float]:
+    """Turns a second of as many threads as the machine has cores, in so many processes, and what a turn costs them.
 
-    def talk(number: int) -> None:
-        texts, at = phrases(80), 0
-        while time.monotonic() < ended:
-            chat = library.chat(n=SHOWN)
-            for turn in range(10):
-                chat.search(Say(f"{texts[at % 80]} {number} {at} {turn}"))
-                chat.follow_up()
-                at += 1
-                counts[number] += 1
-
-    threads = [threading.Thread(target=talk, args=(number,)) for number in range(len(counts))]
-    with threadpool_limits(1, user_api="blas"):  # as the server, and faster so
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    return sum(counts) / 20
+    Each thread has talks of its own, questions included.
+    """
+    command = [sys.executable, str(Path(__file__).with_name("engine.py")), str(library), str(processes)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(processes)]
+    said = [json.loads(one.communicate()[0]) for one in running]
+    turns = sum(one["turns"] for one in said)
+    cpu_s = sum(one["cpu_s"] for one in said)
+    return {"turns_per_s": sum(one["turns"] / one["seconds"] for one in said), "cpu_ms": cpu_s / turns * 1000}
 
 
 # -- while pictures come in
@@ -243,6 +251,46 @@ def _talk_of_ten(client: Client, texts: Sequence[str], word: str) -> None:
     talk = client.talk()
     for at in range(10):
         client.say(talk, f"{texts[at * 7 % 80]} {word}")
+
+
+# -- people who say nothing
+
+
+def idle(files: Sequence[Path]) -> dict[str, Any]:
+    """500 conversations of two turns each, whose last events somebody has asked for and waits: what they cost."""
+    del files
+    people, seconds = 500, 30
+    with library_of_vectors(SIZE) as library, served(library.folder) as server, ExitStack() as stack:
+        _talk_of_ten(Client(server.port), phrases(80), "warm")
+        nobody = _share_of_a_core(server, seconds)
+        before, states_before = server.memory(), Client(server.port).states_bytes()
+        for number in range(people):
+            talker = Client(server.port)
+            talk = talker.talk()
+            for turn, text in enumerate(phrases(2), start=1):
+                talker.say(talk, f"{text} {number}")
+                talker.events(talk, turn)
+            # As a page that is left open: it asks for the events of its last turn, and stays connected.
+            waiting = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            path = f"/api/v1/sessions/{talk}/turns/2/events"
+            waiting.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            talker.close()
+        everybody = _share_of_a_core(server, seconds)
+        after, states = server.memory(), Client(server.port).states_bytes()
+    return {
+        "conversations": people,
+        "seconds": seconds,
+        "share_of_a_core_without": round(nobody, 4),
+        "share_of_a_core_with": round(everybody, 4),
+        "kb_per_conversation": round((after - before - (states - states_before)) / people / 1024, 1),
+        "sessions_in_memory": 256,
+    }
+
+
+def _share_of_a_core(server: Server, seconds: float) -> float:
+    before = server.cpu_s()
+    time.sleep(seconds)
+    return (server.cpu_s() - before) / seconds
 
 
 # -- the page
@@ -346,7 +394,16 @@ class Server:
 
     def memory(self) -> int:
         """Bytes that the server has to itself (what it maps of the library is shared with the disk's cache)."""
-        return int(psutil.Process(self.process.pid).memory_full_info().uss)
+        return sum(int(one.memory_full_info().uss) for one in self._processes())
+
+    def cpu_s(self) -> float:
+        """Seconds that it has computed."""
+        times = [one.cpu_times() for one in self._processes()]
+        return float(sum(time.user + time.system for time in times))
+
+    def _processes(self) -> list[psutil.Process]:
+        first = psutil.Process(self.process.pid)
+        return [first, *first.children(recursive=True)]
 
 
 @contextmanager
@@ -380,6 +437,10 @@ class Client:
     def post(self, path: str, body: Any) -> Any:
         """JSON of a POST."""
         return self._asked("POST", path, json.dumps(body))
+
+    def close(self) -> None:
+        """Nothing more is asked."""
+        self._connection.close()
 
     def talk(self, n: int = SHOWN) -> str:
         """A new talk's id."""
@@ -435,6 +496,8 @@ def percentiles(numbers: Sequence[float], *which: float) -> tuple[float, ...]:
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
     "turns": turns,
     "crowd": crowd,
+    "workers": workers,
+    "idle": idle,
     "indexing": indexing,
     "memory": memory,
     "paint": paint,

@@ -128,7 +128,7 @@ def test_a_file_that_has_gone_is_marked(viewfinder: Run, drawn: Callable[[Path, 
     viewfinder("add", folder, "--library", tmp_path / "library")
     (folder / "0001.png").unlink()
     lines = viewfinder("find", "a colour", "--library", tmp_path / "library").out.splitlines()
-    assert [line.endswith("0001.png (no longer there)") for line in lines].count(True) == 1
+    assert [line.endswith("0001.png (not here)") for line in lines].count(True) == 1
 
 
 def test_an_empty_library_says_how_to_fill_it(viewfinder: Run, tmp_path: Path) -> None:

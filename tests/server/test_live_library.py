@@ -10,7 +10,9 @@ import pytest
 
 import viewfinder
 from viewfinder.errors import BadInput
+from viewfinder.index import index_files
 from viewfinder.library import Library
+from viewfinder.server import live_library
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.testing import tiny_pictures
 
@@ -63,7 +65,9 @@ def test_a_snapshot_that_is_missing_is_made_in_a_process_of_its_own(
 SERVER = """
 import sys, threading
 from pathlib import Path
+from viewfinder.index import index_files
 from viewfinder.library import Library
+from viewfinder.server import live_library
 from viewfinder.server import live_library
 from viewfinder.server.live_library import LiveLibrary
 live_library.COMMAND = (sys.executable, "-c", sys.argv[2])
@@ -118,3 +122,28 @@ def _count(live: LiveLibrary) -> int:
         return len(live.gallery())
     except BadInput:
         return 0
+
+
+INDEXER = """
+import sys
+from viewfinder.index import index_files
+from viewfinder.server.live_library import main
+index_files.SMALLEST = 2
+main()
+"""
+
+
+def test_an_index_is_made_in_a_process_of_its_own_and_then_served(
+    library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss", reason="the extra `scale` is not installed")
+    monkeypatch.setattr(index_files, "SMALLEST", 2)
+    monkeypatch.setattr(live_library, "COMMAND", (sys.executable, "-c", INDEXER))
+    tiny_pictures(tmp_path / "pictures", 6)
+    library.add(tmp_path / "pictures")
+    assert live.gallery().indexed is None
+    live.start()
+    eventually(lambda: live.gallery().indexed is not None)
+    indexed = live.gallery().indexed
+    assert indexed is not None
+    assert len(indexed.index) == 6

@@ -84,7 +84,6 @@ def evaluate(
     import matplotlib  # noqa: F401 (plots come last; that they cannot be drawn is said before the work)
 
     from viewfinder import encoders
-    from viewfinder.errors import BadInput
     from viewfinder.evaluation import Plan, write_run
     from viewfinder.evaluation import evaluate as run
     from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
@@ -104,8 +103,6 @@ def evaluate(
     asks = (questioner or "").partition("=")[0]
     named = (system, weights, data.resolve().name, user or "", asks)
     folder = out or RUNS / "-".join(part.replace(":", ".") for part in named if part)
-    if refuse_overlap and (system == CAPTIONER or protocol in COUNTED):
-        raise BadInput(f"--refuse-overlap: it is of searches that overlap is counted, not of {protocol or system}")
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
         from viewfinder.evaluation.captioning import caption_pairs
 

@@ -74,6 +74,8 @@ def add(
                     *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
                     should_stop=interrupts,
                 )  # fmt: skip
+            if not report.stopped and collection.space is not None:
+                collection.build_index(notifier(as_json))
     print_result(as_json, asdict(report), *_added_lines(report, dry_run=dry_run))
     if report.stopped:
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
@@ -204,6 +206,9 @@ def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
         width = max(map(len, facts))
         for name, value in facts.items():
             words = ", ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
+            if name == "index" and value is not None:
+                size = f"{value['pictures']:,} pictures, {value['megabytes']:,} MB"
+                words = f"{size}, recall {value['recall']:.1%} on {value['measured_on']}"
             plain = {"True": "yes", "False": "no", "None": "none", "": "none"}.get(words, words)
             print_line(f"{name.replace('_', ' '):{width}}  {plain}")
     return 0

@@ -23,7 +23,12 @@ def option(metavar: str, help: str, *names: str, **more: Any) -> Any:
 
 LibraryOption = Annotated[
     Path | None,
-    option("DIR", "The library's folder. [default: in the user data folder]", "--library", envvar="VIEWFINDER_LIBRARY"),
+    option(
+        "DIR",
+        "The library's folder, or an s3:// or gs:// URL. [default: in the user data folder]",
+        "--library",
+        envvar="VIEWFINDER_LIBRARY",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 DataOption = Annotated[Path, option("DIR", "The folder of a data set, or of a world.")]
@@ -50,7 +55,9 @@ HostOption = Annotated[
 def library_folder(named: Path | None) -> Path:
     """The folder named, else the one in the user data folder."""
     if named is not None:
-        return named.expanduser()
+        from viewfinder.index.bucket import local_folder
+
+        return local_folder(named)
     from platformdirs import user_data_path
 
     return user_data_path("viewfinder", appauthor=False) / "library"

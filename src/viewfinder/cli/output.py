@@ -151,7 +151,7 @@ def print_hits(hits: Hits) -> None:
         print_line(VERDICTS[hits.verdict])
     rows = []
     for hit in hits:
-        path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (no longer there)", "dim")
+        path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
         rows.append((str(hit.rank), plain_text(hit.match, STYLES[hit.match]), f"{hit.score:.3f}", path))
     print_table(("#", "match", "score", "path"), rows)
 

@@ -35,6 +35,7 @@ def serve(
     originals: Annotated[
         bool | None, typer.Option("--originals", help="Let the files themselves be fetched, not only small copies.")
     ] = None,
+    workers: Annotated[int | None, option("N", "Processes that serve, for many people. [default: 1]")] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -45,7 +46,10 @@ def serve(
     """
     if not create:
         open_library(library)  # one that is not there is a wrong path rather than a wish
-    given = {"host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals}
+    given = {
+        "host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals,
+        "workers": workers,
+    }  # fmt: skip
     settings = read_server_settings({name: value for name, value in given.items() if value is not None})
     return serve_library(library_folder(library), settings, as_json=as_json)
 
@@ -53,8 +57,9 @@ def serve(
 def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = False) -> int:
     """Serves until it is stopped, and says where."""
     from viewfinder.server.running import run_server
+    from viewfinder.server.workers import run_workers
 
-    start = partial(run_server, folder, settings)
+    start = partial(run_workers if settings.workers > 1 else run_server, folder, settings)
     code = _run(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json)
     leave_if_waiting(code)
     return code

@@ -59,8 +59,10 @@ a turn has the results; the follow-up question and the reasons come as server-se
 """
 
 
-def create_app(library: Library, settings: ServerSettings) -> FastAPI:
+def create_app(library: Library, settings: ServerSettings, shared: Path | None = None) -> FastAPI:
     """The whole server over one library. Nothing is opened before the app starts.
+
+    `shared`: a folder in which all processes count what is limited, where several serve this library together.
 
     Raises (when it starts):
         DatabaseError: the database cannot be reached or brought up to date.
@@ -94,7 +96,7 @@ def create_app(library: Library, settings: ServerSettings) -> FastAPI:
         separate_input_output_schemas=False,
     )
     problems.install_problems(app)
-    app.add_middleware(Access, services_of=lambda: getattr(app.state, "services", None))
+    app.add_middleware(Access, services_of=lambda: getattr(app.state, "services", None), shared=shared)
     app.state.metrics = metrics = monitoring.Metrics()
     app.add_middleware(monitoring.ObservedRequests, note=metrics.note)  # the outermost: what is refused counts too
     for router in ROUTERS:

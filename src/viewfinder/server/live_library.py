@@ -1,7 +1,8 @@
 """A library that is served: turns see the pictures as of a moment ago and never wait for a snapshot to be made.
 
 While pictures come in, every batch makes another state of the tables. Making a snapshot of it takes seconds; that is
-done by a process of its own, and the next turn maps what it made.
+done by a process of its own, and the next turn maps what it made. So is the index of a large collection: until it is
+there, turns scan all pictures.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.index import Gallery, load_built_snapshot, read_generation
+from viewfinder.index.index_files import is_due, pays
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
 
@@ -24,6 +26,9 @@ LOOK_S = 1.0
 
 REST_S = 5.0
 """Between two snapshots: making them should not take a core for itself while pictures come in."""
+
+INDEX = "index"
+"""Has `COMMAND` make the index, and no snapshot."""
 
 COMMAND = (sys.executable, "-m", "viewfinder.server.live_library")
 
@@ -41,6 +46,8 @@ class LiveLibrary(Library):
         self._look_now = threading.Event()
         self._keeper: threading.Thread | None = None
         self._maker: subprocess.Popen[str] | None = None
+        self._indexer_process: subprocess.Popen[bytes] | None = None
+        self._indexed_for = ""
 
     def gallery(self) -> Gallery:
         """As `Library.gallery`, but of a moment ago.
@@ -51,7 +58,7 @@ class LiveLibrary(Library):
         if self._served is None:
             with self._first:
                 if self._served is None:
-                    self._served = _warmed(super().gallery())
+                    self._served = super().gallery().warm()
         return self._served
 
     def start(self) -> None:
@@ -69,6 +76,9 @@ class LiveLibrary(Library):
         if self._keeper is not None:
             self._keeper.join()
             self._keeper = None
+        if self._indexer_process is not None:
+            self._indexer_process.terminate()
+            self._end_indexer(self._indexer_process)
 
     def look_now(self) -> None:
         """The tables have changed: do not wait for the next look."""
@@ -79,6 +89,7 @@ class LiveLibrary(Library):
         while not self._ending.is_set():
             try:
                 made = self._refresh()
+                self._refresh_index()
                 told = ""
             except ViewfinderError as error:  # moved away, or damaged: said once
                 if told != (told := str(error)):
@@ -109,8 +120,36 @@ class LiveLibrary(Library):
         if snapshot is None and (mark := self._make_snapshot()):
             snapshot = load_built_snapshot(self.folder, mark)
         if not self._ending.is_set():
-            self._served = _warmed(super().gallery() if snapshot is None else self.gallery_of(snapshot))
+            self._served = (super().gallery() if snapshot is None else self.gallery_of(snapshot)).warm()
         return made
+
+    def _refresh_index(self) -> None:
+        """Begins to make the index of what is served where it is due, once a generation, and takes what was made."""
+        served, process = self._served, self._indexer_process
+        if served is None or (process is not None and process.poll() is None):
+            return
+        if process is not None:
+            self._end_indexer(process)
+            served.indexed = self._find_index(served.snapshot)
+            served.warm()
+        generation = served.snapshot.generation
+        if (
+            pays(len(served))
+            and is_due(served.indexed)
+            and generation != self._indexed_for
+            and not self._ending.is_set()
+        ):
+            self._indexed_for = generation
+            self._indexer_process = subprocess.Popen(
+                [*COMMAND, str(self.folder), INDEX], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+            )
+
+    def _end_indexer(self, process: subprocess.Popen[bytes]) -> None:
+        process.communicate()  # which closes its stdin and waits
+        self._indexer_process = None
+
+    def _index_soon(self) -> None:
+        """Nothing: `start` has it done by a process of its own."""
 
     def _make_snapshot(self) -> str | None:
         """Makes one in a process of its own, at low priority; gives its generation, None if it could not be made."""
@@ -128,23 +167,15 @@ class LiveLibrary(Library):
         return said.strip() or None
 
 
-def _warmed(gallery: Gallery) -> Gallery:
-    """With all that the first search would have to compute."""
-    gallery.background_n  # noqa: B018 (computed on first use)
-    if gallery.encoder.vocabulary is not None:
-        gallery.vocabulary_nl  # noqa: B018
-    gallery.tags  # noqa: B018
-    gallery.label_chances()
-    gallery.words  # noqa: B018
-    return gallery
-
-
 def main() -> None:
-    """Makes the present snapshot of a library and says which generation that is; ends when its stdin does."""
+    """Makes the present snapshot of a library and says which that is, or makes its index; ends when its stdin does."""
     os.nice(10)
     threading.Thread(target=_end_with_server, daemon=True).start()
     try:
-        sys.stdout.write(_warmed(Library.open(Path(sys.argv[1]), create=False).gallery()).snapshot.generation)
+        if INDEX in sys.argv[2:]:
+            Library.open(Path(sys.argv[1]), create=False).build_index()
+            return
+        sys.stdout.write(Library.open(Path(sys.argv[1]), create=False).gallery().warm().snapshot.generation)
     except ViewfinderError as error:
         sys.exit(str(error))
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from fastapi import Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder import __version__
@@ -146,6 +147,9 @@ def log_requests(app: ASGIApp) -> ASGIApp:
     return ObservedRequests(app, note, last_resort=True)
 
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable that names the folder, as prometheus-client reads it when it is imported."""
+
 TURN = ("POST", "/api/v1/sessions/{id}/turns")
 SECONDS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -153,22 +157,41 @@ WAITING = ("queued", "running", "paused")
 
 
 class Metrics:
-    """The numbers of one app."""
+    """The numbers of one app; those of all its processes, where `SHARED` names a folder that they have together."""
 
     def __init__(self) -> None:
+        self._shared = os.environ.get(SHARED)
         self.registry = CollectorRegistry()
         labels = ("method", "route", "status")
         self._requests = Counter("viewfinder_requests", "Requests that were answered.", labels, registry=self.registry)
         self._turns = Histogram(
             "viewfinder_turn_seconds", "From a turn to its results.", registry=self.registry, buckets=SECONDS
         )
-        self._sessions = Gauge("viewfinder_open_sessions", "Conversations in memory.", registry=self.registry)
-        self._states = Gauge("viewfinder_states_bytes", "Retriever states in memory.", registry=self.registry)
-        self._pictures = Gauge("viewfinder_pictures", "Pictures that are searched.", registry=self.registry)
-        self._jobs = Gauge("viewfinder_jobs", "Jobs that have not ended.", ("state",), registry=self.registry)
+        self._sessions, self._states = (
+            Gauge(name, told, registry=self.registry, multiprocess_mode="livesum")
+            for name, told in (
+                ("viewfinder_open_sessions", "Conversations in memory."),
+                ("viewfinder_states_bytes", "Retriever states in memory."),
+            )
+        )
+        self._pictures = Gauge(
+            "viewfinder_pictures",
+            "Pictures that are searched.",
+            registry=self.registry,
+            multiprocess_mode="livemostrecent",
+        )
+        self._jobs = Gauge(
+            "viewfinder_jobs",
+            "Jobs that have not ended.",
+            ("state",),
+            registry=self.registry,
+            multiprocess_mode="livemostrecent",
+        )
 
     def note(self, scope: Scope, status: int, seconds: float, whole: bool) -> None:
         """One request; what was not sent whole is no answer."""
+        if self._shared is not None and (services := getattr(scope["app"].state, "services", None)) is not None:
+            self._measure(services)  # another process may be asked for the numbers
         method, route = scope["method"], route_of(scope)
         if whole:
             self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
@@ -179,12 +202,20 @@ class Metrics:
         """All numbers, in Prometheus' text format."""
         snapshot = current_snapshot(services.library)
         states = Tally(row.state for row in services.jobs.rows.unfinished())
-        self._sessions.set(len(services.conversations))
-        self._states.set(MEMO.bytes)
+        self._measure(services)
         self._pictures.set(0 if snapshot is None else len(snapshot))
         for state in WAITING:
             self._jobs.labels(state).set(states[state])
-        return generate_latest(self.registry)
+        if self._shared is None:
+            return generate_latest(self.registry)
+        everybody = CollectorRegistry()
+        MultiProcessCollector(everybody, path=self._shared)  # type: ignore[no-untyped-call]
+        return generate_latest(everybody)
+
+    def _measure(self, services: Services) -> None:
+        """What this process has in memory."""
+        self._sessions.set(len(services.conversations))
+        self._states.set(MEMO.bytes)
 
 
 router = make_router("health")

@@ -16,6 +16,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar
@@ -123,14 +124,16 @@ def run_server(
         LibraryError, DatabaseError: what is served cannot be opened.
     """
 
-    def app() -> ASGIApp:
-        library = Library.open(library_folder)
-        check_guarded(library_folder, settings)
-        from viewfinder.server.app import create_app
+    return run_app(partial(open_app, library_folder, settings), settings, ready=ready)
 
-        return create_app(library, settings)
 
-    return run_app(app, settings, ready=ready)
+def open_app(library_folder: Path, settings: ServerSettings, shared: Path | None = None) -> ASGIApp:
+    """The app over a library, which is made if it is absent; `shared` as for `create_app`. Raises as `run_server`."""
+    library = Library.open(library_folder)
+    check_guarded(library_folder, settings)
+    from viewfinder.server.app import create_app
+
+    return create_app(library, settings, shared)
 
 
 def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Callable[[str], None]) -> int:
@@ -141,32 +144,44 @@ def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Cal
     Raises:
         BadInput: the port is in use or not ours to have.
     """
+    with open_listener(settings.host, settings.port) as listener:
+        serve_on(listener, make, settings, ready=lambda: ready(address_shown(settings.host, listener)))
+    return 0
+
+
+def serve_on(
+    listener: socket.socket,
+    make: Callable[[], ASGIApp],
+    settings: ServerSettings,
+    *,
+    ready: Callable[[], None],
+    by_terminal: bool = True,
+) -> None:
+    """Serves what `make` makes on a socket that listens, as `run_app`; Ctrl-C counts only if `by_terminal`."""
     monitoring.configure_log()
     # Requests share the cores among themselves; threads of one product, waiting for each other, would be in their way.
     threadpool_limits(1, user_api="blas")
-    with open_listener(settings.host, settings.port) as listener:
-        app = _Started(monitoring.log_requests(make()))
-        config = uvicorn.Config(
-            app,
-            http=limit_connections(settings.idle_s),
-            ws="none",
-            lifespan="on",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            date_header=True,
-            backlog=BACKLOG,
-            # The other half is for jobs, snapshots, and threads that end at their next step.
-            timeout_graceful_shutdown=max(1, round(settings.shutdown_s / 2)),
-        )
-        server = _Server(config, lambda: ready(address_shown(settings.host, listener)), settings.shutdown_s)
-        try:
-            server.run(sockets=[listener])
-        except SystemExit as ending:  # how uvicorn says that the app did not start
-            raise app.failure or ViewfinderError("the server did not start; its log says why") from ending
-        finally:
-            server.patience.cancel()
-    return 0
+    app = _Started(monitoring.log_requests(make()))
+    config = uvicorn.Config(
+        app,
+        http=limit_connections(settings.idle_s),
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=True,
+        backlog=BACKLOG,
+        # The other half is for jobs, snapshots, and threads that end at their next step.
+        timeout_graceful_shutdown=max(1, round(settings.shutdown_s / 2)),
+    )
+    server = _Server(config, ready, settings.shutdown_s, by_terminal=by_terminal)
+    try:
+        server.run(sockets=[listener])
+    except SystemExit as ending:  # how uvicorn says that the app did not start
+        raise app.failure or ViewfinderError("the server did not start; its log says why") from ending
+    finally:
+        server.patience.cancel()
 
 
 def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
@@ -229,9 +244,11 @@ def address_shown(host: str, listener: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """Tells when it is ready, and ends of its own accord when asked, rather than by the signal."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], shutdown_s: float) -> None:
+    def __init__(
+        self, config: uvicorn.Config, ready: Callable[[], None], shutdown_s: float, *, by_terminal: bool
+    ) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._by_terminal = ready, by_terminal
         self.patience = threading.Timer(shutdown_s * LAST, _end_now)
         self.patience.daemon = True
 
@@ -244,6 +261,8 @@ class _Server(uvicorn.Server):
             self._ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig == signal.SIGINT and not self._by_terminal:
+            return
         self.force_exit = self.should_exit and sig == signal.SIGINT
         if not self.should_exit:
             self.patience.start()

@@ -5,11 +5,17 @@ from __future__ import annotations
 import ipaddress
 import os
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MB = 1 << 20
+
+
+def _threads_of_one(given: dict[str, Any]) -> int:
+    """As many as there are cores, over all workers."""
+    return max(1, (os.cpu_count() or 1) // int(given.get("workers", 1)))
 
 
 class ServerSettings(BaseSettings):
@@ -38,8 +44,9 @@ class ServerSettings(BaseSettings):
     questions: str | None = Field(None, description="trained questions: for pool, and to make information_gain better")
     dialogues: str | None = Field(None, description="released dialogues: what recorded asks")
 
+    workers: int = Field(1, ge=1, le=256, description="processes that serve, on one port")
     threads: int = Field(
-        default_factory=lambda: os.cpu_count() or 1, ge=1, description="requests that search at once; others wait"
+        default_factory=_threads_of_one, ge=1, description="requests that search at once in a process; others wait"
     )
     deadline_s: float = Field(30.0, gt=0, description="after which a request is answered with 503")
     idle_s: float = Field(15.0, gt=0, description="how long a client may be silent while it sends a body")

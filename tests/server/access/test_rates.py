@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.server.access.limits import MOST, RateLimit, TokenBuckets
+from viewfinder.server.access.shared_buckets import SLOTS, SharedBuckets
 from viewfinder.server.access.tokens import LOCAL, Caller
 
 Clients = Callable[..., Any]
@@ -113,3 +116,28 @@ def test_who_has_no_token_is_counted_by_address(client_of: Clients) -> None:
 def test_this_machine_is_not_counted(client_of: Clients) -> None:
     client = client_of(called_by(LOCAL, RateLimit(answer_nothing, TokenBuckets(1.0, 1, Hand()))))
     assert {client.ask("GET", "/").status_code for _ in range(5)} == {204}
+
+
+KEYS = st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 3)), max_size=60)
+
+
+@given(asked=KEYS)
+def test_processes_that_share_buckets_count_as_one_does(
+    asked: list[tuple[str, float]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    clock, file = Hand(), tmp_path_factory.mktemp("buckets") / "requests.buckets"
+    shared = [SharedBuckets(file, 2.0, 3, clock) for _ in range(2)]
+    alone = TokenBuckets(2.0, 3, clock)
+    for at, (key, later) in enumerate(asked):
+        clock.now += later
+        assert shared[at % 2].take(key) == alone.take(key)
+
+
+def test_of_more_keys_than_there_is_room_the_oldest_come_back_full(tmp_path: Path) -> None:
+    clock = Hand()
+    buckets = SharedBuckets(tmp_path / "requests.buckets", 1e-9, 1, clock)
+    for number in range(4 * SLOTS):
+        clock.now += 1
+        assert buckets.take(f"somebody {number}") == 0.0
+    assert buckets.take(f"somebody {4 * SLOTS - 1}") > 0
+    assert buckets.take("somebody 0") == 0.0

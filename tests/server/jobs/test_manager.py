@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -326,3 +327,36 @@ def test_what_becomes_of_a_job_after_a_run(
 ) -> None:
     now = JobRow("a", "add", {}, state, 1.0, done=70, total=100)
     assert settle_job(now, last, hopeless=hopeless, at=5.0).get("state", state) == becomes
+
+
+def test_many_who_watch_a_job_cost_the_database_no_more_than_one(
+    resting: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id, looks, read = resting.submit("add", FOLDER).id, list[str](), resting.rows.get
+
+    def look(id: str) -> JobRow | None:
+        looks.append(id)
+        return read(id)
+
+    monkeypatch.setattr(resting.rows, "get", look)
+
+    async def watch() -> list[str]:
+        return [row.state async for row in resting.watch(id)]
+
+    async def story() -> list[list[str]]:
+        watching = [asyncio.create_task(watch()) for _ in range(100)]
+        while len(looks) < 3:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(resting.steer, id, "cancel")
+        return await asyncio.gather(*watching)
+
+    assert asyncio.run(story()) == [["queued", "cancelled"]] * 100
+    assert len(looks) < 12
+
+
+def test_what_is_left_of_a_job_is_told_by_who_does_not_run_it_too(resting: Jobs) -> None:
+    begun = JobRow("a", "add", FOLDER, "running", 0.0, done=0, total=100)
+    assert resting.eta_s(begun) is None
+    left_s = resting.eta_s(replace(begun, done=50))
+    assert left_s is not None and left_s > 0
+    assert resting.eta_s(replace(begun, id="b")) is None

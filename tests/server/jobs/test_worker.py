@@ -13,6 +13,7 @@ import pytest
 
 import viewfinder.library
 import viewfinder.retrievers
+from viewfinder.index.snapshot import BY_ROW, DERIVED
 from viewfinder.library import Library
 from viewfinder.server.jobs.worker import run_job
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
@@ -53,7 +54,7 @@ def test_after_preparing_nothing_is_left_to_compute_for_the_first_search(colours
     run_job(_job(colours, kind="prepare", retriever="looks-at-regions"), lambda told: None, lambda: False)
     gallery = Library.open(colours.folder).gallery()
     assert gallery.snapshot.folder is not None
-    derived = [file.name for file in gallery.snapshot.folder.iterdir() if file.name.startswith("derived-")]
+    derived = [file.name for file in gallery.snapshot.folder.iterdir() if file.name.startswith((DERIVED, BY_ROW))]
     assert any("background" in name for name in derived)
     assert any("turned-3" in name for name in derived)  # the retriever's space
 

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
@@ -28,6 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.limits import (
     BodyLimit,
+    Buckets,
     Deadline,
     RateLimit,
     TokenBuckets,
@@ -227,7 +229,7 @@ class Authentication:
     when the token does with which they were asked for.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, pool: ThreadPool, guesses: TokenBuckets) -> None:
+    def __init__(self, app: ASGIApp, tokens: Tokens, pool: ThreadPool, guesses: Buckets) -> None:
         self.app = app
         self._tokens, self._pool, self._guesses = tokens, pool, guesses
 
@@ -303,11 +305,16 @@ _NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stre
 
 
 class Access:
-    """All layers, built when the first request comes: before the app has started, `services_of` gives None."""
+    """All layers, built when the first request comes: before the app has started, `services_of` gives None.
 
-    def __init__(self, app: ASGIApp, services_of: Callable[[], BaseServices | None]) -> None:
+    `shared`: a folder of the processes that serve the same; requests are counted there, over all of them.
+    """
+
+    def __init__(
+        self, app: ASGIApp, services_of: Callable[[], BaseServices | None], shared: Path | None = None
+    ) -> None:
         self.app = app
-        self._services_of = services_of
+        self._services_of, self._shared = services_of, shared
         self._built: tuple[BaseServices, ASGIApp] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -321,7 +328,8 @@ class Access:
             await refuse(problem, scope, receive, send)
             return
         if self._built is None or self._built[0] is not services:
-            self._built = services, guard_app(self.app, services.settings, services.tokens, services.pool)
+            guarded = guard_app(self.app, services.settings, services.tokens, services.pool, shared=self._shared)
+            self._built = services, guarded
         await self._built[1](scope, receive, send)
 
 
@@ -331,6 +339,7 @@ def guard_app(
     tokens: Tokens,
     pool: ThreadPool,
     clock: Callable[[], float] = time.monotonic,
+    shared: Path | None = None,
 ) -> ASGIApp:
     """The app inside its layers; the outermost is written last.
 
@@ -340,8 +349,9 @@ def guard_app(
     app = Deadline(app, settings.deadline_s)
     app = BodyLimit(app, partial(largest_body, settings), idle_s=settings.idle_s, patience_s=settings.deadline_s)
     app = SameOrigin(app, settings.origins)
-    app = RateLimit(app, TokenBuckets(settings.requests_per_s, settings.requests_burst, clock))
-    app = Authentication(app, tokens, pool, TokenBuckets(settings.requests_per_s, settings.requests_burst, clock))
+    requests, guesses = (_make_buckets(name, settings, clock, shared) for name in ("requests", "guesses"))
+    app = RateLimit(app, requests)
+    app = Authentication(app, tokens, pool, guesses)
     if not settings.is_loopback:  # within one machine, packing costs more than it saves
         app = GZipMiddleware(app, compresslevel=4, exclude_content_types=_NOT_TEXT)
     if settings.origins:
@@ -349,3 +359,11 @@ def guard_app(
     if settings.is_loopback and not tokens.needed:
         app = LoopbackHosts(app)
     return SecurityHeaders(OneHost(app), shared=bool(settings.origins))
+
+
+def _make_buckets(name: str, settings: ServerSettings, clock: Callable[[], float], shared: Path | None) -> Buckets:
+    if shared is None:
+        return TokenBuckets(settings.requests_per_s, settings.requests_burst, clock)
+    from viewfinder.server.access.shared_buckets import SharedBuckets  # of systems where processes can share a socket
+
+    return SharedBuckets(shared / f"{name}.buckets", settings.requests_per_s, settings.requests_burst, clock)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -236,13 +236,15 @@ class ThreadPool:
         unwanted = threading.Event()
 
         def done() -> Result:
-            rested, computed = time.monotonic(), time.thread_time()
-            until = rested + BUSY * brief_s
+            rested = begun = time.monotonic()
+            computed = time.thread_time()
+            until = begun + BUSY * brief_s
 
             def check() -> None:
                 nonlocal rested
                 now = time.monotonic()
-                if now > until or time.thread_time() - computed > brief_s:
+                # Nobody has computed for longer than he has been here; the clock of a thread is slow to ask.
+                if now > until or (now - begun > brief_s and time.thread_time() - computed > brief_s):
                     raise Overlong
                 if threads is self._aside and self._awaited:
                     unwanted.wait(GIVE_WAY * (now - rested))
@@ -273,6 +275,24 @@ MOST = 10_000
 """Buckets that are kept; the one that was used least recently goes first, and comes back full."""
 
 
+class Buckets(Protocol):
+    """A token bucket a key: `burst` at once, some more each second."""
+
+    def take(self, key: str) -> float:
+        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
+        ...
+
+
+def refill_bucket(level: float, passed_s: float, per_s: float, burst: int) -> tuple[float, float]:
+    """One request taken out of a bucket that was at `level` some seconds ago: its level now, and the seconds to wait.
+
+    >>> refill_bucket(0.0, 0.5, 4.0, 10), refill_bucket(0.0, 0.125, 4.0, 10)
+    ((1.0, 0.0), (0.5, 0.125))
+    """
+    level = min(float(burst), level + passed_s * per_s)
+    return (level - 1, 0.0) if level >= 1 else (level, (1 - level) / per_s)
+
+
 class TokenBuckets:
     """A token bucket a key: `burst` at once, `per_s` more each second. For one event loop."""
 
@@ -284,9 +304,8 @@ class TokenBuckets:
         """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
         now = self._clock()
         level, since = self._levels.pop(key, (float(self._burst), now))
-        level = min(float(self._burst), level + (now - since) * self._per_s)
-        waiting = 0.0 if level >= 1 else (1 - level) / self._per_s
-        self._levels[key] = (level if waiting else level - 1), now
+        level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
+        self._levels[key] = level, now
         if len(self._levels) > MOST:
             self._levels.popitem(last=False)
         return waiting
@@ -307,7 +326,7 @@ def client_address(scope: Scope) -> str:
 class RateLimit:
     """Counts by token; who has none, by address. This machine itself is not counted."""
 
-    def __init__(self, app: ASGIApp, buckets: TokenBuckets) -> None:
+    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
         self.app = app
         self._buckets = buckets
 

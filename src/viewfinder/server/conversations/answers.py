@@ -205,7 +205,7 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
         adapters=[] if held.row.hidden else list(page.adapters),
         operations=operations,
         question=question_to_api(conversation.node(number).asked),
-        asking=held.session.question_due and number == conversation.here.number,
+        asking=held.is_asking(number),
         answer=answer,
         elapsed_ms=milliseconds_since(started),
     )

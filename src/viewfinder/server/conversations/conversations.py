@@ -179,7 +179,6 @@ class Conversations:
         if self.is_long(id):  # what it comes to so far is read first, while the conversation is nobody's
             self._seen_by(caller, id, 0, public=public).session.ranking()
         with self._loaded(caller, id, public=public) as (held, row, session):
-            self._open.name(held)
             known = len(session.conversation.nodes)
             check_length(known)
             hits = session.search(parse_turn(turn, session.question))
@@ -191,18 +190,14 @@ class Conversations:
     def choice(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
 
-        None is asked where nothing is worth it, and where the conversation goes on before it is chosen. A conversation
-        without a name gets one on this occasion.
+        None is asked where nothing is worth it, and where the conversation goes on before it is chosen.
         """
         with self._open.held(id) as held:
-            self._open.name(held)
             begun = self._open.begin_question(id, held)
             if held.pending is not None and held.pending.number == number:
                 found = held.pending.done
             else:
-                known = self._sessions.conversation(id) if held.session is None else held.session.conversation
-                found = Future()
-                found.set_result(known.nodes[number].asked if number < len(known.nodes) else None)
+                found = self._open.wait_for_question(id, number)
         if begun is not None:
             with stoppable(None):  # others wait for it
                 begun()
@@ -302,7 +297,6 @@ class Conversations:
         elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
         results = results_to_api(replace(seen.known, session=edited), here, page, edited, started)
         with self._loaded(caller, id, public=public) as (held, _, session):
-            self._open.name(held)
             if len(session.conversation.nodes) != known:
                 raise taken_elsewhere(TurnTaken(known))
             # A question may have been noted meanwhile.

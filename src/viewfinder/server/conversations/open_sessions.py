@@ -4,6 +4,9 @@ Nobody who says something waits for a questioner. Whether a question is due, the
 (`Session.question_due`). Its choice is begun once the turn is answered, by whoever comes first: the server, or a client
 that wants the events. It is made without holding the session. If another turn is taken before it is made, it is
 abandoned: what nobody has seen was not asked.
+
+Another process of the same server may go on with any conversation. The row of a conversation has a revision, which
+grows with every change; a session in memory whose revision is another is brought up to date before it is used.
 """
 
 from __future__ import annotations
@@ -11,18 +14,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from viewfinder.conversation import Conversation, Question
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
 from viewfinder.index.turns import stop_if_asked
 from viewfinder.server.conversations.pools import ReadablePictures, session_picture_bias
+from viewfinder.server.conversations.questions_elsewhere import QuestionsElsewhere
 from viewfinder.server.database import SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session import Session
@@ -41,6 +45,9 @@ PAUSE_S = 0.1
 NAME_LENGTH = 60
 """Letters of what was said first that name a conversation without a name."""
 
+QUICK_S, SLOW_S = 10.0, 60.0
+"""How long other processes wait for a question, of a questioner that computes and of one with a language model."""
+
 SLOW_AT_ONCE = 16
 """Language models that are waited for at a time; choices beyond that wait for a place."""
 
@@ -55,12 +62,23 @@ class PendingQuestion:
     done: Future[Question | None] = field(default_factory=Future)
 
 
+class Choosing(NamedTuple):
+    """The question after turn `number` is being chosen, by whichever process, `until` then (seconds since 1970)."""
+
+    number: int
+    until: float
+
+
 @dataclass
 class OpenSession:
     """One session in memory.
 
     `row` is as it was when `session` was made; `pending` the question that is being chosen; `replies` what turns were
     answered in words, by their number, as far as somebody has had that written.
+
+    `revision` is the one that the session is at (None: not known, it may have missed something), and its first `sure`
+    nodes never change any more. `choosing`: what the database says of the question after the newest turn it has.
+    `left`: what is to be done by whoever lets the session go.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -69,17 +87,33 @@ class OpenSession:
     session: Session | None = None
     pending: PendingQuestion | None = None
     replies: dict[int, str] = field(default_factory=dict)
+    revision: int | None = None
+    sure: int = 1
+    choosing: Choosing | None = None
+    left: deque[Callable[[OpenSession], None]] = field(default_factory=deque)
+
+    def is_asking(self, number: int) -> bool:
+        """Whether the question after this turn is still to be chosen, here or elsewhere."""
+        if self.choosing is not None and self.choosing.number == number:
+            return True
+        session = self.session
+        return session is not None and session.question_due and session.conversation.here.number == number
 
     def forget(self) -> None:
         """The next who needs the session reads it again; a question that is being chosen is still waited for."""
-        self.row = self.session = None
-        self.replies = {}
+        self.row = self.session = self.revision = self.choosing = None
+        self.replies, self.sure = {}, 1
 
-    def abandon_question(self) -> None:
-        """What is being chosen is not asked any more; who waits for it is told."""
+    def abandon_question(self, asked: Question | None = None) -> None:
+        """What is being chosen is not asked any more; who waits for it is told what is `asked` instead."""
         if self.pending is not None and not self.pending.done.done():
-            self.pending.done.set_result(None)
+            self.pending.done.set_result(asked)
         self.pending = None
+
+    def wrote(self, revision: int | None) -> None:
+        """We have changed the conversation, and it has this revision now: unless we are alone, something was missed."""
+        alone = self.revision is not None and revision == self.revision + 1
+        self.revision = revision if alone else None
 
 
 class OpenSessions:
@@ -93,6 +127,7 @@ class OpenSessions:
         self._lock = threading.Lock()
         self._sessions: OrderedDict[str, OpenSession] = OrderedDict()
         self._places = threading.BoundedSemaphore(SLOW_AT_ONCE)
+        self._elsewhere = QuestionsElsewhere(rows, self._take_over)
 
     def __len__(self) -> int:
         return len(self._sessions)
@@ -106,17 +141,42 @@ class OpenSessions:
     @contextmanager
     def held(self, id: str) -> Iterator[OpenSession]:
         """The session, for this thread alone."""
-        with self._lock:
-            held = self._sessions.setdefault(id, OpenSession())
-            self._sessions.move_to_end(id)
-            held.users += 1
-        try:
+        with self._used(id) as held:
             while not held.lock.acquire(timeout=PAUSE_S):
                 stop_if_asked()
             try:
                 yield held
             finally:
                 held.lock.release()
+                self._do_left(held)
+
+    def leave(self, id: str, work: Callable[[OpenSession], None]) -> None:
+        """Has something brief done with a session: now, or by the thread that has it, when that lets it go.
+
+        No thread waits for that; there are few.
+        """
+        with self._used(id) as held:
+            held.left.append(work)
+            self._do_left(held)
+
+    @staticmethod
+    def _do_left(held: OpenSession) -> None:
+        while held.left and held.lock.acquire(blocking=False):
+            try:
+                while held.left:
+                    held.left.popleft()(held)
+            finally:
+                held.lock.release()
+
+    @contextmanager
+    def _used(self, id: str) -> Iterator[OpenSession]:
+        """The session, which stays in memory meanwhile."""
+        with self._lock:
+            held = self._sessions.setdefault(id, OpenSession())
+            self._sessions.move_to_end(id)
+            held.users += 1
+        try:
+            yield held
         finally:
             with self._lock:
                 held.users -= 1
@@ -131,17 +191,41 @@ class OpenSessions:
     # -- as the database has them
 
     def load(self, held: OpenSession, row: SessionRow) -> Session:
-        """The session in memory, unless another process has changed the conversation since."""
-        session = held.session
-        if session is None or held.row is None or not _is_current(held.row, row, session.conversation):
-            due = session.conversation.here.number if session is not None and session.question_due else None
+        """The session in memory, brought up to date where another process has changed the conversation since."""
+        session, before = held.session, held.row
+        if session is None or before is None:
             held.abandon_question()
             held.forget()
             session = held.session = self.new_session(row, self._rows.conversation(row.id))
-            if due == session.conversation.here.number:
-                session.reopen_question()
-        held.row = row
+            held.choosing = self._choosing(row.id, session.conversation)
+        elif held.revision != row.revision or _settings(before) != _settings(row):
+            session = self._caught_up(held, session, before, row)
+        held.row, held.revision = row, row.revision
+        held.sure = max(1, len(session.conversation.nodes) - 1)  # but for what is asked after the newest
         return session
+
+    def _caught_up(self, held: OpenSession, session: Session, before: SessionRow, row: SessionRow) -> Session:
+        """A session with what came in since, and as its row is set now. It stays the same one if nothing did."""
+        conversation = self._rows.conversation(row.id, session.conversation.nodes[: held.sure])
+        held.choosing = self._choosing(row.id, conversation)
+        if _settings(before) == _settings(row) and conversation == session.conversation:
+            return session
+        due = session.conversation.here.number if session.question_due else None
+        here = conversation.here
+        held.abandon_question(here.asked if held.pending is not None and held.pending.number == here.number else None)
+        held.replies = {}
+        session = held.session = self.new_session(row, conversation)
+        if due == here.number and here.asked is None:
+            session.reopen_question()
+            if held.choosing is not None and not session.question_due:  # we were to choose it
+                self._rows.note_question(row.id, here.number, None, choosing=held.choosing.until)
+                held.choosing = None
+        return session
+
+    def _choosing(self, id: str, conversation: Conversation) -> Choosing | None:
+        here = conversation.here
+        found = self._rows.question(id, here.number) if here.number and here.asked is None else None
+        return None if found is None or found.choosing is None else Choosing(here.number, found.choosing)
 
     def new_session(self, row: SessionRow, conversation: Conversation, retriever: str | None = None) -> Session:
         """A conversation at work as its row says, or as `retriever` would have it."""
@@ -163,12 +247,23 @@ class OpenSessions:
         )
 
     def record(self, held: OpenSession, known: int, elapsed_ms: float) -> None:
-        """Stores the nodes from number `known` on; if that fails, whoever needs the session next reads it again."""
+        """Stores the nodes from number `known` on; if that fails, whoever needs the session next reads it again.
+
+        A conversation without a name gets one on this occasion.
+        """
         assert held.session is not None and held.row is not None
-        id = held.row.id
+        id, now, session = held.row.id, time.time(), held.session
         held.abandon_question()
+        until = now + self._patience_s(held.row.questioner) if session.question_due else None
         try:
-            self._rows.append(id, *held.session.conversation.nodes[known:], elapsed_ms=elapsed_ms, at=time.time())
+            revision = self._rows.append(
+                id,
+                *session.conversation.nodes[known:],
+                elapsed_ms=elapsed_ms,
+                at=now,
+                name="" if held.row.name or held.row.hidden else first_words(session.conversation),
+                choosing=until,
+            )
         except BaseException as error:
             held.forget()
             if isinstance(error, TurnTaken):
@@ -176,20 +271,45 @@ class OpenSessions:
             if isinstance(error, UnknownName):
                 raise not_found("session", id) from error
             raise
-
-    def name(self, held: OpenSession) -> None:
-        """Names a conversation by what was said first in words; that can wait until its results are out."""
-        row, session = held.row, held.session
-        if row is None or session is None or row.name or row.hidden:
-            return
-        now = self._rows.get(row.id)  # somebody may have named it since
-        if now is not None and not now.name:
-            texts = (getattr(node.turn, "text", "").split() for node in session.conversation.nodes)
-            name = " ".join(next(filter(None, texts), ()))[:NAME_LENGTH]
-            now = self._rows.change(row.id, name=name, at=time.time()) if name else now
-        held.row = now or row
+        held.choosing = None if until is None else Choosing(session.conversation.here.number, until)
+        held.wrote(revision)
+        if held.revision is not None:
+            held.sure = len(session.conversation.nodes) - 1
 
     # -- questions
+
+    def wait_for_question(self, id: str, number: int) -> Future[Question | None]:
+        """The question after a turn that nobody chooses in this process, as soon as it is known."""
+        found, done = self._rows.question(id, number), Future[Question | None]()
+        if found is not None and found.choosing is not None:
+            return self._elsewhere.wait_for(id, number)
+        done.set_result(None if found is None else found.asked)
+        return done
+
+    def _take_over(self, id: str, number: int, since: float) -> Future[Question | None] | None:
+        """Chooses what somebody was to choose until `since`, and has not; None where that is not ours to do."""
+        row = self._rows.get(id)
+        if row is None:
+            return None
+        until = time.time() + self._patience_s(row.questioner)
+        if not self._rows.take_over_question(id, number, held=since, choosing=until):
+            return None
+        with self.held(id) as held:
+            session = self.load(held, row)
+            if session.conversation.here.number != number:
+                return None
+            held.choosing = Choosing(number, until)
+            session.reopen_question()
+            begun = self.begin_question(id, held)
+            pending = held.pending
+        if begun is not None:
+            begun()
+        elif pending is None:  # nothing can be asked there any more
+            self._rows.note_question(id, number, None, choosing=until)
+        return None if pending is None else pending.done
+
+    def _patience_s(self, questioner: str) -> float:
+        return SLOW_S if self._questioners.is_slow(questioner) else QUICK_S
 
     def begin_question(self, id: str, held: OpenSession) -> Callable[[], None] | None:
         """Begins the choice that is due in a session that is held; call what it gives when it is held no more.
@@ -231,26 +351,35 @@ class OpenSessions:
                     held.forget()
         except Exception:
             _LOG.exception("unforeseen error of a questioner: nothing was asked")
-        self._note_question(id, pending, question)
+        self.leave(id, partial(self._note_question, id, pending, question))
 
-    def _note_question(self, id: str, pending: PendingQuestion, question: Question | None) -> None:
+    def _note_question(self, id: str, pending: PendingQuestion, question: Question | None, held: OpenSession) -> None:
         """Notes what was chosen, unless the conversation has gone on without it."""
-        with self.held(id) as held:
-            if held.pending is not pending:  # abandoned, or the session is not in memory any more
-                question = None
-            try:
-                if question is not None:
-                    self._rows.note_question(id, pending.number, question)
-            except BaseException:
-                question = None
-                raise
-            finally:
-                if held.pending is pending:
-                    held.pending = None
-                    if held.session is not None and held.session.conversation.here.number == pending.number:
-                        held.session.record_question(question)
-                if not pending.done.done():
-                    pending.done.set_result(question)
+        try:
+            asked = self._noted(id, pending, question, held)
+        except Exception as error:  # the thread may be one that does something else
+            asked = None
+            _LOG.warning("what was to be asked could not be noted: %s", error)
+        if held.pending is pending:
+            held.pending = None
+            if held.session is not None and held.session.conversation.here.number == pending.number:
+                held.session.record_question(asked)
+        if not pending.done.done():
+            pending.done.set_result(asked)
+
+    def _noted(
+        self, id: str, pending: PendingQuestion, question: Question | None, held: OpenSession
+    ) -> Question | None:
+        """What the database then says was asked."""
+        if held.pending is not pending:  # abandoned, or the session is not in memory any more
+            return None
+        noted = self._rows.note_question(id, pending.number, question, choosing=held.choosing and held.choosing.until)
+        held.wrote(noted)
+        held.choosing = None
+        if noted is None:  # elsewhere the conversation has gone on, or somebody was faster
+            found = self._rows.question(id, pending.number)
+            return None if found is None else found.asked
+        return question
 
 
 def taken_elsewhere(error: TurnTaken) -> Problem:
@@ -258,7 +387,12 @@ def taken_elsewhere(error: TurnTaken) -> Problem:
     return Problem(409, "conflict", str(error), turn=error.number)
 
 
-def _is_current(known: SessionRow, row: SessionRow, conversation: Conversation) -> bool:
-    """Whether a session in memory is what the database has, by its settings and by how many turns there are."""
-    settings = ((one.retriever, one.questioner, dict(one.where), one.n, one.leaning) for one in (known, row))
-    return next(settings) == next(settings) and row.turns == len(conversation)
+def first_words(conversation: Conversation) -> str:
+    """What names a conversation without a name: what was said first in words."""
+    texts = (getattr(node.turn, "text", "").split() for node in conversation.nodes)
+    return " ".join(next(filter(None, texts), ()))[:NAME_LENGTH]
+
+
+def _settings(row: SessionRow) -> tuple[object, ...]:
+    """What a session in memory is made by."""
+    return row.retriever, row.questioner, dict(row.where), row.n, row.leaning

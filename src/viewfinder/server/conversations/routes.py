@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio
 from fastapi import BackgroundTasks, Path, Query, Response
@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
 
 from viewfinder.conversation import Question
+from viewfinder.index.ranking import Ranking
 from viewfinder.server.access.limits import Given, Result
 from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
 from viewfinder.server.conversations.answers import answers_open_question, question_to_api
@@ -45,6 +46,8 @@ from viewfinder.server.problems import responses
 from viewfinder.server.services import Services, WithServices, make_router
 
 router = make_router("sessions")
+
+Answer = TypeVar("Answer", bound=BaseModel)
 
 REASONS_AT_ONCE = 12
 """Pictures whose reasons are one event: a row of the grid or two."""
@@ -121,9 +124,9 @@ async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices
     """
     if answers_open_question(turn):
         await _known(await _run(services, id, services.conversations.open_question, caller, id, public=True))
-    results = await _run(services, id, services.conversations.take, caller, id, turn, public=True)
+    results, written = await _run(services, id, _written, services.conversations.take, caller, id, turn, public=True)
     later.add_task(_run, services, id, services.conversations.choice, id, results.turn)
-    return _json(results, 201, later)
+    return _json(written, 201, later)
 
 
 @router.get(
@@ -144,10 +147,11 @@ async def get_turn(
     retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
 ) -> Response:
     """In the collection as it is now, a page at a time."""
-    results = await _run(
-        services, id, services.conversations.results, caller, id, number, n=n, cursor=cursor, retriever=retriever
-    )
-    return _json(results)
+    _, written = await _run(
+        services, id, _written, services.conversations.results, caller, id, number, n=n, cursor=cursor,
+        retriever=retriever,
+    )  # fmt: skip
+    return _json(written)
 
 
 @router.put(
@@ -244,17 +248,26 @@ async def _run(
     return await (services.pool.run_aside if long else services.pool.run_stoppable)(work, *args, **kwargs)
 
 
-def _json(answer: BaseModel, status: int = 200, later: BackgroundTasks | None = None) -> Response:
-    """Checked already; FastAPI would check and copy it again."""
-    return Response(answer.model_dump_json(by_alias=True), status, media_type="application/json", background=later)
+def _written(work: Callable[Given, Answer], *args: Given.args, **kwargs: Given.kwargs) -> tuple[Answer, str]:
+    """What `work` answers, and its JSON: written in the thread that does the work, not by the event loop.
+
+    It is checked already; FastAPI would check and copy it again.
+    """
+    answer = work(*args, **kwargs)
+    return answer, answer.model_dump_json(by_alias=True)
+
+
+def _json(written: str, status: int = 200, later: BackgroundTasks | None = None) -> Response:
+    return Response(written, status, media_type="application/json", background=later)
 
 
 async def _edited(
     id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, later: BackgroundTasks
 ) -> Response:
-    replay = await _run(services, id, services.conversations.edit, caller, id, number, turn, public=True)
+    edit = services.conversations.edit
+    replay, written = await _run(services, id, _written, edit, caller, id, number, turn, public=True)
     later.add_task(_run, services, id, services.conversations.choice, id, replay.results.turn)
-    return _json(replay, later=later)
+    return _json(written, later=later)
 
 
 async def _events(
@@ -266,7 +279,7 @@ async def _events(
         ranking = await _run(services, id, services.conversations.ranking, caller, id, number)
         here = [picture for picture in shown if ranking.gallery.snapshot.row_of(picture) is not None]
         for start in range(0, len(here), REASONS_AT_ONCE):
-            yield _event("why", {"why": await services.pool.run(ranking.why, here[start : start + REASONS_AT_ONCE])})
+            yield await services.pool.run(_reasons, ranking, here[start : start + REASONS_AT_ONCE])
     yield _event("done", {})
 
 
@@ -284,6 +297,10 @@ async def _known(chosen: Future[Question | None]) -> Question | None:
     return await asyncio.shield(asyncio.wrap_future(chosen))
 
 
+def _reasons(ranking: Ranking, pictures: Sequence[str]) -> dict[str, str]:
+    return _event("why", {"why": ranking.why(pictures)})
+
+
 def _event(name: str, data: dict[str, Any]) -> dict[str, str]:
     return {"event": name, "data": json.dumps(data)}
 
@@ -294,7 +311,8 @@ search_router = make_router("search")
 @search_router.post("/search", summary="Search once", response_model=SearchResults, responses=responses(409))
 async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
     """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
-    return _json(await services.pool.run_stoppable(services.conversations.search, caller, given))
+    _, written = await services.pool.run_stoppable(_written, services.conversations.search, caller, given)
+    return _json(written)
 
 
 retrievers_router = make_router("retrievers")

@@ -7,7 +7,14 @@ sessions, studies, records   the stores (records: jobs, tokens, uploads)
 
 from viewfinder.server.database.engine import Database
 from viewfinder.server.database.records import JobRow, JobRows, TokenRow, TokenRows, UploadRow, UploadRows
-from viewfinder.server.database.sessions import FeedbackRow, FeedbackRows, SessionRow, SessionRows, TurnTaken
+from viewfinder.server.database.sessions import (
+    FeedbackRow,
+    FeedbackRows,
+    SessionRow,
+    SessionRows,
+    TurnQuestion,
+    TurnTaken,
+)
 from viewfinder.server.database.studies import ParticipantRow, StudyRow, StudyRows, TrialRow
 
 __all__ = [
@@ -24,6 +31,7 @@ __all__ = [
     "TokenRow",
     "TokenRows",
     "TrialRow",
+    "TurnQuestion",
     "TurnTaken",
     "UploadRow",
     "UploadRows",

@@ -83,6 +83,8 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writer = engine.execution_options(writes=True)
+        # What is one statement needs no transaction around it: to begin and end one takes as long as to read a row.
+        self._reader = engine.execution_options(isolation_level="AUTOCOMMIT", begins=False)
         # SQLite has one writer at a time and lets others ask again and again; in one process they stand in line.
         self._line: AbstractContextManager[Any] = (
             threading.RLock() if engine.dialect.name == "sqlite" else nullcontext()
@@ -128,13 +130,13 @@ class Database:
             yield connection
 
     def rows(self, kind: type[Row], query: Executable) -> list[Row]:
-        """All rows that a query finds, in a transaction of its own."""
-        with self.reading() as connection:
+        """All rows that a query finds."""
+        with _told(self._reader) as connection:
             return [kind(**found) for found in connection.execute(query).mappings()]
 
     def row(self, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None) -> Row | None:
         """The same for the first row, if any."""
-        with self.reading() as connection:
+        with _told(self._reader) as connection:
             return select_row(connection, kind, query, given)
 
     def check(self) -> None:
@@ -202,8 +204,9 @@ def _engine(url: URL) -> Engine:
     @event.listens_for(engine, "begin")
     def begins(connection: Connection) -> None:
         # A transaction that reads first and writes later could not get the lock any more: it takes it at once.
-        writes = connection.get_execution_options().get("writes", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        options = connection.get_execution_options()
+        if options.get("begins", True):
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
 
     return engine
 

@@ -8,10 +8,10 @@ import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Select, bindparam, func, select, tuple_
+from sqlalchemy import Float, Select, Text, and_, bindparam, case, exists, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
@@ -23,7 +23,11 @@ from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 
 @dataclass(frozen=True)
 class SessionRow:
-    """A conversation, without what was said in it; `turns` is how many there are, counted when the row is read."""
+    """A conversation, without what was said in it; `turns` is how many there are, counted when the row is read.
+
+    `revision` grows with every change of it, of its turns and of what was asked: two rows that differ in nothing else
+    are the same conversation.
+    """
 
     id: str
     owner: str | None
@@ -37,6 +41,15 @@ class SessionRow:
     hidden: bool
     leaning: float | None = None
     turns: int = 0
+    revision: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class TurnQuestion:
+    """What was asked after a turn; `choosing`: somebody chooses that until then (seconds since 1970), None: nobody."""
+
+    asked: Question | None
+    choosing: float | None
 
 
 class TurnTaken(ViewfinderError):
@@ -94,19 +107,21 @@ class SessionRows(Store[SessionRow]):
         asks = {"retriever": retriever, "questioner": questioner, "where": where, "leaning": leaning}
         given = {"name": name, **asks, "updated": at}
         with self._database.writing() as connection:
-            update_row(connection, SESSIONS, id, {key: value for key, value in given.items() if value is not None})
+            changed = {key: value for key, value in given.items() if value is not None}
+            update_row(connection, SESSIONS, id, {**changed, "revision": SESSIONS.c.revision + 1})
             return select_row(connection, SessionRow, _SESSION, {"session": id})
 
-    def conversation(self, id: str) -> Conversation:
+    def conversation(self, id: str, known: Sequence[Node] = (ROOT,)) -> Conversation:
         """What was said, shown and asked, as it was recorded; empty where there is none of this id.
+
+        `known`: its first nodes, where somebody has them already; they are not read again.
 
         Raises:
             DatabaseError: the record is damaged; the turn is named.
         """
         with self._database.reading() as connection:
-            in_order = select(NODES).where(NODES.c.session == id).order_by(NODES.c.number)
-            found = connection.execute(in_order).mappings().all()
-        nodes = [ROOT]
+            found = connection.execute(_NODES_SINCE, {"of": id, "since": known[-1].number}).mappings().all()
+        nodes = list(known)
         for node in found:
             stop_if_asked()
             nodes.append(_read_node(nodes, dict(node), id))
@@ -118,8 +133,18 @@ class SessionRows(Store[SessionRow]):
         with self._database.reading() as connection:
             return {row.number: row.at for row in connection.execute(query)}
 
-    def append(self, id: str, *nodes: Node, elapsed_ms: float, at: float) -> None:
-        """Records more turns, all or none, and that the conversation was used.
+    def append(
+        self,
+        id: str,
+        *nodes: Node,
+        elapsed_ms: float,
+        at: float,
+        name: str = "",
+        choosing: float | None = None,
+    ) -> int:
+        """Records more turns, all or none, and that the conversation was used; gives its revision.
+
+        A conversation without a name is called `name`. `choosing`: until when it is chosen what to ask after the last.
 
         Raises:
             TurnTaken: it has a turn of the first's number already.
@@ -135,41 +160,97 @@ class SessionRows(Store[SessionRow]):
                 "asked": None if node.asked is None else asdict(node.asked),
                 "elapsed_ms": elapsed_ms,
                 "at": at,
+                "choosing": choosing if node is nodes[-1] else None,
             }
             for node in nodes
             if node.turn is not None  # the root is not stored
         ]
-        if not recorded:
-            return
         try:
             with self._database.writing() as connection:
-                if not connection.execute(_USED, {"used": id, "now": at}).rowcount:
+                revision = connection.scalar(_USED, {"used": id, "now": at, "called": name})
+                if revision is None:
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
-                connection.execute(_NODE, recorded)
+                if recorded:
+                    connection.execute(_NODE, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so who missed one comes upon its number
             raise TurnTaken(nodes[0].number) from error
+        return int(revision)
 
-    def note_question(self, id: str, number: int, question: Question | None) -> None:
-        """Records what was asked after a turn; where the conversation was deleted in the meantime, nothing happens."""
-        turn = NODES.update().where(NODES.c.session == id, NODES.c.number == number)
+    def note_question(
+        self, id: str, number: int, question: Question | None, *, choosing: float | None = None
+    ) -> int | None:
+        """Records what was asked after a turn, and that nobody chooses it any more; gives the revision.
+
+        None, and nothing happens, where that is no question of now: the conversation has gone on, or was deleted;
+        or whoever noted `choosing` is not the one who chooses.
+        """
+        asked = None if question is None else asdict(question)
         with self._database.writing() as connection:
-            connection.execute(turn.values(asked=None if question is None else asdict(question)))
+            revision = connection.scalar(_CHANGED, {"changed": id})  # from here on no turn comes in between
+            statement, held = (_ASKED, {}) if choosing is None else (_ASKED_BY_HOLDER, {"held": choosing})
+            noted = connection.execute(statement, {"of": id, "after": number, "what": asked, **held})
+        return int(revision) if noted.rowcount else None
+
+    def question(self, id: str, number: int) -> TurnQuestion | None:
+        """What was asked after a turn, or who is to say; None where there is no such turn.
+
+        Nobody chooses any more where the conversation has gone on.
+        """
+        with self._database.reading() as connection:
+            found = connection.execute(_QUESTION, {"of": id, "after": number}).mappings().first()
+        return None if found is None else TurnQuestion(_read_question(found["asked"]), found["choosing"])
+
+    def take_over_question(self, id: str, number: int, *, held: float, choosing: float) -> bool:
+        """Somebody else chooses from now on, if nobody has taken over from the one who `held` it before."""
+        with self._database.writing() as connection:
+            given = {"of": id, "after": number, "held": held, "until": choosing}
+            return connection.execute(_TAKEN_OVER, given).rowcount > 0
 
 
 # What every turn says to the database is made once: making it anew costs as much as saying it.
-_USED = SESSIONS.update().where(SESSIONS.c.id == bindparam("used")).values(updated=bindparam("now"))
+_MORE = SESSIONS.c.revision + 1
+_USED = (
+    SESSIONS.update()
+    .where(SESSIONS.c.id == bindparam("used"))
+    .values(
+        updated=bindparam("now"),
+        revision=_MORE,
+        name=case((SESSIONS.c.name == "", bindparam("called", type_=Text)), else_=SESSIONS.c.name),
+    )
+    .returning(SESSIONS.c.revision)
+)
+_CHANGED = (
+    SESSIONS.update().where(SESSIONS.c.id == bindparam("changed")).values(revision=_MORE).returning(SESSIONS.c.revision)
+)
 _NODE = NODES.insert()
+_NODES_SINCE = (
+    select(NODES)
+    .where(NODES.c.session == bindparam("of"), NODES.c.number > bindparam("since"))
+    .order_by(NODES.c.number)
+)
+_TURN = and_(NODES.c.session == bindparam("of"), NODES.c.number == bindparam("after"))
+_LATER = NODES.alias()
+_IS_LAST = ~exists().where(_LATER.c.session == bindparam("of"), _LATER.c.number > bindparam("after"))
+_HELD = bindparam("held", type_=Float)
+_ASKED = NODES.update().where(_TURN, _IS_LAST).values(asked=bindparam("what", type_=NODES.c.asked.type), choosing=None)
+_ASKED_BY_HOLDER = _ASKED.where(NODES.c.choosing == _HELD)
+_TAKEN_OVER = NODES.update().where(_TURN, NODES.c.choosing == _HELD).values(choosing=bindparam("until"))
+_QUESTION = select(NODES.c.asked, case((_IS_LAST, NODES.c.choosing), else_=None).label("choosing")).where(_TURN)
 _TURNS = select(func.count()).where(NODES.c.session == SESSIONS.c.id).scalar_subquery()
 _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
 _SESSION = _SELECT.where(SESSIONS.c.id == bindparam("session"))
 
 
+def _read_question(asked: Mapping[str, Any] | None) -> Question | None:
+    if asked is None:
+        return None
+    return Question(**{**asked, **{name: tuple(asked.get(name, ())) for name in ("choices", "examples")}})
+
+
 def _read_node(nodes: Sequence[Node], node: Mapping[str, Any], id: str) -> Node:
     """The recorded turn that follows these."""
     try:
-        asked = node["asked"]
-        texts = {name: tuple((asked or {}).get(name, ())) for name in ("choices", "examples")}
-        question = None if asked is None else Question(**asked | texts)
+        question = _read_question(node["asked"])
         # Each id is held once for all conversations, not once for each.
         shown = tuple(map(sys.intern, node["shown"]))
         read = replace(next_node(nodes, turn_from_json(node["turn"])), shown=shown, asked=question)

@@ -36,6 +36,7 @@ SESSIONS = Table(
     Column("updated", Float, nullable=False),
     Column("hidden", Boolean, nullable=False),  # of a study: not listed, and its retriever is not told
     Column("leaning", Float, nullable=True),  # to pictures, of a retriever that speaks; null: as it does by itself
+    Column("revision", Integer, nullable=False, server_default="0"),  # how often it, or a turn of it, was changed
     Index("sessions_by_time", "updated", "id"),
 )
 
@@ -50,6 +51,7 @@ NODES = Table(
     Column("asked", _DOCUMENT, nullable=True),
     Column("elapsed_ms", Float, nullable=False),
     Column("at", Float, nullable=False),
+    Column("choosing", Float, nullable=True),  # until when somebody chooses what to ask after it; null: nobody does
 )
 
 UPLOADS = Table(

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -110,6 +110,14 @@ MOST_UPLOADS = 200
 _LOG = logging.getLogger("viewfinder.server.jobs")
 
 
+class _Look(NamedTuple):
+    """A look at a job; good until then, or until there is other news."""
+
+    news: asyncio.Event
+    until: float
+    reading: asyncio.Task[JobRow | None]
+
+
 class Jobs:
     """The jobs of one library. `submit` and so on may be called from any thread, once started or not."""
 
@@ -123,6 +131,7 @@ class Jobs:
         self._alone = FileLock(library.folder / "server" / "jobs.lock")
         self._sure = False  # that no job is said to be running which nobody runs: one who did may have died
         self._eta: tuple[str, Eta] | None = None
+        self._looks: dict[str, _Look] = {}
 
     # -- from start to end
 
@@ -195,17 +204,26 @@ class Jobs:
         self._tell()
         return row
 
-    def eta_s(self, id: str) -> float | None:
-        """Seconds that a running job will still take, by its speed; None while that is not known."""
-        eta = self._eta
-        return eta[1].left_s(time.monotonic()) if eta is not None and eta[0] == id else None
+    def eta_s(self, row: JobRow) -> float | None:
+        """Seconds that a running job will still take, by its speed; None while that is not known.
+
+        Where another process runs it, by what this one was asked to tell of it.
+        """
+        runs_here = self._alone.is_locked
+        if self._eta is None or self._eta[0] != row.id:
+            if runs_here:
+                return None
+            self._eta = (row.id, Eta())
+        if not runs_here and row.total is not None:
+            self._eta[1].note(row.done, row.total, time.monotonic())
+        return self._eta[1].left_s(time.monotonic())
 
     async def watch(self, id: str, gone: Callable[[], bool] = lambda: False) -> AsyncGenerator[JobRow]:
         """The job as it is, and again whenever it has changed, until it has ended (or its watcher is `gone`)."""
         seen = None
         while not gone():
             news = self._news
-            row = await asyncio.to_thread(self.rows.get, id)
+            row = await self._look(id)
             if row is None:
                 return
             if row != seen:
@@ -214,6 +232,17 @@ class Jobs:
                 return
             seen = row
             await _at_most(news, LOOK_S)
+
+    async def _look(self, id: str) -> JobRow | None:
+        """The job as it is: read from the database once for all who watch it, however many they are."""
+        look = self._looks.get(id)
+        if look is None or look.news is not self._news or look.until < time.monotonic():
+            reading = asyncio.create_task(asyncio.to_thread(self.rows.get, id))
+            look = self._looks[id] = _Look(self._news, time.monotonic() + LOOK_S / 2, reading)
+        row = await asyncio.shield(look.reading)
+        if row is None or row.state in ENDED:
+            self._looks.pop(id, None)
+        return row
 
     # -- inside: wishes
 

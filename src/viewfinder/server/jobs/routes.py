@@ -128,5 +128,5 @@ async def _events(services: Services, id: str, ending: anyio.Event) -> AsyncIter
 
 def _told(services: Services, row: JobRow) -> Job:
     """A job as it is shown; one that runs with the time it will still take."""
-    eta_s = services.jobs.eta_s(row.id) if row.state == "running" else None
+    eta_s = services.jobs.eta_s(row) if row.state == "running" else None
     return Job.model_validate({**vars(row), "eta_s": eta_s})

@@ -227,9 +227,7 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
     """Has computed what the first search would wait for; the server finds it beside the snapshot."""
     with suppress(BadInput):  # no file at all was a picture
         gallery = library.gallery()
-        computed = [gallery.background_n]
-        if gallery.encoder.vocabulary is not None:
-            computed.append(gallery.vocabulary_nl)
+        gallery.warm()
         if space is not None:
             gallery.block(space)
 

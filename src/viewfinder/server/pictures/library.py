@@ -108,7 +108,7 @@ def is_in_library(library: Library, picture: str) -> bool:
     """Whether the library has this very picture, and a file of it."""
     snapshot = current_snapshot(library)
     row = None if snapshot is None else snapshot.row_of(picture)
-    return snapshot is not None and row is not None and any(Path(path).is_file() for path in snapshot.paths(row))
+    return snapshot is not None and row is not None and next(snapshot.files_there(row), None) is not None
 
 
 # -- cards
@@ -253,17 +253,19 @@ def find_original(library: Library, picture: str) -> Original:
         PictureError: all of them have changed since.
     """
     gallery, row = find_picture(library, picture)
-    there = [path for path in map(Path, gallery.snapshot.paths(row)) if path.is_file()]
-    if not there:
-        raise picture_gone(picture)
-    for path in there:
+    there: list[Path] = []
+    for path in gallery.snapshot.files_there(row):
+        there.append(path)
         try:
             status = path.stat()
             content = hash_file(path, status.st_size, status.st_mtime_ns, status.st_ino)
         except OSError:
             continue
         if content == picture:
-            return Original(path, to_unicode(path.name), FORMATS[gallery.snapshot.facts(row)["format"]][1])
+            name = PurePath(gallery.snapshot.paths(row)[0]).name if path.name == picture else path.name
+            return Original(path, to_unicode(name), FORMATS[gallery.snapshot.facts(row)["format"]][1])
+    if not there:
+        raise picture_gone(picture)
     raise picture_changed(there[0])
 
 

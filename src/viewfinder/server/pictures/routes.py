@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 from fastapi import Header, Path, Query, Request, Response
@@ -178,7 +177,7 @@ def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known
     if not GROUNDER.has_crops(gallery, picture):
         if only_known:
             return None
-        if not any(FilePath(path).is_file() for path in gallery.snapshot.paths(row)):
+        if next(gallery.snapshot.files_there(row), None) is None:
             raise picture_gone(picture)
     looked = GROUNDER.ground(gallery, picture, texts)
     weights = zip(texts, looked.weights_tr.astype(float).round(5).tolist(), strict=True)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from viewfinder.errors import PictureError
+from viewfinder.errors import LibraryError, PictureError
+from viewfinder.index.bucket import find_bucket
 from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, read_thumbnail, thumbnail_path
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
@@ -21,13 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PictureSource:
-    """What copies of a picture are made from (any of its files), and where they are kept.
+    """What copies of a picture are made from (any of its files, looked for when needed), and where they are kept.
 
     `longest` is the longer side of the picture in pixels.
     """
 
     picture: str
-    files: tuple[Path, ...]
+    find_files: Callable[[], Iterable[Path]]
     longest: int
     cache: Path
 
@@ -64,8 +66,8 @@ class Thumbnails:
         """
         gallery, row = find_picture(self._library, picture_id)
         facts = gallery.snapshot.facts(row)
-        files = tuple(Path(path) for path in gallery.snapshot.paths(row))
-        return PictureSource(picture_id, files, max(facts["width"], facts["height"]), self._cache)
+        find_files = partial(gallery.snapshot.files_there, row)
+        return PictureSource(picture_id, find_files, max(facts["width"], facts["height"]), self._cache)
 
     def kept(self, source: PictureSource, size: int) -> bytes | None:
         """A copy, if it was made before."""
@@ -82,7 +84,7 @@ class Thumbnails:
         """
         place = _place(source, size)
         if place not in self._making:
-            making = asyncio.create_task(self.aside.run(_made_of_any, source, choose_size(size, source.longest)))
+            making = asyncio.create_task(self.aside.run(_fetch_or_make, source, choose_size(size, source.longest)))
             self._making[place] = making
             making.add_done_callback(lambda _: self._making.pop(place))
         return await asyncio.shield(self._making[place])  # one who leaves does not take it away from the others
@@ -110,12 +112,30 @@ def _place(source: PictureSource, size: int) -> Path:
     return thumbnail_path(source.cache, source.picture, choose_size(size, source.longest))
 
 
+def _fetch_or_make(source: PictureSource, longest: int) -> bytes:
+    """The copy; of a library in a bucket that of whoever made it first, which is there for the others then."""
+    bucket = find_bucket(source.cache.parent)
+    if bucket is None:
+        return _made_of_any(source, longest)
+    place = thumbnail_path(source.cache, source.picture, longest)
+    name = place.relative_to(bucket.folder).as_posix()
+    with suppress(OSError, LibraryError):
+        if bucket.fetch(name):
+            return read_thumbnail(place)
+    content = _made_of_any(source, longest)
+    with suppress(OSError, LibraryError):  # the next one makes it, too
+        bucket.push(name)
+    return content
+
+
 def _made_of_any(source: PictureSource, longest: int) -> bytes:
     """The copy from the first file that still is the picture."""
-    there = [file for file in source.files if file.is_file()]
+    there: list[Path] = []
+    for file in source.find_files():
+        if file.is_file():
+            there.append(file)
+            with suppress(PictureError):
+                return load_thumbnail(file, source.picture, source.cache, longest=longest)
     if not there:
         raise picture_gone(source.picture)
-    for file in there:
-        with suppress(PictureError):
-            return load_thumbnail(file, source.picture, source.cache, longest=longest)
     raise picture_changed(there[0])

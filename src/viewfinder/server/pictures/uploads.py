@@ -270,7 +270,8 @@ class Uploads:
 
     def source(self, row: UploadRow) -> PictureSource:
         """What its small copies are made from."""
-        return PictureSource(row.picture, (self.folder / row.picture,), max(row.width, row.height), self._copies)
+        file = self.folder / row.picture
+        return PictureSource(row.picture, lambda: [file], max(row.width, row.height), self._copies)
 
     def delete(self, upload: str, caller: Caller) -> None:
         """Forgets an upload, and its file if no other upload is the same picture.
