@@ -203,6 +203,7 @@ def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: 
         command = f"python benchmarks/{benchmark}.py" + (
             f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
         )
-        facts = facts_of(command, [job.weights] if job.weights else [], ["own data", *overlap_flags([task])])
+        weights, trainings = ([job.weights], [job.folder]) if job.weights else ([], [])
+        facts = facts_of(command, weights, ["own data", *overlap_flags([task])], trainings)
         gallery = task.ranks.gallery_size
         write_ranks(benchmark, data + test, row, kept_row({job.seed: [task]}), gallery=gallery, facts=facts)

@@ -5,6 +5,9 @@
 The pictures of the pool are not here, so vectors stand in for them, and for the words too (directions drawn from a
 hash): what is measured is reading, the steps of the talks, ranking and the figures with their intervals. Time and
 memory are those of a process of its own. With vectors that know nothing, Hits@10 must come out as chance.
+
+Of the released dialogues of every questioner it counts the questions that were asked before and the different words
+(ChatIR, section 4.2), for claims.toml; that needs no pictures, and `--only questions` does nothing else.
 """
 
 from __future__ import annotations
@@ -22,12 +25,16 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 from machine import described
+from rows import UNTRAINED, KeptRow, facts_of, write_ranks, write_results
 
+from viewfinder.data.dialogues import read_dialogues
 from viewfinder.encoders import Calibration, Encoded, Pixels, Vocabulary
+from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.pictures import Fit, Stretch
 
 WIDTH = 256
 FILE = "Human_BLIP2"
+QUESTIONERS = ("Human_BLIP2", "ChatGPT_BLIP2", "Unanswered_ChatGPT_BLIP2", "FLAN_ALPACA_XXL_BLIP2")
 
 
 class StandIn:
@@ -75,17 +82,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--system", help="measure this one here, and print its figures")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "chatir.json")
+    parser.add_argument("--only", choices=("questions",))
     given = parser.parse_args()
     if given.system:
         print(json.dumps(measured(given.data, given.system)))
+        return
+    keep_questions(given.data)
+    if given.only:
         return
     results = {}
     for system in ("clip-t", "composer"):
         command = [sys.executable, __file__, str(given.data), "--system", system]
         results[system] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         print(system, results[system], flush=True)
-    given.out.write_text(json.dumps({"talks": FILE, "systems": results, "machine": described()}, indent=1) + "\n")
+    write_results("chatir", {"talks": FILE, "systems": results, "machine": described()})
+
+
+def keep_questions(data: Path) -> None:
+    """Keeps of every released dialogue how much of it was asked before, and its different words, by questioner."""
+    for file in QUESTIONERS:
+        dialogues, _ = read_dialogues(data / "chatir" / "dialogues" / f"{file}.json")
+        asked = [[one.question for one in dialogue.rounds] for dialogue in dialogues]
+        counted = {
+            "repeated questions": count_repeated_questions(asked) / np.array([len(questions) for questions in asked]),
+            "different words": count_unique_tokens(asked) / 100,
+        }
+        ids = tuple(dialogue.image for dialogue in dialogues)
+        for test, value_c in counted.items():
+            found = KeptRow(ids, (UNTRAINED,), value_c[None, :, None].astype(np.float32))
+            facts = facts_of("python benchmarks/chatir.py DATA --only questions")
+            write_ranks("chatir", test, file, found, gallery=0, facts=facts)
 
 
 def measured(data: Path, system: str) -> dict[str, float]:

@@ -185,7 +185,9 @@ def main() -> None:
         found = talking_speed(folder_of(BASE, 0, place) / "best.safetensors", place)
         (place.work / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
     else:
-        write_results("chatsearcher", results(place))
+        write_results(
+            "chatsearcher", results(place), by_row=("chat", "captions", "cirr", "visual", "decision", "grounding")
+        )
 
 
 def place_of(given: argparse.Namespace) -> Place:

@@ -46,7 +46,8 @@ class Claim:
         rows: the row that should find more, and the other; of several others the best on what all of them have.
         over: two rows; then what counts is by how much each of `rows` finds more than its own of these.
         tests: whose conversations are taken together.
-        metric: "R@10", "mean R@1,5,10", "Hits@10" (at that turn or before), or "value" of what is no rank.
+        metric: "R@10", "mean R@1,5,10", "Hits@10" (at that turn or before); without an @ it is what a value is called
+            that is no rank, a hundredth of which is kept.
         turns: which count, from 1, in their mean; "every"; none: the last of each conversation.
         rounds: in place of turns, from 0: that of the first row and that of the other.
         gain: two turns: what counts is how much more is found at the second.
@@ -172,7 +173,7 @@ def _values_by_seed(claim: Claim, rows: Sequence[KeptRow], at: int | None) -> di
 
 def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndarray, " c"]:
     """A claim's metric of each conversation, at its turns (`at`: at this round, from 0)."""
-    if claim.metric == "value":
+    if "@" not in claim.metric:
         return np.where(doubled_ct[:, 0] < 0, np.nan, doubled_ct[:, 0]).astype(np.float64)
     name, _, depths = claim.metric.partition("@")
     ranks_ct = np.where(doubled_ct < 0, np.nan, doubled_ct / 2)

@@ -1,6 +1,6 @@
 """ChatIR: dialogue encoders, their training and masking, and questioners; writes results/dialogues.json.
 
-    python benchmarks/dialogues.py DATA --model M.gguf      # DATA: fashion-products/, flickr8k/; what is done stays
+    python benchmarks/dialogues.py DATA --model M.gguf      # DATA: fashion-products/; rows that are kept stay
 
 Learnt is from the dialogues of 15,000 scenes of product photos, measured on another world of 6,000, all of which are
 searched. "heard" rows are the dialogues that come with that world (923 talks); in "asked" rows a questioner asks and
@@ -23,6 +23,7 @@ from machine import described
 from rows import (
     UNTRAINED,
     facts_of,
+    is_kept,
     is_measured,
     kept_row,
     measured,
@@ -99,8 +100,6 @@ TRAININGS = (
     Training("a third of the scenes", data=("scenes",), epochs=16),
 )
 PLAIN = {"plain encoder, caption": "clip-caption", "plain encoder, whole talk": "clip-t"}
-PHOTOS = ("chatir", "drilldown")
-"""Systems whose weights in the box are measured on photographs that they have not seen: the test part of flickr8k."""
 
 ASKINGS = (
     Asking("information_gain", "information_gain={questions}"),
@@ -148,7 +147,6 @@ class Place:
                     "--sprites", str(self.data / "fashion-products"),
                 )  # fmt: skip
             run("features", str(self.world(name)), "--out", str(self.features(name)))
-        run("features", str(self.data / "flickr8k"), "--out", str(self.features("flickr8k")))
         search_all(self.world(SEARCHED))
         if not self.questions.is_file():
             sets = [part for name in LEARNT_FROM for part in ("--data", str(self.world(name)))]
@@ -179,19 +177,20 @@ def main() -> None:
                 now = [job for name, job in chosen if given.only in (None, part) and (name in starts) == later]
                 for done in [pool.submit(job) for job in now]:
                     done.result()
-    write_results("dialogues", results(place))
+    write_results("dialogues", results(place), by_row=["heard", "asked"])
 
 
 def jobs_of(place: Place) -> dict[str, list[Job]]:
-    """What there is to do, first seeds first."""
+    """What there is to do, row by row."""
     heard: list[Job] = [(name, 0, partial(plain, name, place)) for name in PLAIN]
-    heard += [(f"photos {system}", 0, partial(describe, system, place)) for system in PHOTOS]
-    asked: list[Job] = []
-    for seed in SEEDS:
-        heard += [(row.name, seed, partial(train, row, seed, place)) for row in TRAININGS if seed in row.seeds]
-        able = [row for row in ASKINGS if place.model or "{model}" not in row.questioner]
-        asked += [(row.name, seed, partial(ask, row, seed, place)) for row in able if seed in row.seeds]
-    return {"heard": heard, "asked": asked}
+    heard += [(row.name, seed, partial(hear, row, seed, place)) for row in TRAININGS for seed in row.seeds]
+    able = [row for row in ASKINGS if place.model or "{model}" not in row.questioner]
+    asked: list[Job] = [(row.name, seed, partial(ask, row, seed, place)) for row in able for seed in row.seeds]
+    parts = {"heard": heard, "asked": asked}
+    return {
+        part: [job for job in jobs if not is_kept("dialogues", "talks", f"{part}: {job[0]}", job[1])]
+        for part, jobs in parts.items()
+    }
 
 
 def search_all(world: Path) -> None:
@@ -200,22 +199,29 @@ def search_all(world: Path) -> None:
     write_pool(world / "ChatIR_Protocol" / "Search_Space_test.json", sorted({one for pool in pools for one in pool}))
 
 
-def train(row: Training, seed: int, place: Place) -> None:
+def hear(row: Training, seed: int, place: Place) -> None:
     """Train a row and measure it on the dialogues of the other world, as far as that is not done."""
     out = place.run(row.name, seed)
     if is_measured(out / "test"):
         return
+    weights = train(row, seed, place)
+    evaluate("chatir", out / "test", place, "--checkpoint", str(weights))
+    keep(f"heard: {row.name}", seed, out, weights)
+    print(f"{row.name}, seed {seed}: {minutes(out):.1f} minutes", flush=True)
+
+
+def train(row: Training, seed: int, place: Place) -> Path:
+    """The weights of a row, trained (and before them those it goes on from), or gone on with, as far as needed."""
+    out = place.run(row.name, seed)
     sets = [part for name in row.data for part in ("--data", str(place.world(name)))]
     features = place.work / "features" if len(row.data) > 1 else place.features(row.data[0])
+    start = [str(train(base, seed, place)) for base in TRAININGS if base.name == row.start]
     run(
         "train", "chatir", *sets, "--features", str(features), "--preset", row.preset, "--seed", str(seed), "--resume",
-        "--out", str(out), "--set", f"training.epochs={row.epochs}",
-        *(("--start", str(place.run(row.start, seed) / "best.safetensors")) if row.start else ()),
+        "--out", str(out), "--set", f"training.epochs={row.epochs}", *(("--start", *start) if start else ()),
         *(part for one in row.settings for part in ("--set", one)), log=out.with_suffix(".log"),
     )  # fmt: skip
-    evaluate("chatir", out / "test", place, "--checkpoint", str(out / "best.safetensors"))
-    keep(f"heard: {row.name}", seed, out, out / "best.safetensors")
-    print(f"{row.name}, seed {seed}: {minutes(out):.1f} minutes", flush=True)
+    return out / "best.safetensors"
 
 
 def plain(name: str, place: Place) -> None:
@@ -225,17 +231,6 @@ def plain(name: str, place: Place) -> None:
         keep(f"heard: {name}", 0, place.run(name, 0), None)
 
 
-def describe(system: str, place: Place) -> None:
-    """The five captions of a photograph as five turns, found by the weights in the box."""
-    out = place.run(f"photos {system}", 0)
-    if is_measured(out / "test"):
-        return
-    run(
-        "evaluate", system, "--data", str(place.data / "flickr8k"), "--features", str(place.features("flickr8k")),
-        "--protocol", "drilldown", "--split", "test", "--out", str(out / "test"), log=out.with_suffix(".log"),
-    )  # fmt: skip
-
-
 def ask(row: Asking, seed: int, place: Place) -> None:
     """Talks of a questioner with the oracle."""
     out = place.run(f"asked by {row.name}", seed)
@@ -243,7 +238,8 @@ def ask(row: Asking, seed: int, place: Place) -> None:
         return
     heard = place.world(SEARCHED) / "dialogues" / "world_test.json"
     asks = row.questioner.format(questions=place.questions, model=place.model, heard=heard)
-    weights = place.run(row.trained, seed) / "best.safetensors"
+    [trained] = [one for one in TRAININGS if one.name == row.trained]
+    weights = train(trained, seed, place)
     talking = ("--user", "oracle", "--questioner", asks, "--limit", str(row.talks))
     evaluate("chatir", out / "test", place, "--checkpoint", str(weights), *talking)
     keep(f"asked: {row.name}", seed, out, weights)
@@ -262,7 +258,8 @@ def keep(name: str, seed: int, out: Path, weights: Path | None) -> None:
     """Keeps the ranks of a row: "heard: ..." of recorded dialogues, "asked: ..." of those of a questioner."""
     [task] = read_run(out / "test").tasks
     command = f"python benchmarks/dialogues.py DATA --rows '{name.partition(': ')[2]}'"
-    facts = facts_of(command, [weights] if weights else [], ["own data", *overlap_flags([task])])
+    flags = ["own data", *overlap_flags([task])]
+    facts = facts_of(command, [weights] if weights else [], flags, [weights.parent] if weights else [])
     found = kept_row({seed if weights else UNTRAINED: [task]})
     write_ranks("dialogues", "talks", name, found, gallery=task.ranks.gallery_size, facts=facts)
 
@@ -279,7 +276,6 @@ def results(place: Place) -> dict[str, Any]:
             row.name: {**figures(heard[row.name]), **cost(row, place)} for row in TRAININGS if heard[row.name]
         } | {name: figures(heard[name]) for name in PLAIN if heard[name]},
         "asked": {name: {**figures(tasks), **asked_figures(tasks)} for name, tasks in asked.items() if tasks},
-        "photos": {system: described_photos(tasks_of(place, f"photos {system}", ONE)) for system in PHOTOS},
         "machine": described(),
     }  # fmt: skip
 
@@ -308,16 +304,6 @@ def figures(tasks: list[TaskResult]) -> dict[str, Any]:
         "R@10": {str(at): measured((ranks_est[:, :, min(at, last)] < 10).astype(np.float64)) for at in ROUNDS},
         "mean rank": {str(at): round(float(ranks_est[:, :, min(at, last)].mean()) + 1, 1) for at in ROUNDS},
         "median rank": {str(at): float(np.median(ranks_est[:, :, min(at, last)])) + 1 for at in ROUNDS},
-    }
-
-
-def described_photos(tasks: list[TaskResult]) -> dict[str, Any]:
-    """R@10 after every turn."""
-    ranks_est = np.stack([np.stack(list(ranks_of(task).values())) for task in tasks])
-    turns = range(ranks_est.shape[2])
-    return {
-        "talks": ranks_est.shape[1],
-        "R@10": [measured((ranks_est[:, :, turn] < 10).astype(np.float64)) for turn in turns],
     }
 
 

@@ -1,11 +1,10 @@
 """Drill-down, its baselines and its ablations, trained and measured; writes results/drilldown.json.
 
-    python benchmarks/drilldown.py DATA      # holds fashion-products/ and flickr8k/; what is done is not done again
+    python benchmarks/drilldown.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
 
 Trains every row on a world of 6,500 scenes of product photos (5,000 to learn from, 500 to choose by) with the presets
-`lab` and `modern`, one processor a training, three seeds each, and ranks the 1,000 test scenes by ten descriptions. The
-same on real photos: the five captions of flickr8k as five turns, 515 photos to learn from, 103 to test on.
-`--only chain` leaves the rest out.
+`lab` and `modern`, one processor a training, three seeds each, and ranks the test scenes by ten descriptions.
+`--only chain` leaves the ablations out. The same on real photographs: photographs.py.
 """
 
 from __future__ import annotations
@@ -23,6 +22,7 @@ from machine import described
 from rows import (
     UNTRAINED,
     facts_of,
+    is_kept,
     is_measured,
     kept_row,
     measured,
@@ -39,6 +39,7 @@ from viewfinder.evaluation import read_run
 from viewfinder.retrievers.drilldown.retriever import SHIPPED
 
 COUNT, WORLD_SEED = 6500, 5
+TEST = "scenes"
 SEEDS = (0, 1, 2)
 ONE = (0,)
 DEPTHS = (1, 5, 10)
@@ -60,7 +61,6 @@ class Row:
     first_of: str = ""
     seeds: tuple[int, ...] = SEEDS
     numbers: int = 96
-    data: str = "scenes"
 
 
 def slots(count: int, width: int) -> tuple[str, ...]:
@@ -110,37 +110,29 @@ STRICT = (
 )  # fmt: skip
 
 
-SMALL = ("training.epochs=60", "training.validate_epochs=5")
-WORDS = (*SMALL, "fewest=2")
-PHOTOS = (
-    Row("photos: fixed 3x32", "drilldown", settings=(*WORDS, "learned=none"), seeds=ONE, data="flickr8k"),
-    Row("photos: R-HRE 96", "r-hre", settings=WORDS, seeds=ONE, data="flickr8k"),
-    Row("photos: in the box, 3x128", "drilldown", "", seeds=ONE, numbers=384, data="flickr8k"),
-    Row("photos: modern 3x32", "drilldown", "modern", ("model.width=32", *SMALL), seeds=ONE, data="flickr8k"),
-)
-
-
 def main() -> None:
     """Train, evaluate, write one file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/drilldown"), help="the world, vectors and runs")
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--only", choices=("chain", "grid", "photos"))
+    parser.add_argument("--only", choices=("chain", "grid"))
     parser.add_argument("--rows", nargs="*", help="train these only; the file has all done")
     parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
     given = parser.parse_args()
-    data = {"scenes": make_world(given.data.resolve(), given.work), "flickr8k": given.data.resolve() / "flickr8k"}
-    rows = {"chain": CHAIN, "grid": (*CONTROL, *GRID, *WIDE, *STRICT), "photos": PHOTOS}
+    scenes = make_world(given.data.resolve(), given.work)
+    rows = {"chain": CHAIN, "grid": (*CONTROL, *WIDE, *GRID, *STRICT)}
     wanted = [row for part, some in rows.items() if given.only in (None, part) for row in some]
     wanted = [row for row in wanted if not given.rows or row.name in given.rows]
     with ThreadPoolExecutor(given.processes) as pool:
         for depends in (False, True):
             jobs = [
-                pool.submit(one, row, seed, data[row.data], given.work)
-                for seed in given.seeds
+                pool.submit(one, row, seed, scenes)
                 for row in wanted
-                if seed in row.seeds and bool(row.start or row.first_of) == depends
+                for seed in given.seeds
+                if seed in row.seeds
+                and bool(row.start or row.first_of) == depends
+                and not is_kept("drilldown", TEST, row.name, seed)
             ]
             for job in jobs:
                 job.result()
@@ -149,48 +141,57 @@ def main() -> None:
         row.name: np.stack([ranks_of(folder(row, seed, given.work) / "test") for seed in row.seeds]) for row in done
     }
     result = {
-        "data": f"{COUNT} scenes of product photos, seed {WORLD_SEED}: 1,000 test scenes, 10 turns; "
-        "flickr8k: 103 test photos, 5 turns",
+        "data": f"{COUNT:,} scenes of product photos, seed {WORLD_SEED}; 10 turns",
         "rows": {row.name: figures(row, ranks[row.name], given.work) for row in done},
         "machine": described(),
     }
-    write_results("drilldown", result)
+    write_results("drilldown", result, by_row=["rows"])
 
 
 def make_world(data: Path, work: Path) -> Path:
     """The scenes, made or found whole from the last time, and their vectors."""
-    scenes = work / "scenes"
+    scenes = work / TEST
     if not (scenes / "world.json").is_file():
         run(
             "world", str(scenes), "--kind", "scenes", "--count", str(COUNT), "--seed", str(WORLD_SEED),
             "--sprites", str(data / "fashion-products"),
         )  # fmt: skip
-    for folder in (scenes, data / "flickr8k"):
-        run("features", str(folder), "--regions", "--out", str(work / "features" / folder.name))
+    run("features", str(scenes), "--regions", "--out", str(work / "features" / TEST))
     return scenes
 
 
-def one(row: Row, seed: int, data: Path, work: Path) -> None:
+def one(row: Row, seed: int, scenes: Path) -> None:
     """Train a row and evaluate it, as far as that is not done."""
+    work = scenes.parent
     if is_done(row, seed, work):
         return
     out = folder(row, seed, work)
-    settings = [part for setting in row.settings for part in ("--set", setting)]
-    start = ["--start", str(first_stage(row.start, seed, work))] if row.start else []
-    features = ["--features", str(work / "features" / row.data)]
     began = time.monotonic()
-    if row.preset and not row.first_of:
-        run(
-            "train", row.system, "--data", str(data), *features, "--preset", row.preset, "--seed", str(seed),
-            "--out", str(out), "--resume", *settings, *start, log=out.with_suffix(".log"),
-        )  # fmt: skip
+    train(row, seed, scenes)
     weights = [] if row.system == "composer" else ["--checkpoint", str(checkpoint(row, seed, work))]
     run(
-        "evaluate", row.system, "--data", str(data), *features, "--protocol", "drilldown", "--split", "test",
-        *weights, "--out", str(out / "test"), log=out.with_suffix(".log"),
+        "evaluate", row.system, "--data", str(scenes), "--features", str(work / "features" / TEST), "--protocol",
+        "drilldown", "--split", "test", *weights, "--out", str(out / "test"), log=out.with_suffix(".log"),
     )  # fmt: skip
     keep(row, seed, work)
     print(f"{row.name}, seed {seed}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def train(row: Row, seed: int, scenes: Path) -> None:
+    """Train a row, and before it the row whose first stage it is or goes on from; as far as that is not done."""
+    work = scenes.parent
+    for base in CHAIN:
+        if base.name in (row.start, row.first_of):
+            train(base, seed, scenes)
+    if not row.preset or row.first_of:
+        return
+    out = folder(row, seed, work)
+    start = ["--start", str(first_stage(row.start, seed, work))] if row.start else []
+    run(
+        "train", row.system, "--data", str(scenes), "--features", str(work / "features" / TEST), "--preset",
+        row.preset, "--seed", str(seed), "--out", str(out), "--resume", *start,
+        *(part for setting in row.settings for part in ("--set", setting)), log=out.with_suffix(".log"),
+    )  # fmt: skip
 
 
 def folder(row: Row, seed: int, work: Path) -> Path:
@@ -220,10 +221,11 @@ def keep(row: Row, seed: int, work: Path) -> None:
     """Keeps the ranks of a row, and what they are ranks of."""
     [task] = read_run(folder(row, seed, work) / "test").tasks
     weights = [] if row.system == "composer" else [checkpoint(row, seed, work)]
-    flags = [*(["own data"] if row.data == "scenes" else []), *overlap_flags([task])]
-    facts = facts_of(f"python benchmarks/drilldown.py DATA --rows '{row.name}'", weights, flags)
+    trainings = [folder(row, seed, work)] if weights else []
+    flags = ["own data", *overlap_flags([task])]
+    facts = facts_of(f"python benchmarks/drilldown.py DATA --rows '{row.name}'", weights, flags, trainings)
     found = kept_row({seed if row.preset else UNTRAINED: [task]})
-    write_ranks("drilldown", row.data, row.name, found, gallery=task.ranks.gallery_size, facts=facts)
+    write_ranks("drilldown", TEST, row.name, found, gallery=task.ranks.gallery_size, facts=facts)
 
 
 def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict[str, Any]:

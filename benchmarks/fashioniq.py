@@ -1,6 +1,6 @@
 """Fashion IQ: attributes, captioners, dialogue retrievers, one-turn compositions; writes results/fashioniq.json.
 
-    python benchmarks/fashioniq.py DATA      # holds fashion-products/; what is done is not done again
+    python benchmarks/fashioniq.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
 
 Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
 test split, each kind a gallery of its own. What learns has three seeds. In `talks` a simulated user
@@ -26,12 +26,12 @@ from rows import (
     UNTRAINED,
     KeptRow,
     facts_of,
+    is_kept,
     is_measured,
     kept_row,
     measured,
     minutes,
     overlap_flags,
-    ranks_of,
     run,
     write_ranks,
     write_results,
@@ -171,7 +171,8 @@ def main() -> None:
         with ThreadPoolExecutor(given.processes) as pool:
             for done in [pool.submit(job) for job in chosen]:
                 done.result()
-    write_results("fashioniq", results(place))
+    parts = ("captioners", "single", *(f"talks/{speaker}" for speaker in SPEAKERS))
+    write_results("fashioniq", results(place), by_row=parts)
 
 
 # -- what there is to do
@@ -181,31 +182,42 @@ Job = tuple[str, int, Callable[[], None]]
 
 
 def captioner_jobs(place: Place) -> list[Job]:
-    """First seeds first."""
+    """Table 4, row by row."""
     return [
         (row.name, seed, partial(caption, row, seed, place))
-        for seed in SEEDS
         for row in CAPTIONERS
-        if seed in row.seeds
+        for seed in row.seeds
+        if not is_kept("fashioniq", "captions", row.name, seed)
     ]
 
 
 def retriever_jobs(place: Place) -> list[Job]:
-    """The main chain's first seed, what has one seed, the other seeds."""
-    rows = (*RETRIEVERS, *VARIANTS, *IN_THE_BOX)
+    """The main chain, then its variants."""
     return [
-        (row.name, seed, partial(retrieve, row, seed, place)) for seed in SEEDS for row in rows if seed in row.seeds
+        (row.name, seed, partial(retrieve, row, seed, place))
+        for row in (*RETRIEVERS, *VARIANTS)
+        for seed in row.seeds
+        if not all(is_kept("fashioniq", f"talks, {speaker}", row.name, seed) for speaker in row.speakers)
     ]
 
 
 def single_jobs(place: Place) -> list[Job]:
     """Table 5."""
-    return [(name, seed, partial(compose, name, seed, place)) for seed in SEEDS for name in COMPOSITIONS]
+    return [
+        (name, seed, partial(compose, name, seed, place))
+        for name in COMPOSITIONS
+        for seed in SEEDS
+        if not is_kept("fashioniq", "one turn", name, seed)
+    ]
 
 
 def box_jobs(place: Place) -> list[Job]:
     """What is in the box, on pictures that it has not seen."""
-    return [(BOX, 0, partial(box, place)), (PLAIN, 0, partial(talk, "composer", PLAIN, place))]
+    jobs: list[Job] = [
+        (BOX, 0, partial(talk, "fashioniq", BOX, place)),
+        (PLAIN, 0, partial(talk, "composer", PLAIN, place)),
+    ]
+    return [job for job in jobs if not is_kept("fashioniq", "talks, oracle", job[0], UNTRAINED)]
 
 
 PARTS: dict[str, Callable[[Place], list[Job]]] = {
@@ -221,17 +233,27 @@ def caption(row: Captioner, seed: int, place: Place) -> None:
     out = place.run("captioners", row.name, seed)
     if is_measured(out / "test"):
         return
-    train("captioner", out, place, seed, row.preset, row.settings)
-    evaluate("captioner", out / "test", place, "--checkpoint", str(out / "best.safetensors"))
+    weights = train_captioner(row.name, seed, place)
+    evaluate("captioner", out / "test", place, "--checkpoint", str(weights))
     values_p = sentences([out], "CIDEr-D")[0]
     found = KeptRow(tuple(map(str, range(len(values_p)))), (seed,), values_p[None, :, None].astype(np.float32))
-    facts = facts_of(command("captioners", row.name), [out / "best.safetensors"], ["own data", "overlap: not counted"])
+    facts = facts_of(command("captioners", row.name), [weights], ["own data", "overlap: not counted"], [out])
     write_ranks("fashioniq", "captions", row.name, found, gallery=len(values_p), facts=facts)
+
+
+def train_captioner(name: str, seed: int, place: Place) -> Path:
+    """The weights of a captioner, trained or gone on with as far as needed."""
+    [row] = [row for row in CAPTIONERS if row.name == name]
+    out = place.run("captioners", name, seed)
+    train("captioner", out, place, seed, row.preset, row.settings)
+    return out / "best.safetensors"
 
 
 def retrieve(row: Retriever, seed: int, place: Place) -> None:
     """Train a retriever for every kind or for all, and let the users talk to it."""
     out = place.run("retrievers", row.name, seed)
+    for captioner in {row.simulator, *filter(None, map(SPEAKERS.get, row.speakers))}:
+        train_captioner(captioner, seed, place)
     settings = (*row.settings, f"simulator='{place.captioner(row.simulator, seed)}'")
     for kind in KINDS if row.apart else ("",):
         weights = out / kind / "best.safetensors"
@@ -276,23 +298,12 @@ def compose(name: str, seed: int, place: Place) -> None:
     modalities = COMPOSITIONS[name]
     settings = [f"model.modalities={list(modalities)}", f"model.gate={str('gated' in name).lower()}"]
     if "attributes" in modalities:
+        train_captioner(WITH_ATTRIBUTES, seed, place)
         attributes = place.captioner(WITH_ATTRIBUTES, seed).parent / "attributes" / "best.safetensors"
         settings.append(f"attribute_file='{attributes}'")
     train("fashioniq", out, place, seed, "single", settings)
     evaluate("fashioniq", out / "test", place, "--checkpoint", str(out / "best.safetensors"), "--task", "gallery")
     keep("single", name, "one turn", single_tasks(name, seed, place), {seed: [out / "best.safetensors"]})
-
-
-def box(place: Place) -> None:
-    """The weights in the box: talks with both users, and the captions of photographs, one a turn."""
-    talk("fashioniq", BOX, place)
-    out = place.run("retrievers", BOX, 0)
-    if not is_measured(out / "photos"):
-        run(
-            "evaluate", "fashioniq", "--data", str(place.data / "flickr8k"), "--protocol", "drilldown", "--split",
-            "test",
-            "--features", str(place.work / "flickr8k"), "--out", str(out / "photos"), log=out / "photos.log",
-        )  # fmt: skip
 
 
 def talk(system: str, name: str, place: Place) -> None:
@@ -343,7 +354,6 @@ def results(place: Place) -> dict[str, Any]:
         "data": f"Product photos of {len(KINDS)} kinds, {PAIRS} references a training picture",
         "captioners": found({row.name: captioner_row(row, place) for row in CAPTIONERS}),
         "talks": {speaker: found(of_speaker) for speaker, of_speaker in rows.items()},
-        "photos": photos(place),
         "single": found({name: single_row(by_seed) for name, by_seed in single.items()}),
         "machine": described(),
     }
@@ -446,15 +456,6 @@ def retriever_row(row: Retriever, speaker: str, place: Place) -> dict[str, Any]:
         "parameters": trained_numbers(weights) if weights else 0,
         "minutes": [round(minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
     }
-
-
-def photos(place: Place) -> list[dict[str, float]]:
-    """R@10 of the weights in the box after every caption of a photograph."""
-    folder = place.run("retrievers", BOX, 0) / "photos"
-    if not is_measured(folder):
-        return []
-    ranks_st = ranks_of(folder)
-    return [measured((ranks_t[None] < 10).astype(np.float64)) for ranks_t in ranks_st.T]
 
 
 def turns_of(values_est: Float[np.ndarray, "e s t"]) -> dict[str, dict[str, float]]:

@@ -1,6 +1,6 @@
 """MAI: its parts one by one, memories, losses, rollback, noise, baselines; writes results/mai.json.
 
-    python benchmarks/mai.py DATA      # holds fashion-products/; what is done is not done again
+    python benchmarks/mai.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
 
 Learnt is from transactions over all product photos (rollback and combination), measured on their test split, every turn
 against all pictures with their captions. One epoch each, three seeds each. Needs the
@@ -27,6 +27,7 @@ from machine import described
 from rows import UNTRAINED as NO_SEED
 from rows import (
     facts_of,
+    is_kept,
     is_measured,
     kept_row,
     measured,
@@ -92,6 +93,7 @@ TERMS = {
 NOISES = {"mixing": "mixing", "N(0, 1)": "normal", "U(-1, 1)": "uniform", "N(0, 1) x U(-1, 1)": "product"}
 MEMORIES = ("none", "concatenation", "lstm", "gru")
 TREATMENTS = ("replace", "blend", "random", "ignore")
+WITHOUT, GOES_BACK = "pictures without captions", "goes back by:"
 
 WHOLE = Row("MAI", bare=True)
 CHAIN = (
@@ -155,7 +157,7 @@ class Line:
 
 LINES = {
     **{row.name: Line(row) for row in (*EVERY, *UNTRAINED, BOX)},
-    **{f"{row.name}, pictures without captions": Line(row, BARE) for row in (*EVERY, BOX) if row.bare},
+    **{f"{row.name}, {WITHOUT}": Line(row, BARE) for row in (*EVERY, BOX) if row.bare},
     **{f"rollback: {kind}": Line(WHOLE, (f"rollback, {kind}",)) for kind in TREATMENTS[1:]},
     "rollback: replace": Line(WHOLE, SOURCES[:1]),
 }
@@ -228,9 +230,10 @@ def main() -> None:
     place = Place(given.work, given.data.resolve())
     chosen = [
         (row, seed)
-        for seed in SEEDS
         for row in (*EVERY, *UNTRAINED, BOX)
-        if seed in row.seeds and seed in given.seeds and (not given.rows or row.name in given.rows)
+        for seed in row.seeds
+        if seed in given.seeds and (not given.rows or row.name in given.rows)
+        if not all(is_kept("mai", test, name, seed) for test, name in tests_of(row))
     ]
     for stage in given.only:
         jobs = [partial(STAGES[stage], row, seed, place) for row, seed in chosen if row.trained or stage != "train"]
@@ -238,7 +241,16 @@ def main() -> None:
             for done in [pool.submit(job) for job in jobs]:
                 done.result()
     if "train" not in given.only or len(given.only) > 1:
-        write_results("mai", results(place))
+        parts = ("sessions", *(f"tables/{title}" for title in TABLES))
+        write_results("mai", results(place), by_row=parts)
+
+
+def tests_of(row: Row) -> list[tuple[str, str]]:
+    """The tests of a row, and by what name `keep` keeps each."""
+    tests = [(source, row.name) for source in SOURCES]
+    tests += [(source, f"{row.name}, {WITHOUT}") for source in SOURCES if row.bare]
+    tests += [("sessions", row.name)] if row.name in IN_SESSIONS else []
+    return tests + [("rollback", f"{row.name}, {GOES_BACK} {kind}") for kind in TREATMENTS[1:] if row == WHOLE]
 
 
 def train(row: Row, seed: int, place: Place) -> None:
@@ -289,13 +301,15 @@ def keep(row: Row, weights: Path, out: Path) -> None:
     """Keeps the ranks of a run; of pictures without captions, and of other ways to go back, as rows of their own."""
     test, bare, _ = out.name.partition(", no captions")
     source, _, treatment = test.partition(", ")
-    name = f"{row.name}, pictures without captions" if bare else row.name
-    name = f"{name}, goes back by: {treatment}" if treatment else name
+    name = f"{row.name}, {WITHOUT}" if bare else row.name
+    name = f"{name}, {GOES_BACK} {treatment}" if treatment else name
     tasks, seed = read_run(out).tasks, int(out.parent.name.rpartition("-")[2]) if row.trained else NO_SEED
     whole = [task for task in tasks if source != "sessions" or ", all, " in task.title]
     reads = row.system == "mai" and row.trained and not bare and "model.captions=false" not in row.settings
     flags = ["own data", *(["reads captions"] if reads else []), *overlap_flags(whole)]
-    facts = facts_of(f"python benchmarks/mai.py DATA --rows '{row.name}'", [weights] if row.trained else [], flags)
+    facts = facts_of(
+        f"python benchmarks/mai.py DATA --rows '{row.name}'", [weights] * row.trained, flags, [out.parent] * row.trained
+    )
     gallery = sum(task.ranks.gallery_size for task in whole)
     write_ranks("mai", source, name, kept_row({seed: whole}), gallery=gallery, facts=facts)
 

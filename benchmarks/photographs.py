@@ -25,10 +25,11 @@ from machine import described
 from rows import (
     UNTRAINED,
     facts_of,
+    is_kept,
     kept_row,
     measured,
-    minutes,
     parameters,
+    read_facts,
     read_ranks,
     run,
     write_ranks,
@@ -42,6 +43,7 @@ from viewfinder.evaluation import Plan, Task, replay_task
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
+from viewfinder.evaluation.replay import pictures_only
 from viewfinder.evaluation.results import task_result
 
 NAME = "photographs"
@@ -75,6 +77,8 @@ class Row:
         return SEEDS if self.preset else (UNTRAINED,)
 
 
+SHIPPED = ("drilldown", "chatir", "fashioniq", "chatsearcher", "mai")
+
 LONG = ("training.epochs=8", "training.validate_epochs=2")
 FURTHER = ("learned=none", "training.learning_rate=3e-4", "training.epochs=3")
 """As long and as fast as the stage in which a policy learns."""
@@ -93,6 +97,7 @@ ROWS = (
     Row("fixed 3x32, further", "drilldown", FURTHER, start="learned 3x32"),
     Row("fixed 3x128", "drilldown", (*LONG, "model.width=128", "learned=none")),
     Row("HRE 384, mean of regions", "hre", (*LONG, "model.width=384", "model.pooled=true")),
+    *(Row(f"{system}, as shipped", system, preset="") for system in ("composer", *SHIPPED)),
 )
 
 
@@ -139,10 +144,10 @@ def main() -> None:
     lists = make_folders(given.data.resolve(), given.work)
     for row in ROWS:
         for seed in row.seeds if not given.rows or row.name in given.rows else ():
-            if not all(is_kept(row, seed, test) for test in TESTS):
+            if not all(is_kept(NAME, test, row.name, seed) for test in TESTS):
                 train(row, seed, place)
                 keep(row, seed, place)
-    write_results(NAME, {**lists, "rows": dict(results(place)), "machine": described()})
+    write_results(NAME, {**lists, "rows": dict(results(place)), "machine": described()}, by_row=["rows"])
 
 
 def make_folders(data: Path, work: Path) -> dict[str, Any]:
@@ -179,20 +184,19 @@ def write_folder(folder: Path, pictures: Sequence[CaptionedPicture]) -> None:
                 shutil.copy2(picture.path, place)
 
 
-def is_kept(row: Row, seed: int, test: str) -> bool:
-    """Whether the ranks of a row are there."""
-    kept = read_ranks(NAME).get(test, {}).get(row.name)
-    return kept is not None and seed in kept.seeds
-
-
 def train(row: Row, seed: int, place: Place) -> None:
     """Train a row, or go on where that was stopped."""
+    if row.first_of:
+        [whole] = (one for one in ROWS if one.name == row.first_of)
+        train(whole, seed, place)
     if not row.preset or row.first_of:
         return
     out = place.folder(row.name, seed)
     settings = [part for setting in row.settings for part in ("--set", setting)]
     if row.start:
-        settings += ["--start", str(place.folder(row.start, seed) / "fixed" / "best.safetensors")]
+        [base] = (one for one in ROWS if one.name == row.start)
+        train(base, seed, place)
+        settings += ["--start", str(place.folder(base.name, seed) / "fixed" / "best.safetensors")]
     run(
         "train", row.system, "--data", str(place.work / LEARN), "--features", str(place.work / "features" / LEARN),
         "--preset", row.preset, "--seed", str(seed), "--out", str(out), "--resume", *settings,
@@ -208,21 +212,23 @@ def keep(row: Row, seed: int, place: Place) -> None:
             system=row.system, data=place.work / test, protocol="captions", features=place.work / "features" / test,
             checkpoint=weights,
         )  # fmt: skip
-        retriever = load_system(plan.system, 0, weights)
+        retriever = pictures_only(load_system(plan.system, 0, weights))  # shown pictures, whatever it would say
         pictures = load_pictures(plan, place.encoder, retriever)
         [task] = load_tasks(plan)
         task = match_pictures(of_test(task, test), pictures)
         table = replay_task(task, pictures.gallery(task.gallery), retriever)
         found = kept_row({seed: [task_result(task, table, ())]})
-        files = [one for other in row.seeds if (one := place.weights(row, other)) is not None and one.is_file()]
-        flags = () if row.preset else flags_of(task)
-        facts = facts_of(f"python benchmarks/photographs.py DATA --rows '{row.name}'", files, flags)
+        files, trainings = ([weights], [place.folder(row.name, seed)]) if weights is not None else ([], [])
+        flags = () if row.preset else flags_of(task, row)
+        facts = facts_of(f"python benchmarks/photographs.py DATA --rows '{row.name}'", files, flags, trainings)
         write_ranks(NAME, test, row.name, found, gallery=len(task.gallery), facts=facts)
         print(f"{row.name}, seed {seed}, {test}: {np.mean(table.best_st < 10):.3f}", flush=True)
 
 
-def flags_of(task: Task) -> list[str]:
-    """Of what is not trained here: how many targets its head has learnt from."""
+def flags_of(task: Task, row: Row) -> list[str]:
+    """Of what is not trained here: how many targets its head has learnt from, and that its own list is not known."""
+    if row.system in SHIPPED:
+        return ["overlap: unknown, the shipped weights name no training list"]
     learnt = [part_of(dialogue.target) == "fit" for dialogue in task.dialogues]
     return [f"overlap: {np.mean(learnt):.0%} of targets were training pictures of the encoder's head"] * any(learnt)
 
@@ -236,18 +242,21 @@ def of_test(task: Task, test: str) -> Task:
 
 
 def results(place: Place) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Of every row that is kept in all seeds: R@10 after every turn of both tests, its size and its cost."""
-    kept = read_ranks(NAME)
+    """Of every row that is kept in all seeds, one of them from here: R@10 after every turn, its size and its cost."""
+    kept, facts = read_ranks(NAME), read_facts(NAME)["kept"][TESTS[0]]["rows"]
     for row in ROWS:
-        if not all(is_kept(row, seed, test) for seed in row.seeds for test in TESTS):
+        here = [file for seed in row.seeds if (file := place.weights(row, seed)) is not None and file.is_file()]
+        if (row.preset and not here) or not all(
+            is_kept(NAME, test, row.name, seed) for seed in row.seeds for test in TESTS
+        ):
             continue
         found = {test: kept[test][row.name].values_ect / 2 < 10 for test in TESTS}
-        weights = place.weights(row, row.seeds[0])
         yield (
             row.name,
             {
-                "parameters": parameters(weights) if weights is not None and weights.is_file() else 0,
-                "minutes": [round(minutes(place.folder(row.name, seed)), 1) for seed in row.seeds],
+                "system": row.system,
+                "parameters": parameters(here[0]) if here else 0,
+                "minutes": [facts[row.name]["seeds"][str(seed)].get("minutes", 0.0) for seed in row.seeds],
                 "R@10": {
                     test: [measured(found_ect[:, :, turn].astype(np.float64)) for turn in range(TURNS)]
                     for test, found_ect in found.items()

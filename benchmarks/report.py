@@ -14,8 +14,10 @@ from typing import Any
 
 from cells import interval, machine_line, percent, spread, table, tenths
 from claims import judge_claims, read_claims
+from report_capacity import capacity_parts, draw_plot
 from report_claims import PLOT, claim_parts, draw, few_seeds, fingerprint, plotted
 from report_conversations import conversation_parts, curves, short_rows
+from report_scale import scale_parts
 from report_talking import side_by_side_parts, talking_parts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,12 +50,10 @@ def main() -> None:
         **claim_parts(judged),
         "dialogues-heard": heard_table(dialogues["heard"]),
         "dialogues-asked": asked_table(dialogues["asked"]),
-        "dialogues-photos": photos_table(dialogues["photos"]),
         "dialogues-machine": [f"{dialogues['data']}. {machine_line(dialogues['machine'])}"],
         "asking": asking_table(json.loads((RESULTS / "asking.json").read_text())),
         "fashion-captioners": captioners_table(fashion["captioners"]),
         **{f"fashion-talks-{user}": talks_table(rows) for user, rows in fashion["talks"].items()},
-        "fashion-photos": photos_table({"fashioniq": {"R@10": fashion["photos"]}}),
         "fashion-single": single_table(fashion["single"]),
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
         "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
@@ -61,6 +61,9 @@ def main() -> None:
         **talking_parts(talking),
         **side_by_side_parts(side_by_side),
         **conversation_parts(conversations),
+        **capacity_parts(known("capacity")),
+        **photographs_parts(known("photographs")),
+        **scale_parts(known("scale")),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-machine": [f"{drilldown['data']}. {machine_line(drilldown['machine'])}"],
@@ -84,8 +87,10 @@ def main() -> None:
     docs = (
         "architecture.md",
         "benchmarks.md",
+        "capacity.md",
         "claims.md",
         "reliability.md",
+        "scale.md",
         "server.md",
         "systems/chatir.md",
         "systems/chatsearcher.md",
@@ -109,6 +114,7 @@ def main() -> None:
         stale |= not drawing.is_file() or drawing.read_text(encoding="utf-8") != curves(conversations)
         if not check:
             drawing.write_text(curves(conversations), encoding="utf-8")
+    stale |= draw_plot(known("capacity"), ROOT / "docs" / "images", check=check)
     points, plot = plotted(judged), ROOT / "docs" / "images" / PLOT
     stale |= not plot.is_file() or fingerprint(points) not in plot.read_text(encoding="utf-8")
     if not check and stale:
@@ -248,6 +254,25 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
             f"at most {memory['states_limit_mb']} MB",
         ),
     ]
+    if (several := serving.get("workers")) is not None:
+        rows.insert(
+            5,
+            (
+                f"the same with `--workers {several['workers']}`, over the engine in {several['workers']} processes",
+                ">= 0.85",
+                f"{several['throughput_ratio']:.2f} ({several['turns_per_s']:.0f} of "
+                f"{several['engine_turns_per_s']:.0f}); {several['cpu_ratio']:.2f} by the time that a turn computes",
+            ),
+        )
+    if (idle := serving.get("idle")) is not None:
+        rows.append(
+            (
+                f"{idle['conversations']} open conversations in which nobody says anything: share of a core",
+                "that of none",
+                f"{100 * idle['share_of_a_core_with']:.1f} %; without them "
+                f"{100 * idle['share_of_a_core_without']:.1f} %",
+            )
+        )
     head = ["| what | reach | measured |", "|---|---|---|"]
     return [
         *head,
@@ -493,6 +518,33 @@ def photos_table(rows: dict[str, Any]) -> list[str]:
     for name, row in rows.items():
         lines.append(f"| {name} | {' | '.join(interval(found) for found in row['R@10'])} |")
     return lines
+
+
+def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """Systems on photographs that no training here has seen, for the page of each."""
+    about = (
+        f"{found['learn']['pictures']:,} photographs to learn from; {found['photographs']['pictures']:,} to search. "
+        f"{machine_line(found['machine'])}"
+    )
+    pages: dict[str, tuple[str, ...]] = {
+        "chatir": ("chatir", "clip-t"),
+        "fashioniq": ("fashioniq", "composer"),
+        "drilldown": ("drilldown", "r-hre", "r-re", "hre", "r-rankfusion", "composer"),
+    }
+    return {
+        f"{page}-photographs": [
+            *photos_table(
+                {
+                    name: {"R@10": row["R@10"]["photographs"]}
+                    for name, row in found["rows"].items()
+                    if row["system"] in systems
+                }
+            ),
+            "",
+            about,
+        ]
+        for page, systems in pages.items()
+    }
 
 
 def asked_table(rows: dict[str, Any]) -> list[str]:

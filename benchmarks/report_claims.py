@@ -79,7 +79,7 @@ def claim_cells(one: Judged) -> list[str]:
     p_value = f", p {one.p_value:.4f}" if one.outcome in VERDICTS else ""
     ours = f"{sides} = **{100 * one.interval.mean:+.1f}** ({low:+.1f} to {high:+.1f}){p_value}"
     seeds = str(len(one.seeds)) if one.trained else NOTHING
-    gallery = ", ".join(f"{size:,}" for size in one.gallery)
+    gallery = ", ".join(f"{size:,}" for size in one.gallery if size)
     outcome = f"{one.outcome}: fewer than {FEWEST} seeds" if one.outcome == WAITING else one.outcome
     cells = [says, *counted(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
     return [*cells, ", ".join(one.flags), outcome]
@@ -101,8 +101,7 @@ def counted(one: Judged) -> list[str]:
         at = ", mean of all turns"
     elif claim.turns:
         at = f", mean of turns {', '.join(map(str, claim.turns))}"
-    metric = "CIDEr-D × 100" if claim.metric == "value" else claim.metric
-    return [" − ".join(names), f"{metric}{at} ({'; '.join(claim.tests)})"]
+    return [" − ".join(names), f"{claim.metric}{at} ({'; '.join(claim.tests)})"]
 
 
 def _named(row: Any) -> str:

@@ -110,9 +110,10 @@ def write_ranks(
 def _facts_by_seed(facts: Mapping[str, Any], seeds: Sequence[int], old: Mapping[str, Any]) -> dict[str, Any]:
     """Facts with commit, day and weights of every seed by itself, those of other seeds among them."""
     weights = facts["weights"] or [""] * len(seeds)
+    spent = facts.get("minutes") or [0.0] * len(seeds)
     own = {
-        str(seed): {"commit": facts["commit"], "date": facts["date"], "weights": weight}
-        for seed, weight in zip(seeds, weights, strict=True)
+        str(seed): {"commit": facts["commit"], "date": facts["date"], "weights": weight, "minutes": spent_minutes}
+        for seed, weight, spent_minutes in zip(seeds, weights, spent, strict=True)
     }
     return {"command": facts["command"], "flags": facts["flags"], "seeds": {**old, **own}}
 
@@ -142,15 +143,52 @@ def read_facts(benchmark: str, results: Path = RESULTS) -> dict[str, Any]:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
-def write_results(benchmark: str, result: Mapping[str, Any], results: Path = RESULTS) -> None:
-    """Writes what a benchmark found beside what is known of its ranks, which stays."""
-    kept = {"kept": kept} if (kept := read_facts(benchmark, results).get("kept")) else {}
-    text = json.dumps({**result, **kept}, indent=1) + "\n"
+def write_results(
+    benchmark: str, result: Mapping[str, Any], results: Path = RESULTS, *, by_row: Sequence[str] = ()
+) -> None:
+    """Writes what a benchmark found beside what is known of its ranks, which stays.
+
+    Of the parts `by_row` ("talks/oracle": a part of a part), rows that were not measured this time stay too, and those
+    that were in more seeds: long benchmarks are run a few rows a time.
+    """
+    old: dict[str, Any] = read_facts(benchmark, results)
+    new: dict[str, Any] = json.loads(json.dumps(result))
+    kept = {"kept": kept} if (kept := old.get("kept")) else {}
+    for path in by_row:
+        *above, part = path.split("/")
+        before, now = old, new
+        for name in above:
+            before, now = before.get(name, {}), now[name]
+        rows = now[part]
+        fewer = {name for name, row in before.get(part, {}).items() if _seeds(rows.get(name)) < _seeds(row)}
+        now[part] = {**before.get(part, {}), **{name: row for name, row in rows.items() if name not in fewer}}
+    text = json.dumps({**new, **kept}, indent=1) + "\n"
     (results / f"{benchmark}.json").write_text(text, encoding="utf-8")
 
 
-def facts_of(command: str, weights: Sequence[Path] = (), flags: Sequence[str] = ()) -> dict[str, Any]:
-    """What is known of a measurement: its command, commit and day, the weights of its seeds by their hash, flags."""
+def _seeds(row: Any) -> int:
+    """How many seeds a row of figures says that it has."""
+    seeds = row.get("seeds", 0) if isinstance(row, dict) else 0
+    return len(seeds) if isinstance(seeds, list) else int(seeds)
+
+
+def is_kept(benchmark: str, test: str, row: str, seed: int, results: Path = RESULTS) -> bool:
+    """Whether the ranks of a row are there, of this seed (or it has none)."""
+    kept = read_ranks(benchmark, results).get(test, {}).get(row)
+    return kept is not None and (seed in kept.seeds or UNTRAINED in kept.seeds)
+
+
+def facts_of(
+    command: str, weights: Sequence[Path] = (), flags: Sequence[str] = (), trainings: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """What is known of a measurement.
+
+    Args:
+        command: what measures it again.
+        weights: of every seed, kept by their hash.
+        flags: what a reader should know of it.
+        trainings: the folder of every seed's training, whose minutes are kept.
+    """
     head = subprocess.run(
         ["git", "rev-parse", "--short=9", "HEAD"], cwd=RESULTS.parent, capture_output=True, text=True, check=True
     )
@@ -158,6 +196,7 @@ def facts_of(command: str, weights: Sequence[Path] = (), flags: Sequence[str] = 
     day = datetime.now(UTC).date().isoformat()
     return {
         "command": command, "commit": head.stdout.strip(), "weights": hashes, "date": day, "flags": list(flags),
+        "minutes": [round(minutes(folder), 1) for folder in trainings],
     }  # fmt: skip
 
 

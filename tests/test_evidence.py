@@ -21,7 +21,7 @@ from claims import (
     read_claims,
 )
 from report_claims import claim_parts, few_seeds, fingerprint, plotted
-from rows import DEPTH, UNTRAINED, KeptRow, facts_of, read_facts, read_ranks, write_ranks, write_results
+from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
 
 from viewfinder.errors import BadInput
 
@@ -47,7 +47,8 @@ def test_rows_and_seeds_are_kept_beside_those_that_are_there(tmp_path: Path) -> 
     assert rows["theirs"].ids == ("a", "b")
     assert rows["theirs"].values_ect.tolist() == [[[1, 3], [6, 8]]]
     about = read_facts("made", tmp_path)["kept"]["talks"]["rows"]["ours"]
-    assert about["seeds"] == {seed: {"commit": "0", "date": "2026-11-23", "weights": ""} for seed in ("0", "2")}
+    known = {"commit": "0", "date": "2026-11-23", "weights": "", "minutes": 0.0}
+    assert about["seeds"] == dict.fromkeys(("0", "2"), known)
 
 
 def test_a_row_of_fewer_conversations_has_none_of_the_others(tmp_path: Path) -> None:
@@ -76,6 +77,26 @@ def test_what_is_known_of_ranks_stays_when_a_benchmark_writes_its_figures(tmp_pa
     write(tmp_path, "talks", "ours", kept("a", [[[0]]]))
     write_results("made", {"rows": {}}, tmp_path)
     assert set(read_facts("made", tmp_path)) == {"rows", "kept"}
+
+
+def test_rows_that_were_not_measured_this_time_keep_their_figures(tmp_path: Path) -> None:
+    write_results("made", {"rows": {"ours": 1, "theirs": 1}, "other": {"ours": 1}}, tmp_path)
+    write_results("made", {"rows": {"ours": 2}, "other": {"new": 2}}, tmp_path, by_row=["rows"])
+    assert read_facts("made", tmp_path) == {"rows": {"ours": 2, "theirs": 1}, "other": {"new": 2}}
+
+
+def test_a_row_of_fewer_seeds_does_not_take_the_place_of_one_of_more(tmp_path: Path) -> None:
+    write_results("made", {"talks": {"oracle": {"ours": {"seeds": 3}, "theirs": {"seeds": [0]}}}}, tmp_path)
+    few = {"talks": {"oracle": {"ours": {"seeds": 1}, "theirs": {"seeds": [0, 1]}}}}
+    write_results("made", few, tmp_path, by_row=["talks/oracle"])
+    assert read_facts("made", tmp_path)["talks"] == {"oracle": {"ours": {"seeds": 3}, "theirs": {"seeds": [0, 1]}}}
+
+
+def test_a_row_is_kept_seed_by_seed_and_in_one_where_nothing_was_trained(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", kept("a", [[[0]]], (1,)))
+    write(tmp_path, "talks", "plain", kept("a", [[[0]]]))
+    assert [is_kept("made", "talks", "ours", seed, tmp_path) for seed in (0, 1)] == [False, True]
+    assert is_kept("made", "talks", "plain", 0, tmp_path) and not is_kept("made", "others", "plain", 0, tmp_path)
 
 
 def test_weights_are_known_by_their_hash(tmp_path: Path) -> None:

@@ -24,12 +24,14 @@ from viewfinder.evaluation.captioning import (
     bleu_interval,
     caption_pairs,
 )
+from viewfinder.evaluation.overlap import WEIGHTS, Overlap
 from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.report import write_caption_page, write_report
 from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
+from viewfinder.training.training_list import TrainingList, write_list_beside
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner
 
@@ -112,6 +114,20 @@ def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[
     whole = read_run(tmp_path / "run").tasks[0]
     assert np.mean([line["ROUGE-L"] for line in lines]) == pytest.approx(whole.figures[1].measure.interval.mean)
     assert np.mean([line["CIDEr-D"] for line in lines]) == pytest.approx(whole.figures[2].measure.interval.mean)
+
+
+def test_pictures_that_the_captioner_learnt_from_are_counted_and_refused(
+    pairs: Path, weights: Callable[[int], Path], tmp_path: Path
+) -> None:
+    unknown = captioned(pairs, weights(0), tmp_path).run.tasks[0].overlap
+    assert unknown == Overlap(12, {WEIGHTS: None})
+    seen = sorted(one.stem for one in (pairs / "images").iterdir())[:3]
+    listed = tmp_path / "listed.safetensors"
+    listed.write_bytes(weights(0).read_bytes())
+    write_list_beside(listed, TrainingList.of(seen))
+    assert captioned(pairs, listed, tmp_path).run.tasks[0].overlap == Overlap(12, {WEIGHTS: 3})
+    with pytest.raises(BadInput, match="25 % of targets were training pictures of the weights"):
+        captioned(pairs, listed, tmp_path, refuse_overlap=True)
 
 
 def test_two_captioners_are_compared_pair_by_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:

@@ -72,6 +72,11 @@ def test_shares_are_of_each_kind_and_of_both_alike(dialogues: Path) -> None:
     assert [one.answered for one in found.things if one.wants == "pictures"] == ["pictures", "words", *["pictures"] * 2]
 
 
+def test_pictures_that_may_have_been_learnt_from_are_refused(dialogues: Path) -> None:
+    with pytest.raises(BadInput, match="overlap: unknown, the weights came without a list of training pictures"):
+        decided(dialogues, refuse_overlap=True)
+
+
 @pytest.mark.parametrize(("leaning", "shares"), [(-3, (0.0, 1.0)), (3, (1.0, 0.0)), (1.9, (0.75, 1.0))])
 def test_a_leaning_moves_the_shares(dialogues: Path, leaning: float, shares: tuple[float, float]) -> None:
     found = decided(dialogues, options={"leaning": leaning})

@@ -28,6 +28,7 @@ from viewfinder.evaluation.grounding import (
     name_thing,
     read_marked_pictures,
 )
+from viewfinder.evaluation.overlap import ENCODER
 from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.testing import COLOURS, ColourEncoder
 
@@ -159,6 +160,13 @@ def test_a_run_is_written_with_every_phrase(squares: Path) -> None:
     lines = [json.loads(line) for line in write_measured_run(grounded(squares)).read_text().splitlines()]
     assert [line["phrase"] for line in lines] == ["a red", "a blue"]
     assert read_run(squares / "run").tasks[0].title == "grounding, windows, all"
+
+
+def test_pictures_that_may_have_been_learnt_from_are_flagged(squares: Path) -> None:
+    flags = grounded(squares).run.tasks[0].overlap
+    assert flags is not None and flags.seen == {ENCODER: None}  # clip-t is not trained, nobody knows of the encoder
+    with pytest.raises(BadInput, match="unknown, the encoder's head came without a list"):
+        grounded(squares, refuse_overlap=True)
 
 
 def test_what_cannot_be_grounded_is_said(squares: Path) -> None:

@@ -65,6 +65,11 @@ def test_a_system_that_sees_colours_is_right_where_colours_are_asked(asked: Path
     assert found["above text only"] == pytest.approx((1 - 1 / 6) / 2)
 
 
+def test_pictures_that_may_have_been_learnt_from_are_refused(asked: Path) -> None:
+    with pytest.raises(BadInput, match="overlap: unknown, the weights came without a list of training pictures"):
+        answered(asked, refuse_overlap=True)
+
+
 def test_majorities_are_those_of_the_training_split(asked: Path) -> None:
     found = answered(asked)
     assert {one.majority for one in found.things} == {"no"}  # three times, blue twice, red once

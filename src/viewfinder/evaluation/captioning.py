@@ -25,6 +25,7 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.figures import Figure
+from viewfinder.evaluation.overlap import WEIGHTS, count_seen_pictures, refuse_seen
 from viewfinder.evaluation.plan import Notify, Plan, pick_evenly, silent
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
@@ -84,7 +85,8 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
     if len(kinds) > 1:
         several.insert(0, ("all kinds", scored))
     tasks = [
-        _task(name, pairs, read[0].split, plan, () if at else left_out) for at, (name, pairs) in enumerate(several)
+        _task(name, pairs, read[0].split, plan, () if at else left_out, captioner)
+        for at, (name, pairs) in enumerate(several)
     ]
     names, files = {"rouge_l": ROUGE, "cider_d": CIDER}, {key: str(plan.data / key) for key in vectors.keys}
     return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTIONS, names, files)
@@ -152,8 +154,12 @@ def _texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[li
     return [f"{prefix}{pair.said}" for pair in pairs], people
 
 
-def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...]) -> TaskResult:
+def _task(
+    name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...], captioner: Captioner
+) -> TaskResult:
     texts, seen = _texts(pairs, plan), Counter[str]()
+    title, pictures = f"{SYSTEM}, {name}, {split}", {key for pair in pairs for key in (pair.shown, pair.wanted)}
+    overlap = refuse_seen(title, count_seen_pictures(pictures, plan.data, {WEIGHTS: captioner}), plan)
     ids = []
     for pair in pairs:  # a pair that is there again has a number
         own = f"{pair.kind} {pair.shown} {pair.wanted}"
@@ -161,8 +167,8 @@ def _task(name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_
         ids.append(own if seen[own] == 1 else f"{own} {seen[own]}")
     values = {ROUGE: rouge_l(*texts), CIDER: cider_d(*texts)}
     result = result_of_values(
-        f"{SYSTEM}, {name}, {split}", values, ids, of=f"{name}, {split}, {len(pairs):,} pairs", split=split,
-        pictures=len({key for pair in pairs for key in (pair.shown, pair.wanted)}), at="one caption",
+        title, values, ids, of=f"{name}, {split}, {len(pairs):,} pairs", split=split, pictures=len(pictures),
+        at="one caption", overlap=overlap,
         caption=", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands",
         seed=plan.seed, left_out=left_out,
     )  # fmt: skip

@@ -22,6 +22,7 @@ from viewfinder.data.chatsearch import read_chatsearch
 from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput
+from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly, silent
 from viewfinder.evaluation.protocols import chatsearch
@@ -93,9 +94,10 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
         for dialogue, shown in zip(task.dialogues, shows, strict=True)
     )
     of = f"{split}, {len(found):,} dialogues, leaning {speaker.picture_bias:g}"
+    overlap = refuse_seen(task.title, count_seen_pictures(task.gallery, plan.data, list_parts(speaker, encoder)), plan)
     result = result_of_values(
         task.title, decision_values(found), [one.id for one in found], of=of, split=split, pictures=len(gallery),
-        at="last turn", seed=plan.seed, left_out=task.left_out,
+        at="last turn", seed=plan.seed, left_out=task.left_out, overlap=overlap,
     )  # fmt: skip
     return MeasuredRun(make_run(plan, encoder, out, (result,)), found, DECISIONS)
 

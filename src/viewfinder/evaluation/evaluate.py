@@ -18,7 +18,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, pick_examples
 from viewfinder.evaluation.figures import compute_figures, mean_figures, name_figure
-from viewfinder.evaluation.overlap import measure_overlap, read_training_texts
+from viewfinder.evaluation.overlap import measure_overlap, read_training_texts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
@@ -87,11 +87,7 @@ def evaluate(
             continue
         notify(f"{known.title}: {len(known.dialogues):,} dialogues, {len(known.gallery):,} pictures")
         texts = read_texts(known.protocol) if known.split != "train" else frozenset[str]()
-        overlap = measure_overlap(known, plan.data, retriever, encoder, texts)
-        if plan.refuse_overlap and overlap.refused is not None:
-            raise BadInput(
-                f"{known.title}: {overlap.refused}; take other weights or data, or leave out --refuse-overlap"
-            )
+        overlap = refuse_seen(known.title, measure_overlap(known, plan.data, retriever, encoder, texts), plan)
         speaker = user or comparing_user(known, plan)
         result, some = _evaluate_task(known, pictures, retriever, plan, speaker, make_encoder)
         results.append(replace(result, overlap=overlap))

@@ -33,6 +33,7 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.base import Pixels
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import pictures_only, replay_turns
@@ -110,9 +111,11 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     names = list(dict.fromkeys(one.picture for one in found))
     title = f"{PROTOCOL}, {proposals}, {split}"
     of = f"{proposals}, {split}, {len(found):,} phrases of {len(names):,} pictures"
+    parts = list_parts(systems[GROUNDED], encoder)
     task = result_of_values(
-        title, grounding_values(found), names, of=of, split=split, pictures=len(names), at="one phrase", seed=plan.seed
-    )
+        title, grounding_values(found), names, of=of, split=split, pictures=len(names), at="one phrase",
+        seed=plan.seed, overlap=refuse_seen(title, count_seen_pictures(names, plan.data, parts), plan),
+    )  # fmt: skip
     return MeasuredRun(make_run(plan, encoder, out, (task,)), tuple(found), PHRASES)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from viewfinder.conversation import Answer, Like, Reject, Say, Turn
 from viewfinder.data.splits import name_pictures
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.evaluation.plan import Task
+from viewfinder.evaluation.plan import Plan, Task
 from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.retrievers import Retriever
 from viewfinder.training.training_list import TrainingList
@@ -74,18 +74,36 @@ def measure_overlap(
 
     Who has no `trained_on` (a part of another package) counts as trained on what nobody knows.
     """
-    lists = {WEIGHTS: getattr(retriever, "trained_on", "")}
-    if retriever.reads.space is None:  # else pictures are looked for in a space of the weights, made of raw vectors
-        lists[ENCODER] = getattr(encoder, "trained_on", "")
-    wanted = sorted({key for one in task.dialogues for key in (one.target, *one.targets)})
-    names = name_pictures(folder, wanted)
+    wanted = {key for one in task.dialogues for key in (one.target, *one.targets)}
+    texts = texts_of(task) if training_texts else frozenset[str]()
+    shared = count_seen_pictures(wanted, folder, list_parts(retriever, encoder))
+    return replace(shared, texts=len(texts), repeated=len(texts & training_texts))
+
+
+def list_parts(retriever: Retriever[Any], encoder: Encoder) -> dict[str, Any]:
+    """The trained parts that a retriever's results come of, by what flags call them."""
+    # Else pictures are looked for in a space of the weights, made of raw vectors.
+    by_head = retriever.reads.space is None
+    return {WEIGHTS: retriever, **({ENCODER: encoder} if by_head else {})}
+
+
+def count_seen_pictures(pictures: Collection[str], folder: Path, parts: Mapping[str, Any]) -> Overlap:
+    """How many pictures of a data set each trained part has learnt from, by its `trained_on`."""
+    lists = {who: getattr(part, "trained_on", "") for who, part in parts.items()}
+    names = name_pictures(folder, sorted(pictures))
     seen = {
         who: TrainingList.decode(listed).count_seen(names.values()) if listed else None
         for who, listed in lists.items()
         if listed is not None
     }
-    texts = texts_of(task) if training_texts else frozenset[str]()
-    return Overlap(len(wanted), seen, len(texts), len(texts & training_texts))
+    return Overlap(len(pictures), seen)
+
+
+def refuse_seen(title: str, overlap: Overlap, plan: Plan) -> Overlap:
+    """The same overlap; raises BadInput where the plan refuses it."""
+    if plan.refuse_overlap and overlap.refused is not None:
+        raise BadInput(f"{title}: {overlap.refused}; take other weights or data, or leave out --refuse-overlap")
+    return overlap
 
 
 def read_training_texts(folder: Path, protocol: str) -> frozenset[str]:

@@ -203,6 +203,7 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
 def result_of_values(
     title: str, values: Mapping[str, Float[np.ndarray, " s"]], ids: Sequence[str], *, of: str, split: str,
     pictures: int, at: str, caption: str = "none", seed: int = 0, left_out: tuple[str, ...] = (),
+    overlap: Overlap | None = None,
 ) -> TaskResult:  # fmt: skip
     """A task whose figures are means of values, a value for each id; NaN: it has none.
 
@@ -211,7 +212,7 @@ def result_of_values(
     name = MeasureName(metric="any", at=at, gallery=of, split=split, caption=caption, ties="none")
     figures, nothing_s0 = tuple(mean_figures(values, name, seed)), np.empty((len(ids), 0))
     table = RankTable(nothing_s0, nothing_s0, pictures)
-    return TaskResult(title, figures, tuple(ids), ("",) * len(ids), table, left_out, asked=values)
+    return TaskResult(title, figures, tuple(ids), ("",) * len(ids), table, left_out, asked=values, overlap=overlap)
 
 
 def make_run(

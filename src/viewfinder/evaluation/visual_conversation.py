@@ -28,6 +28,7 @@ from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_visd
 from viewfinder.data.files import need_folder
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
@@ -116,9 +117,10 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
         lost = f"{len(dialogues) - len(here):,} of {len(dialogues):,} pictures are not here"
         ids = list(dict.fromkeys(one.picture for one in answered))
         of = f"{name}, {split}, {len(answered):,} questions about {len(ids):,} pictures"
+        overlap = refuse_seen(title, count_seen_pictures(ids, plan.data, list_parts(speaker, encoder)), plan)
         task = result_of_values(
             title, accuracy_values(answered), ids, of=of, split=split, pictures=len(ids), at="one question",
-            seed=plan.seed, left_out=(lost,) if len(here) < len(dialogues) else (),
+            seed=plan.seed, left_out=(lost,) if len(here) < len(dialogues) else (), overlap=overlap,
         )  # fmt: skip
         tasks.append(task)
         asked += answered
