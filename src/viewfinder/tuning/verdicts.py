@@ -25,6 +25,7 @@ from viewfinder.index.scores import (
     FEATURES,
     SMALL_WORDS,
     UNHEARD,
+    Spread,
     content_stems,
     conversation_features,
     curve,
@@ -255,7 +256,7 @@ def calibrate_collection(
             if not len(rows_k):
                 continue
             said_k, nats_k, is_here = score_n[rows_k], nats_n[rows_k], len(rows_k) == len(score_n)
-            features_f = conversation_features(said_k, usual, mean_familiarity(familiar, [text]), [text])
+            features_f = conversation_features(Spread.of(said_k), usual, mean_familiarity(familiar, [text]), [text])
             features_f[FEATURES.index("log size")] = math.log10(len(score_n))  # lest it tells that some were taken out
             order_k = np.argsort(-(said_k + nats_k / Query(()).sharpness), kind="stable")
             judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
@@ -395,7 +396,7 @@ class _Gallery:
         for turn in range(1, len(texts) + 1):
             said_k = scores_mk[:turn].mean(axis=0).astype(np.float32)
             familiar = mean_familiarity(self.familiar, texts[:turn])
-            features_f = conversation_features(said_k, float(usual_m[:turn].mean()), familiar, texts[:turn])
+            features_f = conversation_features(Spread.of(said_k), float(usual_m[:turn].mean()), familiar, texts[:turn])
             order_k = np.argsort(-said_k, kind="stable")
             rank = None if meant is None else int(np.flatnonzero(rows_k[order_k] == meant)[0])
             judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]

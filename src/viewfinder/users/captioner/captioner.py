@@ -50,6 +50,7 @@ class Captioner:
         predictor: tells the attributes of pictures that the network reads; None where it reads none.
         raw_version: of which encoder the raw vectors must be.
         fingerprint: a mark that changes with every number of the weights.
+        trained_on: the list of its training pictures (`TrainingList.encode`); "": nobody kept it.
     """
 
     network: CaptionerNetwork
@@ -57,6 +58,7 @@ class Captioner:
     predictor: AttributePredictor | None
     raw_version: str
     fingerprint: str
+    trained_on: str = ""
 
     def __post_init__(self) -> None:
         self.network.eval()
@@ -89,7 +91,7 @@ class Captioner:
         network = make_captioner(model, raw_width, len(vocabulary.words), len(settings["labels"]))
         load_network(path, network, system=SYSTEM, encoder=weights.card.encoder)
         predictor = AttributePredictor.of(weights) if model.attributes else None
-        return cls(network, vocabulary, predictor, weights.card.encoder, weights.fingerprint)
+        return cls(network, vocabulary, predictor, weights.card.encoder, weights.fingerprint, weights.card.trained_on)
 
     def check(self, raw_version: str) -> None:
         """Refuse vectors that are not those of the training; EncoderMismatch where they are of another encoder."""
