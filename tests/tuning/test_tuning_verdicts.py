@@ -147,7 +147,7 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
     def likely(text: str) -> tuple[str, list[bool]]:
         texts_md = head.sentences(sentences([text]), [text])
         said_n = (texts_md[0] @ seen_nd.T - background_n).astype(np.float32)
-        judged = judge_conversation(known, Spread.of(said_n), said_n.__getitem__, texts_md, [text])
+        judged = judge_conversation(known, Spread.of(said_n), lambda row: float(said_n[row]), texts_md, [text])
         best = np.argsort(-said_n)[:10].tolist()
         return judged.verdict, [held[row] == text for row in best if judged.match(row) >= LIKELY]
 
