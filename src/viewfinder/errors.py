@@ -32,6 +32,7 @@ EXTRAS = {
         "matplotlib", "nltk", "onnx", "peft", "rouge_score", "sacrebleu", "scipy", "sklearn", "tensorboard", "torch",
         "transformers",
     }),
+    "ray": frozenset({"ray"}),
 }  # fmt: skip
 """What is imported only by those who have the extra of that name; `train` has all that `hub` has."""
 
@@ -133,7 +134,7 @@ def explain_missing_package(error: ModuleNotFoundError) -> str:
     package = (error.name or "").partition(".")[0]
     names = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
     importer = next((name for name in reversed(names) if name.startswith("viewfinder.")), "")
-    extra = "hub" if importer.startswith(READS_THE_HUB) else "train"
+    extra = "ray" if package == "ray" else "hub" if importer.startswith(READS_THE_HUB) else "train"
     if package in EXTRAS[extra]:
         return f"{package} is not installed, which this needs: pip install 'viewfinder[{extra}]'"
     return f"{' '.join(str(error).split())}: install viewfinder again, `viewfinder doctor` says what is missing"

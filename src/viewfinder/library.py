@@ -353,7 +353,7 @@ class Library:
         hits = [session.say(text) if like is None else session.show(like, text)]
         if without:
             hits.append(session.reject(text=without))
-        return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits))
+        return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits), hits[-1].missing)
 
     def chat(
         self,

@@ -218,7 +218,7 @@ class Session(TurnMethods):
         why = ranking.why([hit.id for hit in hits])
         self.follow_up()
         explained = [replace(hit, why=why[hit.id]) for hit in hits]
-        return Hits(explained, ranking.verdict, (time.perf_counter() - started) * 1000)
+        return Hits(explained, ranking.verdict, (time.perf_counter() - started) * 1000, ranking.missing)
 
     def search(self, turn: Turn) -> Hits:
         """One turn, and its results at once: without reasons (`ranking` gives them), and nothing is asked before
@@ -226,7 +226,7 @@ class Session(TurnMethods):
         """
         started = time.perf_counter()
         hits, ranking = self._searched(turn)
-        return Hits(hits, ranking.verdict, (time.perf_counter() - started) * 1000)
+        return Hits(hits, ranking.verdict, (time.perf_counter() - started) * 1000, ranking.missing)
 
     def repeat(self, turn: Turn) -> None:
         """One turn of many that are said again: what it finds is noted, and not judged or told. Raises as `take`."""

@@ -144,6 +144,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 def print_hits(hits: Hits) -> None:
     """The verdict, then a line a result: number, match, score, path (where it lay, if it is gone)."""
+    if hits.missing:
+        print_line(f"note: {count_noun(hits.missing, 'picture')} could not be searched: a part of the cluster is away")
     if not len(hits):
         print_line("No results.")
         return

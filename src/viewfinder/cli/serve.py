@@ -36,6 +36,10 @@ def serve(
         bool | None, typer.Option("--originals", help="Let the files themselves be fetched, not only small copies.")
     ] = None,
     workers: Annotated[int | None, option("N", "Processes that serve, for many people. [default: 1]")] = None,
+    ray: Annotated[
+        str | None, option("ADDRESS", "A Ray cluster that searches: local, auto, HOST:PORT (docs/cluster.md).")
+    ] = None,
+    shards: Annotated[int | None, option("N", "Actors that search. [default: one a free core]")] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -48,7 +52,7 @@ def serve(
         open_library(library)  # one that is not there is a wrong path rather than a wish
     given = {
         "host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals,
-        "workers": workers,
+        "workers": workers, "ray": ray, "shards": shards,
     }  # fmt: skip
     settings = read_server_settings({name: value for name, value in given.items() if value is not None})
     return serve_library(library_folder(library), settings, as_json=as_json)

@@ -6,6 +6,7 @@ snapshot, snapshot_files      `Snapshot`: what searching reads, one space of a l
 stored_columns, growing_arrays   its columns; arrays on disk that get more rows
 raw_vectors   what trained systems make their own vectors from; regions, made when first needed
 gallery       `Gallery`: a snapshot seen through its encoder; it scores pictures for a query
+shard_scores  one answer made of those of several machines (`viewfinder.cluster`)
 approximate, index_files   the index of a large collection, and where it lies; near_scores: turns over it
 scores, region_scores   the kernels, for one vector a picture and for many; what a score means, and why
 ranking       `Ranking`: the order of a gallery for one query; `Hits`; candidates for questioners

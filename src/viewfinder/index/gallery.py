@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int, UInt8
+from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
 
 from viewfinder.conversation import Answer
 from viewfinder.encoders.base import Encoder
@@ -42,6 +42,7 @@ from viewfinder.index.scores import (
     vectors_of_parts,
     vocabulary_vectors,
 )
+from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
 from viewfinder.index.snapshot import Snapshot
 from viewfinder.index.words import WordIndex, build_entries
 from viewfinder.questioners.answers import answer_likelihoods
@@ -121,6 +122,8 @@ class Gallery:
         self.raw = raw
         self.indexed: IndexedPictures | None = None
         """What turns find the best pictures with, once it is there; without, they scan all."""
+        self.shards: Shards | None = None
+        """Who scans the pictures for turns, in place of this process."""
         self._near = NearSearch(self)
         self._match_words = match_words
         self._blocks: dict[str, RegionBlock] = {}
@@ -362,11 +365,11 @@ class Gallery:
         not excluded, unless `exact`; their order is as if it were not, but for what 8 bits misjudge.
         """
         excluded_n = np.zeros(len(self), dtype=bool)
-        excluded_n[[row for row in self.snapshot.rows_of(query.excluded) if row is not None]] = True
+        excluded_n[self._excluded_rows(query)] = True
         prior_n = self.evidence_adds(query).sum(axis=0)
         adds_pn = None
         if not isinstance(query.space, RegionSpace):
-            total_n = self._dot_scores(query)
+            total_n = self.dot_scores(query)
         elif query.compare == "rank_fusion" and query.parts:
             adds_pn = region_shares(query, query.space, self.block(query.space))
             total_n = adds_pn.sum(axis=0)
@@ -381,21 +384,59 @@ class Gallery:
         return Scores(total_n + prior_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
 
     def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
-        """What a turn needs of `scores`: by the index, where one is there that serves the query. Raises as `scores`."""
-        near = None if self.indexed is None else self._near.scores(self.indexed, query, allowed_n)
+        """What a turn needs of `scores`: by shards or the index, where these serve the query. Raises as `scores`."""
+        near = None
+        if self.shards is not None:
+            near = self._scores_of_shards(self.shards, query, allowed_n)
+        elif self.indexed is not None:
+            near = self._near.scores(self.indexed, query, allowed_n)
         return self.scores(query, allowed_n=allowed_n) if near is None else near
+
+    def _scores_of_shards(
+        self, shards: Shards, query: Query, allowed_n: Bool[np.ndarray, " n"] | None
+    ) -> NearScores | None:
+        """None for queries over vectors that systems have of their own: each of these is compared with all others."""
+        if isinstance(query.space, RegionSpace) or not query.parts:
+            return None
+        excluded_k = self._excluded_rows(query)
+        open_n = allowed_n
+        if len(excluded_k):
+            open_n = np.ones(len(self), bool) if allowed_n is None else allowed_n.copy()
+            open_n[excluded_k] = False
+        # What answers and written words come to hangs on all pictures: it is known here, a number a picture.
+        adds_mn = self.evidence_adds(query)
+        prior_n = adds_mn.sum(axis=0) if len(adds_mn) else None
+        answers, lost = shards.ask(query, prior_n, open_n)
+        return merge_answers(
+            answers,
+            lost,
+            size=len(self),
+            excluded_k=excluded_k,
+            allowed_n=allowed_n,
+            score=partial(self.scores_at, query),
+            ids=self.snapshot.ids_to_order,
+        )
+
+    def answer_shard(
+        self,
+        question: ShardQuestion,
+        rows_r: Int[np.ndarray, " r"] | slice,
+        ids_r: Sequence[str] | None = None,
+    ) -> ShardAnswer:
+        """What the shard of these rows answers; `ids_r`: theirs, where they do not stand in the order of ids."""
+        total_r = self.dot_scores(question.query, rows_r)
+        if question.prior_r is not None:
+            total_r = total_r + question.prior_r
+        return make_answer(total_r, question, ids_r)
+
+    def _excluded_rows(self, query: Query) -> Int64[np.ndarray, " k"]:
+        """Rows of the excluded pictures that are here, ascending."""
+        found = [row for row in self.snapshot.rows_of(query.excluded) if row is not None]
+        return np.array(sorted(found), np.int64)
 
     def scores_at(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
         """The scores of these pictures for a query over one vector a picture."""
-        plain = sum_plain_parts(query)
-        total_k = self.evidence_shares(query, rows_k).sum(axis=1, dtype=np.float32)
-        if plain.vector_d is not None:
-            total_k += dot_scores(self.snapshot.matrix_nd[rows_k], plain.vector_d)
-        if plain.centred:
-            total_k -= np.float32(plain.centred) * self.background_n[rows_k]
-        for part in plain.others:
-            total_k += np.float32(part.weight / positive_weight(query)) * self.likeness(part, rows_k)
-        return np.asarray(total_k)
+        return np.asarray(self.dot_scores(query, rows_k) + self.evidence_adds(query, rows_k).sum(axis=0))
 
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
@@ -474,6 +515,8 @@ class Gallery:
             said = scores
         else:
             said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
+            if isinstance(said, NearScores) and not len(said.rows_c):  # shards that were there a moment ago
+                return None
         best = said.crowd().tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
 
@@ -534,17 +577,17 @@ class Gallery:
 
     # -- one vector a picture
 
-    def _dot_scores(self, query: Query) -> Float32[np.ndarray, " n"]:
-        """The weighted mean likeness of every picture to the query's parts, in one scan of the vectors."""
-        plain = sum_plain_parts(query)
-        total_n = np.zeros(len(self), np.float32)
+    def dot_scores(self, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)) -> Float32[np.ndarray, " k"]:
+        """The weighted mean likeness of pictures to the query's parts, in one scan of their vectors."""
+        plain, vectors_kd = sum_plain_parts(query), self.snapshot.matrix_nd[rows]
+        total_k = np.zeros(len(vectors_kd), np.float32)
         if plain.vector_d is not None:
-            total_n += dot_scores(self.snapshot.matrix_nd, plain.vector_d)
+            total_k += dot_scores(vectors_kd, plain.vector_d)
         if plain.centred:
-            total_n -= np.float32(plain.centred) * self.background_n
+            total_k -= np.float32(plain.centred) * self.background_n[rows]
         for part in plain.others:
-            total_n += np.float32(part.weight / positive_weight(query)) * self.likeness(part, slice(None))
-        return total_n
+            total_k += np.float32(part.weight / positive_weight(query)) * self.likeness(part, rows)
+        return total_k
 
     def likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
         """How like the pictures in `rows` are to one part."""

@@ -47,7 +47,7 @@ class NearScores:
     `rows_c` ascend; they hold about the best `CANDIDATES` of the pictures that are open, and excluded ones besides.
     `size` is how many pictures there are, `is_of_all` whether the best of all of them were looked for, and not of those
     that a filter allows. `score` gives the scores of any, `measure` mean and deviation of all. `ids` as `Scores` has
-    them.
+    them. `missing` pictures, among those excluded, could not be searched (`shard_scores`).
     """
 
     rows_c: Int64[np.ndarray, " c"]
@@ -58,6 +58,7 @@ class NearScores:
     measure: Callable[[], tuple[float, float]]
     is_of_all: bool = True
     ids: Sequence[str] | None = None
+    missing: int = 0
 
     def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int64[np.ndarray, " k"]:
         """Rows of the best pictures that are allowed and not excluded, best first, ties by id.

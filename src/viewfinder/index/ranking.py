@@ -88,25 +88,30 @@ class Hit:
 
 
 class Hits(tuple[Hit, ...]):
-    """Results, best first, with the verdict on the whole: is what was asked for here at all?"""
+    """Results, best first, with the verdict on the whole: is what was asked for here at all?
+
+    `missing`: pictures that could not be searched, where several machines search (docs/cluster.md); else 0.
+    """
 
     verdict: Verdict
     elapsed_ms: float
+    missing: int
 
-    def __new__(cls, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float) -> Hits:  # noqa: D102
+    def __new__(cls, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float, missing: int = 0) -> Hits:  # noqa: D102
         made = super().__new__(cls, hits)
-        made.verdict, made.elapsed_ms = verdict, elapsed_ms
+        made.verdict, made.elapsed_ms, made.missing = verdict, elapsed_ms, missing
         return made
 
     def __repr__(self) -> str:
         return f"Hits({self.verdict}, {list(self)!r})"
 
     def to_json(self) -> dict[str, Any]:
-        """Verdict, results and time, as the command line prints them."""
+        """Verdict, results and time, as the command line prints them; `missing` where it is not 0."""
         return {
             "verdict": self.verdict,
             "results": [{**asdict(hit), "path": str(hit.path)} for hit in self],
             "elapsed_ms": round(self.elapsed_ms, 2),
+            **({"missing": self.missing} if self.missing else {}),
         }
 
     def to_arrow(self) -> Any:
@@ -155,6 +160,11 @@ class Ranking:
         if not self.query.parts:
             return 0
         return self.scores.count_open(self._allowed_n)
+
+    @property
+    def missing(self) -> int:
+        """How many pictures could not be searched."""
+        return self.scores.missing if isinstance(self.scores, NearScores) else 0
 
     @property
     def verdict(self) -> Verdict:

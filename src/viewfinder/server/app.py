@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from fastapi.responses import FileResponse
 from fastapi.staticfiles import StaticFiles
 
 from viewfinder import __version__
+from viewfinder.cluster import ActorShards
 from viewfinder.index.turns import MEMO
 from viewfinder.server import monitoring, openapi, problems
 from viewfinder.server.access import routes as access_routes
@@ -66,24 +67,26 @@ def create_app(library: Library, settings: ServerSettings, shared: Path | None =
 
     Raises (when it starts):
         DatabaseError: the database cannot be reached or brought up to date.
+        ViewfinderError: there is no such cluster as the settings name, or Ray is not installed.
     """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        services = open_services(LiveLibrary(library.folder, library.settings), settings)
-        app.state.services = services
-        services.library.start()
-        services.conversations.questioners.start()
-        await services.jobs.start()
-        try:
-            yield
-        finally:
-            services.pool.stop()  # nobody waits for it any more
-            await services.jobs.stop()
-            services.library.stop()
-            services.pool.close()
-            services.thumbnails.close()
-            services.database.close()
+        with connect_shards(library.folder, settings) as shards:
+            services = open_services(LiveLibrary(library.folder, library.settings, shards), settings)
+            app.state.services = services
+            services.library.start()
+            services.conversations.questioners.start()
+            await services.jobs.start()
+            try:
+                yield
+            finally:
+                services.pool.stop()  # nobody waits for it any more
+                await services.jobs.stop()
+                services.library.stop()
+                services.pool.close()
+                services.thumbnails.close()
+                services.database.close()
 
     app = FastAPI(
         title="Viewfinder",
@@ -104,6 +107,13 @@ def create_app(library: Library, settings: ServerSettings, shared: Path | None =
     install_pages(app, PAGES)
     app.openapi = lambda: openapi.build_document(app, ROUTERS)  # type: ignore[method-assign]  # FastAPI's documented way
     return app
+
+
+def connect_shards(library_folder: Path, settings: ServerSettings) -> AbstractContextManager[ActorShards | None]:
+    """The actors that search, where the settings name a cluster. Raises (when entered) as `ray_session`."""
+    if settings.ray is None:
+        return nullcontext()
+    return ActorShards.connected(settings.ray, library_folder, settings.shards)
 
 
 def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:

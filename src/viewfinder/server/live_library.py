@@ -2,7 +2,7 @@
 
 While pictures come in, every batch makes another state of the tables. Making a snapshot of it takes seconds; that is
 done by a process of its own, and the next turn maps what it made. So is the index of a large collection: until it is
-there, turns scan all pictures.
+there, turns scan all pictures. Where a cluster searches, it is told of new pictures before turns see them.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
+from viewfinder.cluster import ActorShards
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.index import Gallery, load_built_snapshot, read_generation
+from viewfinder.index import Gallery, Snapshot, load_built_snapshot, read_generation
 from viewfinder.index.index_files import is_due, pays
+from viewfinder.index.near_scores import IndexedPictures
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
 
@@ -36,10 +38,14 @@ _LOG = logging.getLogger("viewfinder.server")
 
 
 class LiveLibrary(Library):
-    """`gallery` gives the newest pictures of which a snapshot is there; `start` begins to keep it up to date."""
+    """`gallery` gives the newest pictures of which a snapshot is there; `start` begins to keep it up to date.
 
-    def __init__(self, folder: Path, settings: Settings) -> None:
+    `shards`: the actors of a cluster that search them, in place of this process.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, shards: ActorShards | None = None) -> None:
         super().__init__(folder, settings)
+        self._shards = shards
         self._served: Gallery | None = None
         self._first = threading.Lock()
         self._ending = threading.Event()
@@ -58,7 +64,7 @@ class LiveLibrary(Library):
         if self._served is None:
             with self._first:
                 if self._served is None:
-                    self._served = super().gallery().warm()
+                    self._served = self._ready(super().gallery())
         return self._served
 
     def start(self) -> None:
@@ -120,8 +126,18 @@ class LiveLibrary(Library):
         if snapshot is None and (mark := self._make_snapshot()):
             snapshot = load_built_snapshot(self.folder, mark)
         if not self._ending.is_set():
-            self._served = (super().gallery() if snapshot is None else self.gallery_of(snapshot)).warm()
+            self._served = self._ready(super().gallery() if snapshot is None else self.gallery_of(snapshot))
         return made
+
+    def _ready(self, gallery: Gallery) -> Gallery:
+        """The gallery, when its first turn need not wait. Raises ViewfinderError: no actor can search it."""
+        if self._shards is not None:
+            self._shards.serve(gallery.warm(), self.settings)
+        return gallery.warm()
+
+    def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
+        """As `Library`; none where a cluster searches, which is exact."""
+        return None if self._shards is not None else super()._find_index(snapshot)
 
     def _refresh_index(self) -> None:
         """Begins to make the index of what is served where it is due, once a generation, and takes what was made."""
@@ -134,7 +150,8 @@ class LiveLibrary(Library):
             served.warm()
         generation = served.snapshot.generation
         if (
-            pays(len(served))
+            self._shards is None
+            and pays(len(served))
             and is_due(served.indexed)
             and generation != self._indexed_for
             and not self._ending.is_set()

@@ -44,6 +44,8 @@ class ServerSettings(BaseSettings):
     questions: str | None = Field(None, description="trained questions: for pool, and to make information_gain better")
     dialogues: str | None = Field(None, description="released dialogues: what recorded asks")
 
+    ray: str | None = Field(None, description="the cluster whose actors search: local, auto, HOST:PORT")
+    shards: int | None = Field(None, ge=1, le=4096, description="actors that search; by default one a free core")
     workers: int = Field(1, ge=1, le=256, description="processes that serve, on one port")
     threads: int = Field(
         default_factory=_threads_of_one, ge=1, description="requests that search at once in a process; others wait"

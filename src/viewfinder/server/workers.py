@@ -57,11 +57,15 @@ def run_workers(
 
     Raises:
         BadInput: the port is in use or not ours to have, or another machine could reach the server without a token;
-            or this is Windows.
+            or this is Windows, or a cluster searches.
         ViewfinderError: what is served cannot be opened.
     """
     if sys.platform == "win32":
         raise BadInput("--workers: several processes serve on Linux and macOS only; leave it out")
+    if settings.ray is not None:
+        raise BadInput(
+            "--workers: with --ray one process serves, and the cluster's actors search; leave one of them out"
+        )
     monitoring.configure_log()
     with open_listener(settings.host, settings.port) as listener, _shared_folder() as shared:
         Library.open(library_folder)

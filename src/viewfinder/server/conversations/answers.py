@@ -151,7 +151,10 @@ def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, fl
 
 @dataclass(frozen=True)
 class ResultPage:
-    """Some of the results of a query; `next` is the cursor of those after them, None where there are no more."""
+    """Some of the results of a query; `next` is the cursor of those after them, None where there are no more.
+
+    `missing`: pictures that could not be searched.
+    """
 
     hits: list[Hit]
     total: int
@@ -159,6 +162,7 @@ class ResultPage:
     query: Query
     adapters: tuple[str, ...]
     verdict: Verdict
+    missing: int
 
 
 def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> ResultPage:
@@ -167,7 +171,7 @@ def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> Res
     reasons = ranking.why([hit.id for hit in found]) if why else None
     hits = make_hits(ranking.gallery.snapshot, found, reasons)
     following = next_cursor(start + len(hits), ranking.total)
-    return ResultPage(hits, ranking.total, following, ranking.query, ranking.adapters, ranking.verdict)
+    return ResultPage(hits, ranking.total, following, ranking.query, ranking.adapters, ranking.verdict, ranking.missing)
 
 
 def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> ResultPage:
@@ -182,7 +186,8 @@ def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> Result
             total = int(allowed_n.sum()) - int(allowed_n[out].sum())
         else:
             total = len(gallery) - len(out)
-    return ResultPage(shown, total, next_cursor(len(shown), total), query, session.adapters, hits.verdict)
+    following = next_cursor(len(shown), total)
+    return ResultPage(shown, total, following, query, session.adapters, hits.verdict, hits.missing)
 
 
 def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:
@@ -208,6 +213,7 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
         asking=held.is_asking(number),
         answer=answer,
         elapsed_ms=milliseconds_since(started),
+        missing=page.missing,
     )
 
 
@@ -247,6 +253,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         next=page.next,
         adapters=list(page.adapters),
         elapsed_ms=milliseconds_since(started),
+        missing=page.missing,
     )
 
 

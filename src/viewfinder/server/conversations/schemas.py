@@ -292,6 +292,7 @@ class Results(BaseModel):
     asking: bool
     answer: Answered | None
     elapsed_ms: float
+    missing: int = Field(0, description="pictures that could not be searched: a part of the cluster is away")
 
 
 class Replay(BaseModel):
@@ -361,6 +362,7 @@ class SearchResults(BaseModel):
     next: str | None
     adapters: list[str]
     elapsed_ms: float
+    missing: int = Field(0, description="pictures that could not be searched")
 
 
 def event_stream(description: str, *names: str, data: str | None = None) -> dict[int | str, dict[str, Any]]:

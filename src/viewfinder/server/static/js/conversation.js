@@ -167,11 +167,12 @@ class Conversation extends HTMLElement {
     return element("p", { class: "quiet later" }, t("conversation.later", { n: count }), " · ", button);
   }
 
-  /** What the search makes of the conversation: nothing alike, or turns that it took another way. */
+  /** What the search makes of the conversation: nothing alike, pictures out of reach, turns that it took another way. */
   #notes() {
     const { results } = store.state;
     const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("conversation.adapter", { name })));
     return [
+      results?.missing && element("p", { class: "verdict missing" }, t("conversation.missing", { n: results.missing })),
       results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t("conversation.nothing")),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
     ];

@@ -1,0 +1,289 @@
+"""Shards of a library searched by Ray actors.
+
+Every actor maps the same snapshot, and is asked for rows of it: by habit for its own, so that these stay in its memory,
+and for those of an actor that is gone, as any of them can search any rows. Nothing is kept in an actor that is not on
+disk; one that is lost is replaced.
+
+A turn asks every shard once. Those that did not answer, because an actor died, failed or is late, are asked for once
+more, elsewhere. Rows that nobody could search even so are told by their bounds: `Ranking.missing` counts them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int
+
+from viewfinder.cluster.ray_session import STARTED_S, count_cores, ray_session, start_actor
+from viewfinder.encoders import load_encoder
+from viewfinder.errors import LibraryError, ViewfinderError
+from viewfinder.index import Gallery, load_built_snapshot, load_snapshot
+from viewfinder.index.bucket import local_folder, place_name
+from viewfinder.index.gallery import BLOCK, FEW
+from viewfinder.index.settings import Settings
+from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, split_rows
+from viewfinder.retrievers import Query
+
+PATIENCE_S = (10.0, 10.0)
+"""How long a turn waits for its shards, and then for those that are asked for once more."""
+
+ALIGNED = 64
+"""Shards begin at multiples of so many rows: products over a part then come out as over the whole, to the last bit."""
+
+AT_ONCE = 2
+"""Turns that an actor works on at the same time: the next snapshot may be opened beside one."""
+
+KEPT = 2
+"""Snapshots that an actor keeps open: turns that have begun go on with the one before."""
+
+_LOG = logging.getLogger("viewfinder.cluster")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Which pictures are searched: a snapshot by its generation, and the encoder they are seen through.
+
+    `order` is a hash of the ids in the driver's order of rows; `ids` refers to these, for a machine whose own snapshot
+    of a bucket has them in another order.
+    """
+
+    generation: str
+    space: str
+    encoder: str
+    head: str | None
+    order: str
+    ids: Any
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """A snapshot as an actor has it; `rows_n` are its rows in the driver's order, None where that is its own."""
+
+    gallery: Gallery
+    rows_n: Int[np.ndarray, " n"] | None
+    ids: Sequence[str] | None
+
+
+class ShardActor:
+    """What runs in an actor: it answers for any rows of a library."""
+
+    def __init__(self, place: str) -> None:
+        """`place`: the library's folder, which all machines see, or its URL."""
+        self._place = place
+        self._opened: dict[str, _Opened] = {}
+
+    def open(self, shown: Shown) -> None:
+        """Maps the pictures before the first turn asks for them. Raises LibraryError, EncoderMismatch."""
+        self._find(shown)
+
+    def answer(self, shown: Shown, question: ShardQuestion) -> ShardAnswer:
+        """What these rows hold. Raises as `open`."""
+        found, part = self._find(shown), slice(question.start, question.stop)
+        rows = part if found.rows_n is None else found.rows_n[part]
+        return found.gallery.answer_shard(question, rows, None if found.ids is None else found.ids[part])
+
+    def _find(self, shown: Shown) -> _Opened:
+        known = self._opened.get(shown.generation)
+        if known is None:
+            known = self._opened[shown.generation] = open_shown(self._place, shown)
+            for generation in list(self._opened)[:-KEPT]:
+                self._opened.pop(generation, None)
+        return known
+
+
+def open_shown(place: str, shown: Shown) -> _Opened:
+    """The pictures that a driver searches, as this machine has them.
+
+    Raises:
+        LibraryError: this machine sees another state of the library.
+    """
+    folder = local_folder(place)
+    snapshot = load_built_snapshot(folder, shown.generation)
+    if snapshot is None:  # of a bucket every machine has its own
+        snapshot = load_snapshot(folder, shown.space)
+    if snapshot.generation != shown.generation:
+        raise LibraryError(f"{place} has changed since the search began, or is not the same folder on all machines")
+    head = None if shown.head is None else folder / shown.head
+    gallery = Gallery(snapshot, load_encoder(shown.encoder, head_file=head))
+    if order_of(snapshot.ids) == shown.order:
+        return _Opened(gallery, None, snapshot.ids_to_order)
+    import ray
+
+    ids: Sequence[str] = ray.get(shown.ids)
+    return _Opened(gallery, np.array(gallery.rows(ids), np.int64), ids)
+
+
+def order_of(ids: Sequence[str]) -> str:
+    """A hash of ids in their order."""
+    return hashlib.blake2b("\n".join(ids).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(eq=False)
+class _Seat:
+    """An actor, and what tells when it can be asked: a reference, None once it can."""
+
+    actor: Any
+    opening: Any = None
+
+
+class ActorShards:
+    """The actors that search one library, for the process that answers its users; for all of its threads."""
+
+    def __init__(self, ray: Any, folder: Path, shards: int | None = None) -> None:
+        """`shards`: how many actors; by default one for every free core of the cluster."""
+        self._ray, self._place = ray, place_name(folder)
+        self.count = shards or count_cores(ray)
+        self._seats: list[_Seat] = []
+        self._shown: Shown | None = None
+        self._lock = threading.Lock()
+
+    @staticmethod
+    @contextmanager
+    def connected(address: str, folder: Path, shards: int | None = None) -> Iterator[ActorShards]:
+        """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
+        with ray_session(address) as ray:
+            found = ActorShards(ray, folder, shards)
+            try:
+                yield found
+            finally:
+                found.close()
+
+    def serve(self, gallery: Gallery, settings: Settings) -> None:
+        """From now on the actors search this gallery for turns, unless it is empty or lies nowhere on disk.
+
+        Raises:
+            ViewfinderError: none of them could open its snapshot; the line says why.
+        """
+        snapshot = gallery.snapshot
+        if snapshot.folder is None or not len(snapshot):
+            return
+        ids, order = self._ray.put(snapshot.ids), order_of(snapshot.ids)
+        shown = Shown(snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids)
+        with self._lock:
+            self._shown = shown
+            self._seats += [_Seat(self._start()) for _ in range(self.count - len(self._seats))]
+            opening = {seat.actor.open.remote(shown): seat for seat in self._seats}
+        done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=STARTED_S)
+        for reference in late:  # it joins when it is ready
+            opening[reference].opening = reference
+        failures = [failure for it in done if (failure := self._failure(it, opening[it]))]
+        if len(failures) == len(done):
+            why = failures[0] if failures else f"none was ready within {STARTED_S:g} s: has the cluster free cores?"
+            raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
+        step = BLOCK if len(snapshot) > FEW else ALIGNED
+        gallery.shards = ShardsOf(self, shown, tuple(split_rows(len(snapshot), self.count, step)))
+
+    def close(self) -> None:
+        """Ends the actors."""
+        with self._lock:
+            seats, self._seats, self._shown = self._seats, [], None
+        for seat in seats:
+            self._ray.kill(seat.actor)
+
+    def ask(self, shown: Shown, questions: Sequence[ShardQuestion]) -> dict[int, ShardAnswer]:
+        """The answers to questions, by their place; those that nobody could answer are not among them."""
+        answers: dict[int, ShardAnswer] = {}
+        for patience_s in PATIENCE_S:
+            open_questions = {place: it for place, it in enumerate(questions) if place not in answers}
+            asked = self._send(shown, open_questions, patience_s)
+            if asked:
+                done, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=patience_s)
+                for reference in done:
+                    place, seat = asked[reference]
+                    if not self._failure(reference, seat):
+                        answers[place] = self._ray.get(reference)
+                for reference in late:
+                    self._replace(asked[reference][1], f"no answer within {patience_s:g} s")
+            if len(answers) == len(questions):
+                break
+        return answers
+
+    def _send(
+        self, shown: Shown, questions: Mapping[int, ShardQuestion], patience_s: float
+    ) -> dict[Any, tuple[int, _Seat]]:
+        """Asks an actor each question, by habit the same one; by reference, what was asked of whom."""
+        asked = {}
+        ready = self._ready(patience_s)
+        with self._lock:
+            usual = list(self._seats)
+        for place, question in questions.items() if ready else ():
+            seat = usual[place % len(usual)] if usual else ready[0]
+            if seat not in ready:
+                seat = ready[place % len(ready)]
+            asked[seat.actor.answer.remote(shown, question)] = (place, seat)
+        return asked
+
+    def _ready(self, patience_s: float) -> list[_Seat]:
+        """The actors that can be asked; where there are none, the first that can within this time."""
+        with self._lock:
+            waited = {seat.opening: seat for seat in self._seats if seat.opening is not None}
+            none_yet = len(waited) == len(self._seats)
+        if waited:
+            done, _ = self._ray.wait(
+                list(waited), num_returns=1 if none_yet else len(waited), timeout=patience_s if none_yet else 0
+            )
+            for reference in done:
+                if not self._failure(reference, waited[reference]):
+                    waited[reference].opening = None
+        with self._lock:
+            return [seat for seat in self._seats if seat.opening is None]
+
+    def _failure(self, reference: Any, seat: _Seat) -> str:
+        """What went wrong with a call that is done, "" if nothing did; then the actor is replaced."""
+        try:
+            self._ray.get(reference)
+        except Exception as error:  # of whatever kind: somebody else is asked
+            said = str(error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error)
+            told = " ".join(said.split())[:300] or type(error).__name__
+            self._replace(seat, told)
+            return told
+        return ""
+
+    def _replace(self, seat: _Seat, why: str) -> None:
+        """Another actor in the place of one that cannot be relied on; it is asked when it is ready."""
+        with self._lock:
+            if seat not in self._seats or self._shown is None:  # another thread was first
+                return
+            actor = self._start()
+            self._seats[self._seats.index(seat)] = _Seat(actor, actor.open.remote(self._shown))
+        _LOG.warning("an actor that searches %s is replaced: %s", self._place, why)
+        self._ray.kill(seat.actor)
+
+    def _start(self) -> Any:
+        return start_actor(self._ray, ShardActor, self._place, concurrency=AT_ONCE)
+
+
+@dataclass(frozen=True, eq=False)
+class ShardsOf:
+    """The parts of one gallery, as its turns ask for them (`index.shard_scores.Shards`)."""
+
+    actors: ActorShards
+    shown: Shown
+    parts: tuple[slice, ...]
+
+    def ask(
+        self, query: Query, prior_n: Float32[np.ndarray, " n"] | None, open_n: Bool[np.ndarray, " n"] | None
+    ) -> tuple[list[ShardAnswer], list[slice]]:
+        """The answers of shards, in the order of their rows; and the rows that nobody could search."""
+        compared = Query(query.parts, query.space, query.compare)  # the rest is in `prior_n` and `open_n`
+        questions = [
+            ShardQuestion(
+                compared,
+                part.start,
+                part.stop,
+                None if prior_n is None else prior_n[part],
+                None if open_n is None else open_n[part],
+            )
+            for part in self.parts
+        ]
+        answers = self.actors.ask(self.shown, questions)
+        lost = [part for place, part in enumerate(self.parts) if place not in answers]
+        return [answers[place] for place in sorted(answers)], lost

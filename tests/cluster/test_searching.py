@@ -1,0 +1,182 @@
+"""A library searched by Ray actors: as one process searches it, also while actors die, and what is said if they do not
+come back. The encoder is the one in the box, as an actor loads it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.cluster import ActorShards, searching
+from viewfinder.conversation import Like, Reject, Say, Turn
+from viewfinder.errors import ViewfinderError
+from viewfinder.index import FileRecord, Gallery, PictureRow, Store
+from viewfinder.index.near_scores import NearScores
+from viewfinder.index.turns import ByteCache
+from viewfinder.library import Library
+from viewfinder.retrievers import Composer
+from viewfinder.session import Session
+
+pytestmark = pytest.mark.slow
+
+COUNT = 1000
+
+
+def fill(library: Library, first: int, count: int, seed: int) -> None:
+    """Pictures that are there in eights: eight ids have one vector, and every turn is full of ties."""
+    encoder, rng = library.encoder, np.random.default_rng(seed)
+    vectors_nd = np.repeat(rng.standard_normal((count // 8, 256)).astype(np.float32), 8, axis=0)
+    vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+    raw_ng = rng.standard_normal((count, encoder.pictures([]).global_bd.shape[1])).astype(np.float32)
+    order = rng.permutation(count)
+    rows = [
+        PictureRow(
+            f"p{first + at:05}", (FileRecord(f"/pictures/{first + at}.png", 1, 1),), 24, 16, "PNG", 1,
+            attributes={"shelf": (f"{at % 5}",)},
+        )
+        for at in range(count)
+    ]  # fmt: skip
+    library.store.add(rows, {encoder.raw_version: raw_ng, encoder.version: vectors_nd[order]})
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    made = Library.open(tmp_path_factory.mktemp("sharded") / "library")
+    fill(made, 0, COUNT, seed=0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def shards(ray: Any, library: Library) -> Iterator[ActorShards]:
+    made = ActorShards(ray, library.folder, 2)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def sharded(shards: ActorShards, library: Library) -> Gallery:
+    gallery = library.gallery_of(library.gallery().snapshot).warm()
+    shards.serve(gallery, library.settings)
+    return gallery
+
+
+def session(over: Gallery, n: int = 100, where: dict[str, str] | None = None) -> Session:
+    return Session(over, Composer(), None, n=n, where=where, memo=ByteCache())
+
+
+def check_same(parted: Gallery, scan: Gallery, *turns: Turn, where: dict[str, str] | None = None) -> None:
+    """Raises AssertionError where a talk over shards is not what it is over a scan."""
+    one, other = session(parted, where=where), session(scan, where=where)
+    for turn in turns:
+        found, expected = one.take(turn), other.take(turn)
+        assert list(found) == list(expected)
+        assert (found.verdict, found.missing, len(found)) == (expected.verdict, 0, 100)
+    assert isinstance(one.ranking().scores, NearScores)
+    assert one.ranking().best(COUNT).tolist() == other.ranking().best(COUNT).tolist()
+    assert vars(one.ranking().scores.spread) == pytest.approx(vars(other.ranking().scores.spread), abs=1e-6)
+
+
+def processes(shards: ActorShards) -> list[int]:
+    """The processes of the actors."""
+    import ray
+
+    return [ray.get(seat.actor.__ray_call__.remote(lambda actor: os.getpid())) for seat in shards._seats]
+
+
+TALK = (Say("a dog in the snow"), Like("p00017", "red"), Reject(("p00003", "p00900"), "without a house"))
+
+
+def test_actors_answer_as_one_process_does_ties_included(sharded: Gallery, library: Library) -> None:
+    check_same(sharded, library.gallery(), *TALK)
+    check_same(sharded, library.gallery(), *TALK, where={"shelf": "1|3|4"})
+
+
+def test_an_actor_killed_in_the_middle_of_a_turn_costs_time_and_nothing_else(
+    sharded: Gallery, shards: ActorShards, library: Library
+) -> None:
+    victim, other = processes(shards)
+    os.kill(victim, signal.SIGSTOP)  # it takes the question, and dies over it
+    threading.Timer(0.5, os.kill, (victim, signal.SIGKILL)).start()
+    check_same(sharded, library.gallery(), TALK[0])
+    assert other in processes(shards)
+    assert victim not in processes(shards)
+    check_same(sharded, library.gallery(), *TALK)
+    assert len(shards._ready(30.0)) == 2
+
+
+def test_an_actor_that_hangs_is_not_waited_for_any_longer(
+    sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 10.0))
+    victim = processes(shards)[0]
+    os.kill(victim, signal.SIGSTOP)
+    check_same(sharded, library.gallery(), TALK[0])
+    assert victim not in processes(shards)
+
+
+def test_rows_that_nobody_could_search_in_time_are_named(
+    sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 0.0))
+    os.kill(processes(shards)[0], signal.SIGSTOP)
+    found, expected = session(sharded).take(TALK[0]), session(library.gallery(), n=COUNT).take(TALK[0])
+    assert found.missing == 448  # 7 steps of 64 rows
+    there = set(sharded.snapshot.ids[448:])
+    assert [hit.id for hit in found] == [hit.id for hit in expected if hit.id in there][:100]
+    monkeypatch.undo()
+    check_same(sharded, library.gallery(), TALK[0])
+
+
+def test_where_all_actors_are_gone_the_turn_waits_for_new_ones(
+    sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "PATIENCE_S", (10.0, 60.0))
+    for process in processes(shards):
+        os.kill(process, signal.SIGKILL)
+    check_same(sharded, library.gallery(), TALK[0])
+
+
+def test_pictures_that_were_added_are_searched_by_the_same_actors(ray: Any, tmp_path: Path) -> None:
+    library = Library.open(tmp_path / "library")
+    fill(library, 0, 400, seed=1)
+    shards = ActorShards(ray, library.folder, 1)
+    try:
+        before = library.gallery_of(library.gallery().snapshot)
+        shards.serve(before, library.settings)
+        fill(library, 400, 400, seed=2)
+        after = library.gallery_of(library.gallery().snapshot)
+        shards.serve(after, library.settings)
+        [process] = processes(shards)
+        check_same(after, library.gallery(), TALK[0])
+        check_same(before, library.gallery_of(before.snapshot), TALK[0])  # a turn that has begun goes on
+        assert processes(shards) == [process]
+    finally:
+        shards.close()
+
+
+def test_a_machine_whose_rows_stand_in_another_order_answers_for_the_drivers_rows(ray: Any, library: Library) -> None:
+    snapshot = library.gallery().snapshot
+    ids = tuple(snapshot.ids[row] for row in np.random.default_rng(0).permutation(COUNT))
+    order = searching.order_of(ids)
+    shown = searching.Shown(snapshot.generation, snapshot.space, "starter", None, order, ray.put(ids))
+    found = searching.open_shown(str(library.folder), shown)
+    assert found.rows_n is not None
+    assert [snapshot.ids[row] for row in found.rows_n.tolist()] == list(ids)
+    assert found.ids == ids
+
+
+def test_a_library_that_actors_do_not_see_is_said_at_once(ray: Any, library: Library, tmp_path: Path) -> None:
+    shards = ActorShards(ray, tmp_path / "elsewhere", 1)
+    began = time.monotonic()
+    with pytest.raises(ViewfinderError, match=r"could not open .*elsewhere holds no library"):
+        shards.serve(library.gallery_of(library.gallery().snapshot), library.settings)
+    shards.close()
+    assert time.monotonic() - began < 30
+    assert Store.open(library.folder).ids()
