@@ -51,8 +51,9 @@ from viewfinder.index.index_files import (
     renew_index,
     serves,
 )
-from viewfinder.index.ingest import AddReport, Ingest, PictureDescriptions, Progress
+from viewfinder.index.ingest import AddReport, Embedder, Ingest, PictureDescriptions, Progress
 from viewfinder.index.near_scores import IndexedPictures
+from viewfinder.index.objects import is_gone, parse_url
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
@@ -173,6 +174,7 @@ class Library:
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
+        embedder: Embedder | None = None,
         progress: Progress | None = None,
         note: Callable[[AddReport], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
@@ -181,13 +183,20 @@ class Library:
 
         `captions` and `catalogue` are CSV files with a column image, file, path or id. What is acknowledged
         stays, whatever happens afterwards; adding the same again goes on where it stopped. `follow_links`: of links
-        inside the folders; where they are not followed, they are left out and told.
+        inside the folders; where they are not followed, they are left out and told. `embedder`: who reads and embeds
+        in place of this process, a cluster for example (`viewfinder.cluster`); with one, paths may also be URLs of
+        object storage.
         `note` is told the report as it is before the first batch, and after each.
         """
         check_type("workers", workers, Integral, type(None))
         if workers is not None and workers < 1:
             raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
         roots = [check_path("a path to add", path) for path in paths]
+        for root in roots:
+            if embedder is None and not dry_run and (url := parse_url(root)) is not None:
+                raise BadInput(
+                    f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
+                )
         for name, table in (("captions", captions), ("catalogue", catalogue)):
             if table is not None:
                 check_path(name, table)
@@ -206,7 +215,7 @@ class Library:
                     if progress is not None:
                         progress(done, total)
 
-                ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links)
+                ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links, embedder=embedder)
                 report = ingest.run(
                     roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
                 )
@@ -613,7 +622,7 @@ class Library:
 
     def _is_gone(self, path: str) -> bool:
         """Whether a picture has lost this file; what lies in a bucket has its files there, too."""
-        return find_bucket(self.folder) is None and not os.path.lexists(path)
+        return find_bucket(self.folder) is None and is_gone(path)
 
     def _has_pictures(self) -> bool:
         return self.encoder.version in self.store.spaces() and bool(self.store.ids())

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from viewfinder.cluster import ActorShards, searching
+from viewfinder.cluster.actors import Actors
 from viewfinder.conversation import Like, Reject, Say, Turn
 from viewfinder.errors import ViewfinderError
 from viewfinder.index import FileRecord, Gallery, PictureRow, Store
@@ -83,11 +84,16 @@ def check_same(parted: Gallery, scan: Gallery, *turns: Turn, where: dict[str, st
     assert vars(one.ranking().scores.spread) == pytest.approx(vars(other.ranking().scores.spread), abs=1e-6)
 
 
+def actors_of(shards: ActorShards) -> Actors:
+    assert shards._actors is not None
+    return shards._actors
+
+
 def processes(shards: ActorShards) -> list[int]:
     """The processes of the actors."""
     import ray
 
-    return [ray.get(seat.actor.__ray_call__.remote(lambda actor: os.getpid())) for seat in shards._seats]
+    return [ray.get(seat.actor.__ray_call__.remote(lambda actor: os.getpid())) for seat in actors_of(shards).seats]
 
 
 TALK = (Say("a dog in the snow"), Like("p00017", "red"), Reject(("p00003", "p00900"), "without a house"))
@@ -108,7 +114,7 @@ def test_an_actor_killed_in_the_middle_of_a_turn_costs_time_and_nothing_else(
     assert other in processes(shards)
     assert victim not in processes(shards)
     check_same(sharded, library.gallery(), *TALK)
-    assert len(shards._ready(30.0)) == 2
+    assert len(actors_of(shards).ready(30.0)) == 2
 
 
 def test_an_actor_that_hangs_is_not_waited_for_any_longer(

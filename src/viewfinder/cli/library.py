@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,6 +39,7 @@ from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
+    from viewfinder.index.ingest import Embedder
     from viewfinder.library import AddReport, Library
 
 
@@ -52,27 +52,36 @@ def add(
     catalogue: Annotated[Path | None, option("CSV", "What a catalogue says of them.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
+    ray: Annotated[
+        str | None, option("ADDRESS", "A Ray cluster that reads them: local, auto, HOST:PORT (docs/cluster.md).")
+    ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Add folders and picture files.
+    """Add folders and picture files, with --ray also s3:// and gs:// URLs.
 
     Adding the same again takes in what is new, changed or moved. Nothing is ever removed (see `prune`).
     """
     roots = list(paths or ())
     if not roots and captions is None and catalogue is None:
         raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
+    from viewfinder.index.objects import is_gone
+
     for root in roots:
-        if not os.path.lexists(root):
+        if is_gone(root):
             raise BadInput(f"{root}: no such file or folder; check the path")
     with _library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
             prepare_encoder(collection.encoder, shown=not as_json)
-            with Interrupts() as interrupts, progress_bar("reading pictures", shown=not as_json) as progress:
+            with (
+                _embedder(ray, collection, workers) as embedder,
+                Interrupts() as interrupts,
+                progress_bar("reading pictures", shown=not as_json) as progress,
+            ):
                 report = collection.add(
                     *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
-                    should_stop=interrupts,
+                    should_stop=interrupts, embedder=embedder,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 collection.build_index(notifier(as_json))
@@ -81,6 +90,15 @@ def add(
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
     return QUARANTINED if report.quarantined and not dry_run else 0
+
+
+def _embedder(address: str | None, library: Library, actors: int | None) -> AbstractContextManager[Embedder | None]:
+    """The actors of a cluster, if one is named."""
+    if address is None:
+        return nullcontext()
+    from viewfinder.cluster import ActorEmbedder
+
+    return ActorEmbedder.connected(address, library.settings.encoder, actors)
 
 
 @contextmanager

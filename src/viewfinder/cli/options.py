@@ -42,7 +42,7 @@ LeaningOption = Annotated[
     ),
 ]
 CountOption = Annotated[int, option("N", "How many results.", "-n", min=1)]
-WorkersOption = Annotated[int | None, option("N", "Processes that read pictures.", min=1)]
+WorkersOption = Annotated[int | None, option("N", "Processes that read pictures; with --ray: actors.", min=1)]
 FromLibraryOption = Annotated[
     Path | None, option("DIR", "A library that has the pictures: their vectors are taken from there.", "--library")
 ]

@@ -6,7 +6,9 @@ Nothing of it is imported before a cluster is asked for: it is the extra `ray`.
 from __future__ import annotations
 
 import logging
+import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +21,9 @@ LOCAL = "local"
 
 STARTED_S = 60.0
 """How long actors may take until they are ready."""
+
+LISTENS_S = 5.0
+"""How long a cluster may take to accept a connection."""
 
 
 @contextmanager
@@ -33,6 +38,8 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     Raises:
         ViewfinderError: Ray is not installed, or there is no cluster.
     """
+    # What Ray tells of actors that died would stand among the results, on stdout; who needs to know is told by us.
+    os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     try:
         import ray
     except ModuleNotFoundError as error:
@@ -40,6 +47,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     if ray.is_initialized():  # by the program that we are a part of: it ends it
         yield ray
         return
+    _check_listens(address)
     known: dict[str, Any] = {"address": address, "namespace": "viewfinder", "log_to_driver": False}
     known |= {"logging_level": logging.ERROR}
     if address == LOCAL:
@@ -58,11 +66,17 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
         ray.shutdown()
 
 
+def _check_listens(address: str) -> None:
+    """Raises BadInput where nobody listens at HOST:PORT: Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), LISTENS_S).close()
+    except OSError as error:
+        raise BadInput(f"--ray {address}: no cluster answers there ({error.strerror or error})") from error
+
+
 def count_cores(ray: Any) -> int:
     """Cores of the cluster that are free, one at least."""
     return max(int(ray.available_resources().get("CPU", 1)), 1)
-
-
-def start_actor(ray: Any, kind: type, *given: Any, concurrency: int = 1) -> Any:
-    """An actor of a class, with a core to itself; it is not waited for."""
-    return ray.remote(num_cpus=1, max_concurrency=concurrency)(kind).remote(*given)

@@ -11,8 +11,6 @@ more, elsewhere. Rows that nobody could search even so are told by their bounds:
 from __future__ import annotations
 
 import hashlib
-import logging
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +20,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from viewfinder.cluster.ray_session import STARTED_S, count_cores, ray_session, start_actor
+from viewfinder.cluster.actors import Actors, Seat, start_actor
+from viewfinder.cluster.ray_session import count_cores, ray_session
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import LibraryError, ViewfinderError
 from viewfinder.index import Gallery, load_built_snapshot, load_snapshot
@@ -43,8 +42,6 @@ AT_ONCE = 2
 
 KEPT = 2
 """Snapshots that an actor keeps open: turns that have begun go on with the one before."""
-
-_LOG = logging.getLogger("viewfinder.cluster")
 
 
 @dataclass(frozen=True)
@@ -126,14 +123,6 @@ def order_of(ids: Sequence[str]) -> str:
     return hashlib.blake2b("\n".join(ids).encode(), digest_size=16).hexdigest()
 
 
-@dataclass(eq=False)
-class _Seat:
-    """An actor, and what tells when it can be asked: a reference, None once it can."""
-
-    actor: Any
-    opening: Any = None
-
-
 class ActorShards:
     """The actors that search one library, for the process that answers its users; for all of its threads."""
 
@@ -141,9 +130,8 @@ class ActorShards:
         """`shards`: how many actors; by default one for every free core of the cluster."""
         self._ray, self._place = ray, place_name(folder)
         self.count = shards or count_cores(ray)
-        self._seats: list[_Seat] = []
+        self._actors: Actors | None = None
         self._shown: Shown | None = None
-        self._lock = threading.Lock()
 
     @staticmethod
     @contextmanager
@@ -167,53 +155,48 @@ class ActorShards:
             return
         ids, order = self._ray.put(snapshot.ids), order_of(snapshot.ids)
         shown = Shown(snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids)
-        with self._lock:
-            self._shown = shown
-            self._seats += [_Seat(self._start()) for _ in range(self.count - len(self._seats))]
-            opening = {seat.actor.open.remote(shown): seat for seat in self._seats}
-        done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=STARTED_S)
-        for reference in late:  # it joins when it is ready
-            opening[reference].opening = reference
-        failures = [failure for it in done if (failure := self._failure(it, opening[it]))]
-        if len(failures) == len(done):
-            why = failures[0] if failures else f"none was ready within {STARTED_S:g} s: has the cluster free cores?"
+        self._shown = shown  # what an actor opens that begins from now on
+        if self._actors is None:
+            self._actors = Actors(self._ray, self.count, self._start, f"searches {self._place}")
+            opening = {seat.opening: seat for seat in self._actors.seats}
+        else:
+            opening = {seat.actor.open.remote(shown): seat for seat in self._actors.seats}
+        if why := self._actors.settle(opening):
             raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
         step = BLOCK if len(snapshot) > FEW else ALIGNED
         gallery.shards = ShardsOf(self, shown, tuple(split_rows(len(snapshot), self.count, step)))
 
     def close(self) -> None:
         """Ends the actors."""
-        with self._lock:
-            seats, self._seats, self._shown = self._seats, [], None
-        for seat in seats:
-            self._ray.kill(seat.actor)
+        if self._actors is not None:
+            self._actors.close()
 
     def ask(self, shown: Shown, questions: Sequence[ShardQuestion]) -> dict[int, ShardAnswer]:
         """The answers to questions, by their place; those that nobody could answer are not among them."""
+        assert self._actors is not None
         answers: dict[int, ShardAnswer] = {}
         for patience_s in PATIENCE_S:
-            open_questions = {place: it for place, it in enumerate(questions) if place not in answers}
-            asked = self._send(shown, open_questions, patience_s)
-            if asked:
-                done, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=patience_s)
-                for reference in done:
-                    place, seat = asked[reference]
-                    if not self._failure(reference, seat):
-                        answers[place] = self._ray.get(reference)
-                for reference in late:
-                    self._replace(asked[reference][1], f"no answer within {patience_s:g} s")
+            asked = self._send(
+                shown, {place: it for place, it in enumerate(questions) if place not in answers}, patience_s
+            )
+            done, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=patience_s) if asked else ([], [])
+            for reference in done:
+                place, seat = asked[reference]
+                if not self._actors.failure(reference, seat):
+                    answers[place] = self._ray.get(reference)
+            for reference in late:
+                self._actors.replace(asked[reference][1], f"no answer within {patience_s:g} s")
             if len(answers) == len(questions):
                 break
         return answers
 
     def _send(
         self, shown: Shown, questions: Mapping[int, ShardQuestion], patience_s: float
-    ) -> dict[Any, tuple[int, _Seat]]:
+    ) -> dict[Any, tuple[int, Seat]]:
         """Asks an actor each question, by habit the same one; by reference, what was asked of whom."""
-        asked = {}
-        ready = self._ready(patience_s)
-        with self._lock:
-            usual = list(self._seats)
+        assert self._actors is not None
+        asked: dict[Any, tuple[int, Seat]] = {}
+        ready, usual = self._actors.ready(patience_s), self._actors.seats
         for place, question in questions.items() if ready else ():
             seat = usual[place % len(usual)] if usual else ready[0]
             if seat not in ready:
@@ -221,44 +204,9 @@ class ActorShards:
             asked[seat.actor.answer.remote(shown, question)] = (place, seat)
         return asked
 
-    def _ready(self, patience_s: float) -> list[_Seat]:
-        """The actors that can be asked; where there are none, the first that can within this time."""
-        with self._lock:
-            waited = {seat.opening: seat for seat in self._seats if seat.opening is not None}
-            none_yet = len(waited) == len(self._seats)
-        if waited:
-            done, _ = self._ray.wait(
-                list(waited), num_returns=1 if none_yet else len(waited), timeout=patience_s if none_yet else 0
-            )
-            for reference in done:
-                if not self._failure(reference, waited[reference]):
-                    waited[reference].opening = None
-        with self._lock:
-            return [seat for seat in self._seats if seat.opening is None]
-
-    def _failure(self, reference: Any, seat: _Seat) -> str:
-        """What went wrong with a call that is done, "" if nothing did; then the actor is replaced."""
-        try:
-            self._ray.get(reference)
-        except Exception as error:  # of whatever kind: somebody else is asked
-            said = str(error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error)
-            told = " ".join(said.split())[:300] or type(error).__name__
-            self._replace(seat, told)
-            return told
-        return ""
-
-    def _replace(self, seat: _Seat, why: str) -> None:
-        """Another actor in the place of one that cannot be relied on; it is asked when it is ready."""
-        with self._lock:
-            if seat not in self._seats or self._shown is None:  # another thread was first
-                return
-            actor = self._start()
-            self._seats[self._seats.index(seat)] = _Seat(actor, actor.open.remote(self._shown))
-        _LOG.warning("an actor that searches %s is replaced: %s", self._place, why)
-        self._ray.kill(seat.actor)
-
-    def _start(self) -> Any:
-        return start_actor(self._ray, ShardActor, self._place, concurrency=AT_ONCE)
+    def _start(self) -> Seat:
+        actor = start_actor(self._ray, ShardActor, self._place, concurrency=AT_ONCE)
+        return Seat(actor, actor.open.remote(self._shown))
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -31,6 +30,7 @@ from filelock import FileLock
 
 from viewfinder.errors import LibraryError, NotALibrary
 from viewfinder.index.lease import Lease
+from viewfinder.index.objects import parse_url, read_picture
 from viewfinder.pictures import picture_id
 
 MARKER = "bucket.url"
@@ -45,18 +45,6 @@ LOOK_S = 5.0
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
 AT_ONCE = 8
 """Requests under way."""
-
-_URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
-
-
-def parse_url(place: str | Path) -> str | None:
-    """The URL of a library in a bucket, without a slash at its end; None: it is a folder.
-
-    >>> parse_url("s3://photos/mine/"), parse_url(Path("s3://photos/mine")), parse_url("photos")
-    ('s3://photos/mine', 's3://photos/mine', None)
-    """
-    found = _URL.fullmatch(str(place))  # as a path it has lost one of its slashes
-    return None if found is None else f"{found[1]}://{found[2]}/{found[3]}".rstrip("/")
 
 
 def local_folder(place: str | Path) -> Path:
@@ -89,10 +77,24 @@ def place_name(folder: Path) -> str:
 
 
 def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Iterator[Path]:
-    """The files of a picture that are here; for who asks for more, the one that a bucket has, fetched now."""
+    """The files of a picture that are here; for who asks for more, the one that a bucket has, fetched now.
+
+    That may be the bucket of the library, or that of a picture which was added from object storage.
+    """
+    paths = list(paths)
     yield from (path for path in map(Path, paths) if path.is_file())
     if (bucket := find_bucket(folder)) is not None and (fetched := bucket.fetch_original(picture)) is not None:
         yield fetched
+        return
+    for url in filter(None, map(parse_url, paths)):
+        with suppress(OSError):
+            if (place := folder / _original(picture)).exists():
+                yield place
+                return
+            if picture_id(content := read_picture(url)) == picture:  # else it is another one by now
+                _replace(place, content)
+                yield place
+                return
 
 
 @cache
@@ -198,7 +200,7 @@ class Bucket:
         """Uploads the files of pictures, by id; one that is another picture by now is left out."""
 
         def keep(picture: str, file: Path) -> None:
-            content = file.read_bytes()
+            content = read_picture(file)
             if picture_id(content) == picture:
                 self._write(_original(picture), content)
 

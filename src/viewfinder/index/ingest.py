@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
+from viewfinder.index.objects import is_gone, parse_url, scan_objects
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.store import Store
 from viewfinder.index.tables import pace_batches
@@ -46,13 +51,36 @@ Progress = Callable[[int, int], None]
 """Told after each batch: files done, files to do."""
 
 
+@dataclass(frozen=True, eq=False)
+class EmbeddedFile(DecodedFile):
+    """A picture that was embedded elsewhere: its raw vector, and no pixels."""
+
+    raw_g: Float32[np.ndarray, " g"]
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Who reads and embeds files in place of this process."""
+
+    def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+        """One outcome a file, in their order."""
+        ...
+
+
 class Ingest:
     """One run of `add` over one library. Only `run` writes, and it holds the library while it does."""
 
     def __init__(
-        self, store: Store, encoder: Encoder, *, workers: int | None = None, follow_links: bool = True
+        self,
+        store: Store,
+        encoder: Encoder,
+        *,
+        workers: int | None = None,
+        follow_links: bool = True,
+        embedder: Embedder | None = None,
     ) -> None:
         self._store, self._encoder, self._follow_links = store, encoder, follow_links
+        self._embedder = embedder
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows = {row.id: row for row in store.rows()}
         self._by_path = {file.path: (row.id, file) for row in self._rows.values() for file in row.files}
@@ -98,8 +126,8 @@ class Ingest:
         self._report.quarantined += len(still_failed)
         done = 0
         note(self._report)
-        with Decoders(self._workers, fit=self._encoder.fit) as decoders:
-            for batch in pace_batches(decoders.decode(file.path for file in to_read)):
+        with self._outcomes(to_read) as outcomes:
+            for batch in pace_batches(outcomes):
                 self._take(batch)
                 done += len(batch)
                 note(self._report)
@@ -110,8 +138,22 @@ class Ingest:
                     break
         return self._report
 
+    @contextmanager
+    def _outcomes(self, files: Sequence[FoundFile]) -> Iterator[Iterator[Outcome]]:
+        """What comes of files, in their order: decoded here, or embedded elsewhere."""
+        if self._embedder is not None:
+            yield self._embedder.embed(files)
+            return
+        with Decoders(self._workers, fit=self._encoder.fit) as decoders:
+            yield decoders.decode(file.path for file in files)
+
     def _scanned(self, roots: Sequence[Path]) -> Scan:
-        found = scan(roots, follow_links=self._follow_links)
+        urls = [url for root in roots if (url := parse_url(root)) is not None]
+        found = scan([root for root in roots if parse_url(root) is None], follow_links=self._follow_links)
+        for url in urls:
+            files, unreadable = scan_objects(url)
+            places = {file.path: file for file in (*found.files, *files)}
+            found = Scan((*found.roots, Path(url)), tuple(places.values()), (*found.unreadable, *unreadable))
         if not found.files and not found.unreadable:
             where = ", ".join(map(str, roots))
             raise BadInput(
@@ -159,12 +201,18 @@ class Ingest:
             if picture.id not in self._stored and picture.id not in new:
                 new[picture.id] = picture
         if new:
-            raw_nr = self._encoder.pictures([picture.pixels for picture in new.values()]).global_bd
+            raw_nr = self._raw_vectors(list(new.values()))
             vectors = {self._encoder.raw_version: raw_nr, self._encoder.version: self._encoder.project(raw_nr)}
             self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
             self._stored |= new.keys()
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+
+    def _raw_vectors(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
+        embedded = [picture.raw_g for picture in pictures if isinstance(picture, EmbeddedFile)]
+        if len(embedded) == len(pictures):
+            return np.stack(embedded)
+        return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
 
     def _place(self, picture: DecodedFile) -> set[str]:
         """Notes that `picture` lies at its path now; gives the ids whose rows changed."""
@@ -180,7 +228,7 @@ class Ingest:
         elif known is None:
             self._report.added += 1
         elif before is None:
-            gone = [old.path for old in known.files if not os.path.lexists(old.path)]
+            gone = [old.path for old in known.files if is_gone(old.path)]
             for old in gone[:1]:
                 self._remove_file(picture.id, old)
             moved = bool(gone) or not known.files  # none: its last file was given other content in this run

@@ -210,7 +210,8 @@ def fill_regions(
     A picture is left out if all its files are gone, unreadable or another picture by now.
     """
     there = {
-        picture: [Path(path) for path in paths if os.path.lexists(path)] or list(find_files(table.folder, picture, ()))
+        picture: [Path(path) for path in paths if os.path.lexists(path)]
+        or list(find_files(table.folder, picture, paths))
         for picture, paths in files.items()
     }
     gone = [BadFile(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]

@@ -1,0 +1,170 @@
+"""Pictures read, decoded and embedded by Ray actors, and written by one process.
+
+An actor gets some files at a time, and gives what the process that adds them would have made of each. Only that
+process writes, by what the files hold: so files of which an actor died, and that another was given again, are written
+once, and an actor holds nothing that could be lost with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from viewfinder.cluster.actors import Actors, Seat, start_actor
+from viewfinder.cluster.ray_session import STARTED_S, count_cores, ray_session
+from viewfinder.encoders import load_encoder
+from viewfinder.errors import ViewfinderError
+from viewfinder.index.ingest import EmbeddedFile
+from viewfinder.index.objects import parse_url, read_picture
+from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile
+from viewfinder.pictures.decode import explain_too_large, read_limits
+
+AT_ONCE = 16
+"""Files that an actor is given at a time: about half a second of work, one batch of the shipped encoder."""
+
+IN_FLIGHT = 2
+"""Times that, which are with an actor, so that it never waits for the next."""
+
+MOST_TRIES = 5
+"""Actors that may die while they hold some files, before these are given up."""
+
+NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
+"""What an embedded picture has in place of its pixels: nobody needs them any more."""
+
+
+class EmbeddingActor:
+    """What runs in an actor: an encoder of its own, and a process that decodes for it."""
+
+    def __init__(self, encoder: str) -> None:
+        """`encoder`: its name; the heads of tuned libraries come later, where vectors are written."""
+        self._encoder = load_encoder(encoder)
+        self._decoders = Decoders(1, fit=self._encoder.fit)
+        self._encoder.pictures([])
+
+    def open(self) -> None:
+        """Done when it is ready."""
+
+    def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | BadFile]:
+        """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""
+        with TemporaryDirectory(prefix="viewfinder-") as scratch:
+            places = [_fetch(file, Path(scratch) / str(number)) for number, file in enumerate(files)]
+            decoded = self._decoders.decode(place for place in places if isinstance(place, Path))
+            outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
+            decoded.close()
+        pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
+        raw = iter(self._encoder.pictures([picture.pixels for picture in pictures]).global_bd)
+        return [_named(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
+
+
+def _fetch(file: FoundFile, place: Path) -> Path | BadFile:
+    """Where the file lies on this machine, fetched to `place` if it is an object."""
+    if parse_url(file.path) is None:
+        return file.path
+    if file.size > (limits := read_limits()).max_bytes:
+        return BadFile(file.path, file.size, file.mtime_ns, explain_too_large(file.size, limits))
+    try:
+        place.write_bytes(read_picture(file.path))
+    except OSError as error:
+        return BadFile(file.path, file.size, file.mtime_ns, " ".join(str(error).split())[:300].lower())
+    return place
+
+
+def _named(outcome: DecodedFile | BadFile, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | BadFile:
+    """An outcome under the name that the file was found by; `raw`: vectors of the pictures that are left."""
+    is_object = parse_url(file.path) is not None
+    size, mtime_ns = (file.size, file.mtime_ns) if is_object else (outcome.size, outcome.mtime_ns)
+    if isinstance(outcome, BadFile):
+        return replace(outcome, path=file.path, size=size, mtime_ns=mtime_ns)
+    return EmbeddedFile(
+        file.path, outcome.id, size, mtime_ns, NO_PIXELS, outcome.facts, np.asarray(next(raw), np.float32)
+    )
+
+
+@dataclass(eq=False)
+class _Task:
+    """Some files on their way; `tries` counts the actors that died while they held them."""
+
+    files: Sequence[FoundFile]
+    seat: Seat
+    reference: Any
+    tries: int = 0
+
+
+class ActorEmbedder:
+    """Actors that embed, for one run of adding (`index.ingest.Embedder`)."""
+
+    def __init__(self, ray: Any, encoder: str, actors: int | None = None) -> None:
+        """`actors`: how many; by default one for every free core. Raises ViewfinderError: none of them starts."""
+        self._ray, self._encoder = ray, encoder
+        self.actors = Actors(ray, actors or count_cores(ray), self._start, "embeds pictures")
+        if why := self.actors.settle({seat.opening: seat for seat in self.actors.seats}):
+            self.actors.close()
+            raise ViewfinderError(f"no actor of the cluster could begin to embed pictures: {why}")
+
+    @staticmethod
+    @contextmanager
+    def connected(address: str, encoder: str, actors: int | None = None) -> Iterator[ActorEmbedder]:
+        """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
+        with ray_session(address) as ray:
+            made = ActorEmbedder(ray, encoder, actors)
+            try:
+                yield made
+            finally:
+                made.actors.close()
+
+    def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+        """One outcome a file, in their order.
+
+        Raises:
+            ViewfinderError: one actor after the other died, or what an actor could not do; the line says it.
+        """
+        waiting = (files[start : start + AT_ONCE] for start in range(0, len(files), AT_ONCE))
+        under_way = deque[_Task]()
+        while True:
+            while len(under_way) < IN_FLIGHT * len(self.actors.seats) and (some := next(waiting, None)):
+                under_way.append(self._give(some, under_way))
+            if not under_way:
+                return
+            yield from self._result(under_way[0], under_way)
+            under_way.popleft()
+
+    def _result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | BadFile]:
+        errors = self._ray.exceptions
+        while True:
+            try:
+                found: list[EmbeddedFile | BadFile] = self._ray.get(task.reference)
+                return found
+            except errors.RayTaskError as error:
+                raise ViewfinderError(" ".join(str(error.cause or error).split())[:300]) from error
+            except errors.RayError as error:  # the actor is gone, or its machine with what it had found
+                why = " ".join(str(error).split())[:300]
+                self.actors.replace(task.seat, why)
+                for lost in [it for it in under_way if it.seat is task.seat]:
+                    if lost.tries >= MOST_TRIES:
+                        raise ViewfinderError(
+                            f"{lost.tries + 1} actors died over {lost.files[0].path}: {why}"
+                        ) from error
+                    again = self._give(lost.files, [it for it in under_way if it is not lost])
+                    lost.seat, lost.reference, lost.tries = again.seat, again.reference, lost.tries + 1
+
+    def _give(self, files: Sequence[FoundFile], under_way: Sequence[_Task]) -> _Task:
+        """Gives files to the actor that has the least to do."""
+        ready = self.actors.ready(STARTED_S)
+        if not ready:
+            raise ViewfinderError(
+                "all actors of the cluster are gone: what was added stays, add the same again to go on"
+            )
+        load = Counter(task.seat for task in under_way)
+        seat = min(ready, key=lambda seat: load[seat])
+        return _Task(files, seat, seat.actor.embed.remote(files))
+
+    def _start(self) -> Seat:
+        actor = start_actor(self._ray, EmbeddingActor, self._encoder)
+        return Seat(actor, actor.open.remote())

@@ -1,0 +1,81 @@
+"""Pictures that lie in object storage: named by `s3://` or `gs://` URLs, listed below a prefix, read by whoever may.
+
+As a path (`FileRecord.path`, `Hit.path`) such a URL has one slash after its colon; either way names the same object.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from viewfinder.errors import LibraryError
+from viewfinder.pictures import FoundFile, UnreadablePlace
+from viewfinder.pictures.scan import EXTENSIONS
+
+_URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
+
+
+def parse_url(place: str | Path) -> str | None:
+    """The URL of a library, object or prefix in a bucket, without a slash at its end; None: it is none.
+
+    >>> parse_url("s3://photos/mine/"), parse_url(Path("s3://photos/mine")), parse_url("photos")
+    ('s3://photos/mine', 's3://photos/mine', None)
+    """
+    found = _URL.fullmatch(str(place))  # as a path it has lost one of its slashes
+    return None if found is None else f"{found[1]}://{found[2]}/{found[3]}".rstrip("/")
+
+
+def is_gone(path: str | Path) -> bool:
+    """Whether a file of a picture is not there any more; of objects nobody asks, they are taken to stay."""
+    return parse_url(path) is None and not os.path.lexists(path)
+
+
+def scan_objects(url: str) -> tuple[list[FoundFile], list[UnreadablePlace]]:
+    """The picture files below a prefix, by key, hidden ones left out; and those whose keys cannot be paths.
+
+    Raises LibraryError: the store cannot be listed, or there is no such bucket.
+    """
+    from pyarrow import fs
+
+    found, unreadable = [], []
+    try:
+        files, place = _open_store(url)
+        listed = files.get_file_info(fs.FileSelector(place, recursive=True))
+    except (OSError, ValueError) as error:
+        said = " ".join(str(error).split())[:300]
+        raise LibraryError(
+            f"{url} cannot be listed ({said}): check the URL, the network and the credentials"
+        ) from error
+    for entry in sorted(listed, key=lambda entry: str(entry.path)):
+        key = PurePosixPath(entry.path)
+        is_hidden = any(part.startswith(".") for part in key.parts[1:])
+        if entry.type != fs.FileType.File or is_hidden or key.suffix[1:].lower() not in EXTENSIONS:
+            continue
+        name = f"{url.partition(':')[0]}://{entry.path}"
+        if parse_url(Path(name)) == name:
+            found.append(FoundFile(Path(name), entry.size, entry.mtime_ns or 0))
+        else:
+            unreadable.append(
+                UnreadablePlace(Path(name), "the object's key has an empty part, or one of dots: rename it")
+            )
+    return found, unreadable
+
+
+def read_picture(path: str | Path) -> bytes:
+    """What a picture's file holds, on disk or in object storage. Raises OSError."""
+    url = parse_url(path)
+    if url is None:
+        return Path(path).read_bytes()
+    files, place = _open_store(url)
+    with files.open_input_stream(place) as stream:
+        return bytes(stream.read())
+
+
+def _open_store(url: str) -> tuple[Any, str]:
+    """What reads a bucket, and the path in it: keys may hold what a URL may not, blanks for example."""
+    from pyarrow import fs
+
+    scheme, _, place = url.partition("://")
+    return fs.FileSystem.from_uri(f"{scheme}://{place.partition('/')[0]}")[0], place
