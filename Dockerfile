@@ -6,8 +6,10 @@ COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /dist .
 
 FROM python:3.11-slim
+# For Kubernetes (docs/cluster.md): --build-arg EXTRAS=heic,postgresql,ray
+ARG EXTRAS=heic,postgresql
 RUN --mount=type=bind,from=wheel,source=/dist,target=/dist \
-    pip install --no-cache-dir "$(echo /dist/*.whl)[heic,postgresql]"
+    pip install --no-cache-dir "$(echo /dist/*.whl)[$EXTRAS]"
 RUN useradd --create-home --uid 10001 viewfinder && install --directory --owner viewfinder /data
 USER viewfinder
 ENV VIEWFINDER_LIBRARY=/data/library VIEWFINDER_HOST=0.0.0.0 VIEWFINDER_PORT=8008

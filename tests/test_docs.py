@@ -132,7 +132,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 RUN = ("docs/command-line.md", "docs/tutorials/photos.md")
-RUN_LONG = ("README.md", "docs/index.md", *(f"docs/tutorials/{it}.md" for it in ("shop", "embed", "research")))
+RUN_LONG = (
+    "README.md",
+    "docs/index.md",
+    "docs/cluster.md",
+    *(f"docs/tutorials/{it}.md" for it in ("shop", "embed", "research")),
+)
 """They train, serve, or say again what the others say."""
 
 

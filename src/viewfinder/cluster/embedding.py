@@ -55,9 +55,8 @@ class EmbeddingActor:
         """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""
         with TemporaryDirectory(prefix="viewfinder-") as scratch:
             places = [_fetch(file, Path(scratch) / str(number)) for number, file in enumerate(files)]
-            decoded = self._decoders.decode(place for place in places if isinstance(place, Path))
+            decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
-            decoded.close()
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         raw = iter(self._encoder.pictures([picture.pixels for picture in pictures]).global_bd)
         return [_named(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]

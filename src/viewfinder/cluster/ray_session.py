@@ -40,6 +40,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     """
     # What Ray tells of actors that died would stand among the results, on stdout; who needs to know is told by us.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or it would be told where and how Ray is used
     try:
         import ray
     except ModuleNotFoundError as error:
