@@ -101,6 +101,26 @@ def _bare_loop(files: Sequence[Path]) -> int:
     return len(files)
 
 
+def batches(files: Sequence[Path]) -> dict[str, Any]:
+    """Pictures a second of the encoder on one core, by how many it sees at once; the sizes take turns."""
+    encoder = StarterEncoder(threads=1)
+    network = encoder.network
+    pixels = np.stack([decode(file.read_bytes(), limits=Limits(), fit=encoder.fit).pixels for file in files[:64]])
+    spent: dict[int, list[float]] = {size: [] for size in (1, 2, 4, 8, 16, 32, 64)}
+    for _ in range(6):
+        for size, times in spent.items():
+            started = time.perf_counter()
+            for at in range(0, len(pixels), size):
+                network.run(["raw"], {"pixels": pixels[at : at + size]})
+            times.append(time.perf_counter() - started)
+    return {
+        "pictures": len(pixels),
+        "per_second": {
+            str(size): round(len(pixels) / statistics.median(times[1:]), 1) for size, times in spent.items()
+        },
+    }
+
+
 def _add_rate(files: Sequence[Path]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         library = viewfinder.open(Path(folder) / "library")
@@ -283,6 +303,7 @@ def library_of_vectors(count: int) -> Iterator[Library]:
 
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
     "indexing": indexing,
+    "batches": batches,
     "memory": memory,
     "finding": finding,
     "asking": asking,

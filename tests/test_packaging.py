@@ -70,7 +70,9 @@ def container_settings() -> dict[str, str]:
     lines = re.findall(r"(VIEWFINDER_\w+)=(\S+)", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
     services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))["services"]
     composed = services["viewfinder"]["environment"]
-    return dict(lines) | {name: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value) for name, value in composed.items()}
+    # ${NAME:?why} has to be given, ${NAME:-value} need not.
+    given = {name: re.sub(r"\$\{\w+:\?[^}]*\}", "secret", value) for name, value in composed.items()}
+    return dict(lines) | {name: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", value) for name, value in given.items()}
 
 
 def test_the_container_names_settings_that_exist(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -167,8 +167,8 @@ def tiny_snapshot(
     ]
     matrix_nd = encoder.project(encoder.pictures([draw_halves(top, bottom) for top, bottom in looks]).global_bd)
     mark = picture_id(json.dumps([looks, known, encoder.version]).encode())
-    table, columns = pictures_to_arrow(rows), build_columns(rows)
-    return Snapshot(matrix_nd, table, columns, space=encoder.version, generation=mark, folder=None)
+    table = pictures_to_arrow(rows)
+    return Snapshot(matrix_nd, table, build_columns(table), space=encoder.version, generation=mark, folder=None)
 
 
 @dataclass(frozen=True)

@@ -36,9 +36,8 @@ def gallery_of(*files: Path, encoder: ColourEncoder | None = None) -> Gallery:
     names = {picture_id(file.read_bytes()): file for file in files}
     rows = [PictureRow(name, (FileRecord(str(names[name]), 1, 1),), 240, 160, "PNG", 1) for name in sorted(names)]
     matrix_nd = np.zeros((len(rows), 48), np.float32)
-    snapshot = Snapshot(
-        matrix_nd, pictures_to_arrow(rows), build_columns(rows), space=encoder.version, generation="1", folder=None
-    )
+    table = pictures_to_arrow(rows)
+    snapshot = Snapshot(matrix_nd, table, build_columns(table), space=encoder.version, generation="1", folder=None)
     return Gallery(snapshot, encoder)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from viewfinder.index.rows import (
     PictureRow,
     build_columns,
     find_column,
+    pictures_to_arrow,
     split_date,
+    to_utf8,
 )
 from viewfinder.index.stored_columns import StoredColumns, save_columns
 
@@ -26,6 +29,51 @@ COLOURS = AttributeColumn.of("colour", [("red", "Blue"), (), ("blue",), ("red", 
 def picture(name: str, folder: str = "cats", **attributes: tuple[str, ...]) -> PictureRow:
     files = (FileRecord(f"/photos/{folder}/{name}.jpg", 1, 2),)
     return PictureRow(name, files, 4, 3, "JPEG", 1, captured="2019-07-14T10:03:00", attributes=attributes)
+
+
+def columns_of(*rows: PictureRow) -> dict[str, AttributeColumn]:
+    return build_columns(pictures_to_arrow(rows))
+
+
+TEXTS = st.sampled_from(["red", " red ", "blue", "", "b|c", '"quoted"', "n\udcff"])
+PATHS = st.sampled_from(["/a.jpg", "/cats/b.jpg", "cats/b.jpg", "/n\udcff/c.jpg", "s3://dogs/d.jpg"])
+KNOWN = st.fixed_dictionaries(
+    {
+        "format": st.sampled_from(["JPEG", "PNG"]),
+        "captured": st.sampled_from([None, "2019-07-14T10:03:00", "2020:12:01", "yesterday\0", "2021-01-01\0"]),
+        "camera": st.sampled_from([None, "Q10", "odd\0name"]),
+        "attributes": st.dictionaries(st.sampled_from(["colour", "Year"]), st.lists(TEXTS, max_size=3).map(tuple)),
+    }
+)
+
+
+@given(st.lists(st.tuples(st.lists(PATHS, max_size=3), KNOWN), max_size=8))
+def test_columns_read_from_arrow_are_those_read_picture_by_picture(
+    given_rows: list[tuple[list[str], dict[str, Any]]],
+) -> None:
+    rows = [
+        PictureRow("a", tuple(FileRecord(path, 1, 2) for path in paths), 1, 1, bytes=1, **known)
+        for paths, known in given_rows
+    ]
+    dates = [split_date(row.captured) for row in rows]
+    plain: dict[str, list[tuple[str, ...]]] = {
+        "format": [(row.format,) for row in rows],
+        "year": [(year or "",) for year, _ in dates],
+        "month": [(month or "",) for _, month in dates],
+        "camera": [(row.camera or "",) for row in rows],
+        "folder": [tuple(to_utf8(PurePath(file.path).parent.name) for file in row.files) for row in rows],
+    }
+    names = sorted({name for row in rows for name in row.attributes})
+    plain = {name: [row.attributes.get(name, ()) for row in rows] for name in names} | {
+        name: values for name, values in plain.items() if name != "year" or "Year" not in names
+    }
+    found = columns_of(*rows)
+    assert list(found) == list(plain)
+    for name, values in plain.items():
+        column = AttributeColumn.of(name, values)
+        assert found[name].values == column.values
+        np.testing.assert_array_equal(found[name].offsets, column.offsets)
+        np.testing.assert_array_equal(found[name].codes, column.codes)
 
 
 def test_values_stand_most_frequent_first_and_codes_point_to_them() -> None:
@@ -98,7 +146,7 @@ def test_masks_and_first_codes_are_those_of_a_plain_search(values: list[list[str
 
 
 def test_columns_are_the_catalogues_then_the_facts() -> None:
-    columns = build_columns([picture("a", size=("10",), Colour=("red",)), picture("b", folder="dogs")])
+    columns = columns_of(picture("a", size=("10",), Colour=("red",)), picture("b", folder="dogs"))
     assert list(columns) == ["Colour", "size", "format", "year", "month", "camera", "folder"]
     assert columns["folder"].of_row(1) == ("dogs",)
     assert (columns["year"].values, columns["month"].values) == (("2019",), ("July",))
@@ -106,7 +154,7 @@ def test_columns_are_the_catalogues_then_the_facts() -> None:
 
 
 def test_a_catalogue_column_takes_precedence_over_a_fact_of_the_same_name() -> None:
-    columns = build_columns([picture("a", Year=("2011",))])
+    columns = columns_of(picture("a", Year=("2011",)))
     assert columns["Year"].values == ("2011",)
     assert "year" not in columns
 
@@ -119,7 +167,7 @@ def test_a_column_is_found_whatever_its_capitals_but_exactly_first() -> None:
 
 
 def test_saved_columns_are_read_one_by_one(tmp_path: Path) -> None:
-    columns = build_columns([picture("a", "cats", **{"näme/x": ("é", "b")}), picture("b")])
+    columns = columns_of(picture("a", "cats", **{"näme/x": ("é", "b")}), picture("b"))
     save_columns(tmp_path, columns)
     stored = StoredColumns(tmp_path)
     assert list(stored) == list(columns) and len(stored) == len(columns)

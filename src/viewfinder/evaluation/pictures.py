@@ -82,8 +82,9 @@ class Pictures:
         matrix_nd = self.vectors_nd if len(rows) == len(self.keys) else self.vectors_nd[np.asarray(rows, np.int64)]
         said = [captions.get(key, "") for key in keys] if captions else []
         mark = hashlib.blake2b("\n".join([self.encoder.version, *keys, *said]).encode(), digest_size=16).hexdigest()
+        table = pictures_to_arrow(pictures)
         return Snapshot(
-            np.ascontiguousarray(matrix_nd, dtype=np.float32), pictures_to_arrow(pictures), build_columns(pictures),
+            np.ascontiguousarray(matrix_nd, dtype=np.float32), table, build_columns(table),
             space=self.encoder.version, generation=mark, folder=None,
         )  # fmt: skip
 

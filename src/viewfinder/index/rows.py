@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from os.path import split
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -205,6 +207,25 @@ class AttributeColumn:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def take(self, rows_k: Int64[np.ndarray, " k"]) -> AttributeColumn:
+        """The column of these pictures of it, any of them as often as it is named."""
+        counts_k = np.diff(self.offsets)[rows_k]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts_k)])
+        # Where each code comes from: the start of its picture there, and how many it is from the start of its own.
+        sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
+        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).most_frequent_first()
+
+    def most_frequent_first(self) -> AttributeColumn:
+        """The same column with its values in the promised order, without those that no picture has."""
+        counts_v = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        held = [code for code, count in enumerate(counts_v) if count]
+        order = sorted(held, key=lambda code: (-counts_v[code], self.values[code]))
+        if order == list(range(len(self.values))):
+            return self
+        place_v = np.zeros(len(self.values), np.int32)
+        place_v[order] = np.arange(len(order), dtype=np.int32)
+        return AttributeColumn(self.name, tuple(self.values[code] for code in order), self.offsets, place_v[self.codes])
+
     @cached_property
     def rows(self) -> Int64[np.ndarray, " c"]:
         """The picture each code belongs to."""
@@ -259,23 +280,58 @@ class AttributeColumn:
         return list(zip(self.values, counts_v.tolist(), strict=True))
 
 
-def build_columns(rows: Sequence[PictureRow]) -> dict[str, AttributeColumn]:
-    """Catalogue columns by name, then the `FACTS` that no catalogue column is called."""
-    names = sorted({name for row in rows for name in row.attributes})
+def build_columns(table: Any) -> dict[str, AttributeColumn]:
+    """Catalogue columns by name, then the `FACTS` that no catalogue column is called, of pictures in Arrow.
+
+    Texts that many pictures share are read once: a million pictures take seconds.
+    """
+    catalogue, row_to_text = _distinct(table["attributes"].combine_chunks())
+    stored = [json.loads(text) for text in catalogue]
+    names = sorted({name for values in stored for name in values})
     taken = {name.casefold() for name in names}
-    columns = {name: AttributeColumn.of(name, [row.attributes.get(name, ()) for row in rows]) for name in names}
-    dates = [split_date(row.captured) for row in rows]
-    facts: dict[str, list[Sequence[str]]] = {
-        "format": [(row.format,) for row in rows],
-        "year": [(year or "",) for year, _ in dates],
-        "month": [(month or "",) for _, month in dates],
-        "camera": [(row.camera or "",) for row in rows],
-        # bytes of a name that are not unicode become question marks
-        "folder": [
-            [PurePath(file.path).parent.name.encode("utf-8", "replace").decode() for file in row.files] for row in rows
-        ],
+    columns = {
+        name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
     }
-    return columns | {name: AttributeColumn.of(name, facts[name]) for name in FACTS if name not in taken}
+    return columns | {name: column for name, column in _fact_columns(table).items() if name not in taken}
+
+
+def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The `FACTS` of pictures in Arrow."""
+    import pyarrow.compute as pc
+
+    whole = {name: table[name].combine_chunks() for name in ("format", "camera", "captured", "files")}
+    formats, row_to_format = _distinct(whole["format"])
+    cameras, row_to_camera = _distinct(whole["camera"])
+    # A text that had to be packed begins with a quotation mark.
+    months, row_to_month = _distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
+    dates = [split_date(month) for month in months]
+    folders, row_to_folders = _distinct_folders(whole["files"])
+    return {
+        "format": AttributeColumn.of("format", [(text or "",) for text in formats]).take(row_to_format),
+        "year": AttributeColumn.of("year", [(year or "",) for year, _ in dates]).take(row_to_month),
+        "month": AttributeColumn.of("month", [(month or "",) for _, month in dates]).take(row_to_month),
+        "camera": AttributeColumn.of("camera", [(unpack_text(text or ""),) for text in cameras]).take(row_to_camera),
+        "folder": AttributeColumn.of("folder", folders).take(row_to_folders),
+    }
+
+
+def _distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
+    """The distinct entries of an Arrow array, None among them, and which of them every row has."""
+    encoded = array.dictionary_encode(null_encoding="encode")
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+
+
+def _distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
+    """The distinct lists of folders in which files of one picture lie, by their names, and which of them each has."""
+    paths, file_to_path = _distinct(files.flatten().field("path"))
+    parents = [split(unpack_text(path))[0] for path in paths]
+    # bytes of a name that are not unicode become question marks
+    name_of = {parent: to_utf8(PurePath(parent).name) for parent in set(parents)}
+    names = [name_of[parents[path]] for path in file_to_path.tolist()]
+    ends = np.cumsum([0, *files.value_lengths().to_pylist()]).tolist()
+    place: dict[tuple[str, ...], int] = {}
+    rows = [place.setdefault(tuple(names[low:high]), len(place)) for low, high in pairwise(ends)]
+    return list(place), np.array(rows, np.int64)
 
 
 def find_column(names: Iterable[str], wanted: str) -> str:

@@ -21,7 +21,6 @@ from viewfinder.index.rows import (
     AttributeColumn,
     build_columns,
     find_column,
-    pictures_from_arrow,
     split_date,
     unpack_text,
 )
@@ -140,7 +139,7 @@ class Snapshot:
         try:
             return self._columns[found]
         except (OSError, ValueError):  # damaged, or a later process removed the folder; what is mapped is still whole
-            self._columns = build_columns(pictures_from_arrow(self._table))
+            self._columns = build_columns(self._table)
             return self._columns[found]
 
     @cached_property

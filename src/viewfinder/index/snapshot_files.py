@@ -21,7 +21,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from jaxtyping import Float32
 from viewfinder.errors import LibraryError
 from viewfinder.index.checksums import map_sealed, seal_file
 from viewfinder.index.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
-from viewfinder.index.rows import PictureRow, build_columns, pictures_from_arrow
+from viewfinder.index.rows import build_columns
 from viewfinder.index.snapshot import BY_ROW, Snapshot, hold_snapshots
 from viewfinder.index.store import Store
 from viewfinder.index.stored_columns import StoredColumns, can_grow, grow_columns, save_columns
@@ -98,17 +98,17 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
             _remove_old(home)
             return _open(home, space, mark)
     try:
-        table, rows, matrix_nd = _read_store(folder, space)
+        table, matrix_nd = _read_store(folder, space)
     except LibraryError:
         if read_generation(folder, space) == mark:
             raise
         return load_snapshot(folder, space)  # a writer replaced the tables under our eyes
     try:
-        _write(home, table, rows, matrix_nd)
+        _write(home, table, matrix_nd)
         _remove_old(home)
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
-        return Snapshot(matrix_nd, table, build_columns(rows), space=space, generation=mark, folder=None)
+        return Snapshot(matrix_nd, table, build_columns(table), space=space, generation=mark, folder=None)
 
 
 def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
@@ -119,24 +119,23 @@ def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
         return None
 
 
-def _read_store(folder: Path, space: str) -> tuple[Any, list[PictureRow], Float32[np.ndarray, "n d"]]:
-    """Pictures that have files, and a vector in this space: an Arrow table, rows, and the vectors, by id."""
+def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d"]]:
+    """Pictures that have files, and a vector in this space: an Arrow table and the vectors, by id."""
     store = Store.open(folder)
     ids, vectors_nd = store.read_vectors(space)
     table = store.arrow()
-    rows = pictures_from_arrow(table)
-    place = {row.id: position for position, row in enumerate(rows) if row.files}
+    has_files = table["files"].combine_chunks().value_lengths().to_numpy() > 0
+    place = {name: row for row, name in enumerate(table["id"].to_pylist()) if has_files[row]}
     kept = [position for position, name in enumerate(ids) if name in place]
     order = np.array([place[ids[position]] for position in kept], dtype=np.int64)
-    matrix_nd = np.asarray(vectors_nd[kept], dtype=np.float32)
-    return table.take(order).combine_chunks(), [rows[position] for position in order], matrix_nd
+    return table.take(order).combine_chunks(), np.asarray(vectors_nd[kept], dtype=np.float32)
 
 
-def _write(home: Path, table: Any, rows: Sequence[PictureRow], matrix_nd: Float32[np.ndarray, "n d"]) -> None:
+def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"]) -> None:
     """Writes a snapshot's files."""
     with _building(home) as folder:
         save_rows(folder / MATRIX, matrix_nd)
-        save_columns(folder, build_columns(rows))
+        save_columns(folder, build_columns(table))
         _write_table(folder, 0, table)
 
 
@@ -213,7 +212,7 @@ def _grow(folder: Path, space: str, mark: str) -> bool:
             return False
         known = StoredColumns(before)
         table, vectors_md = Store(folder).read_added(space, names)
-        columns = build_columns(pictures_from_arrow(table))
+        columns = build_columns(table)
         if not can_grow(known, columns):
             return False
         with _building(home) as building:

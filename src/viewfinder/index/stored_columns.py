@@ -32,7 +32,7 @@ class StoredColumns(Mapping[str, AttributeColumn]):
     def __getitem__(self, name: str) -> AttributeColumn:
         if name not in self._read:
             values, offsets, codes = self._parts[name]
-            self._read[name] = _most_frequent_first(AttributeColumn(name, _parse_values(values), offsets, codes))
+            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).most_frequent_first()
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -87,19 +87,6 @@ def _grow(before: Path, folder: Path, number: int, added: AttributeColumn) -> No
         link_rows(before / f"column-{number}.{part}", folder / f"column-{number}.{part}")
         extend_rows(folder / f"column-{number}.{part}", rows)
     _write_values(folder, number, tuple(code))
-
-
-def _most_frequent_first(column: AttributeColumn) -> AttributeColumn:
-    """The same column with its values in the order that `AttributeColumn` promises."""
-    counts_v = np.bincount(column.codes, minlength=len(column.values))
-    order = sorted(range(len(column.values)), key=lambda code: (-counts_v[code], column.values[code]))
-    if order == list(range(len(order))):
-        return column
-    place_v = np.empty(len(order), np.int32)
-    place_v[order] = np.arange(len(order), dtype=np.int32)
-    return AttributeColumn(
-        column.name, tuple(column.values[code] for code in order), column.offsets, place_v[column.codes]
-    )
 
 
 def _save(folder: Path, number: int, column: AttributeColumn) -> None:

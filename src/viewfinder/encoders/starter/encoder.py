@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
-from viewfinder.encoders.onnx import inference_session
+from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.starter.network import NETWORK, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
@@ -329,7 +329,8 @@ def _package_file(package: str, inside: str) -> Path:
 
 
 SHIPPED_HEAD = Path(__file__).with_name("head.safetensors")
-BATCH = 8
+BATCH, GPU_BATCH = 8, 64
+"""Pictures that the network sees at once, on a core and on a GPU (`benchmarks/speed.py --only batches`)."""
 
 
 class StarterEncoder:
@@ -357,8 +358,9 @@ class StarterEncoder:
         return _read_metadata(self._head_file).get("trained_on", "") if beside is None else beside.encode()
 
     @cached_property
-    def _network(self) -> Any:
-        return inference_session(NETWORK, threads=1)
+    def network(self) -> Any:
+        """What turns pixels into raw vectors and regions, as an ONNX Runtime session."""
+        return inference_session(NETWORK, threads=1, on_gpu=True)
 
     @cached_property
     def version(self) -> str:
@@ -384,8 +386,9 @@ class StarterEncoder:
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes, in batches side by side on `threads` cores."""
-        network, outputs = self._network, ["raw", "regions"] if regions else ["raw"]
-        batches = [batch[start : start + BATCH] for start in range(0, len(batch), BATCH)]
+        network, outputs = self.network, ["raw", "regions"] if regions else ["raw"]
+        size = BATCH if network.get_providers() == [CPU] else GPU_BATCH
+        batches = [batch[start : start + size] for start in range(0, len(batch), size)]
 
         def encode(part: Sequence[Pixels]) -> list[np.ndarray]:
             return network.run(outputs, {"pixels": np.stack([_stretched(pixels) for pixels in part])})  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from typing import Literal
 
@@ -98,7 +99,13 @@ def _gap(order: Comparison, upper: Item, lower: Item) -> float:
 
 def _fits(item: Item, facet: str, word: str) -> bool:
     """Whether the word is true of the article: it has it, or one that implies it (navy blue is blue)."""
-    return any(set(word.split()) <= set(known.split()) for known in item.by_facet.get(facet, ()))
+    return _is_implied(word, item.by_facet.get(facet, ()))
+
+
+@cache
+def _is_implied(word: str, known: tuple[str, ...]) -> bool:
+    words = set(word.split())
+    return any(words <= set(one.split()) for one in known)
 
 
 def excludes_word(item: Item, facet: str, word: str) -> bool:

@@ -14,6 +14,7 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from viewfinder.data.fashionmt import ORDINALS, Transaction
@@ -161,19 +162,20 @@ def _draw_leaning_chain(reference: Item, group: Sequence[Item], setting: Setting
     back = rng.randrange(2) if setting == "rollback" else 2
     origin = (first, second, latest)[back]
     for wanted in rng.sample(group, len(group)):
-        if wanted in (first, second, latest) or not tell_apart(wanted, origin):
+        if wanted.key in (first.key, second.key, latest.key):
             continue
         if setting == "rollback":
-            # From the latest picture there is more to say: whoever forgets the others is led astray.
-            if changed_statements(wanted, origin) and len(needed_facets(wanted, latest)) > CLAUSES:
+            # What few articles meet is asked first. From the latest picture there is more to say: whoever forgets the
+            # others is led astray.
+            fits = changed_statements(wanted, origin) and tell_apart(wanted, origin)
+            if fits and len(needed_facets(wanted, latest)) > CLAUSES:
                 return Chain((first, second, latest, wanted), setting, back=back)
             continue
-        with_first, with_second = (
-            [word for word in sorted(wanted.known - latest.known) if _keeps_whole(word, wanted, other)]
-            for other in (first, second)
-        )
+        new = wanted.known - latest.known
+        with_first = sorted(word for word in new if _keeps_whole(word, wanted, first))
+        with_second = sorted(word for word in new if _keeps_whole(word, wanted, second)) if with_first else []
         pairs = [(a, b) for a in with_first for b in with_second if a[0] != b[0]]
-        if pairs:
+        if pairs and tell_apart(wanted, origin):
             one, other = rng.choice(pairs)
             kept = (KeptAttribute(0, one, named=False), KeptAttribute(1, other, named=False))
             if changed_statements(wanted, origin, but=frozenset((one[0], other[0]))):
@@ -193,16 +195,21 @@ def needed_facets(wanted: Item, origin: Item) -> set[str]:
     return {s.facet for s in _apart(wanted, origin)}
 
 
-def _apart(wanted: Item, origin: Item) -> list[Statement]:
+def _apart(wanted: Item, origin: Item) -> Iterator[Statement]:
     """What has to be said for the wanted article to follow from the origin, as far as pictures show it."""
-    has = [statement for statement in direct_statements(wanted, origin) if statement.seen]
-    changed = {statement.facet for statement in has} - {"detail"}
-    return has + [s for s in negation_statements(wanted, origin) if s.seen and s.facet not in changed]
+    changed = set()
+    for statement in direct_statements(wanted, origin):
+        if statement.seen:
+            changed.add(statement.facet)
+            yield statement
+    for statement in negation_statements(wanted, origin):
+        if statement.seen and statement.facet not in changed - {"detail"}:
+            yield statement
 
 
 def changed_statements(wanted: Item, origin: Item, *, but: frozenset[str] = frozenset()) -> list[Statement]:
     """All that has to be said of what changed, facets in `but` aside; nothing where that takes too many clauses."""
-    needed = [statement for statement in _apart(wanted, origin) if statement.facet not in but]
+    needed = list(islice((one for one in _apart(wanted, origin) if one.facet not in but), CLAUSES + 1))
     return needed if len(needed) <= CLAUSES else []
 
 
@@ -299,7 +306,8 @@ def write_leaning_transaction(chain: Chain, rng: random.Random) -> Transaction |
     first, second, latest, wanted = chain.items
     quiet = frozenset(kept.word[0] for kept in chain.kept)
     last = changed_statements(wanted, chain.items[chain.back], but=quiet)
-    told = [rng.sample(some, min(len(some), CLAUSES)) for some in (_apart(second, first), _apart(latest, second), last)]
+    changes = [list(_apart(second, first)), list(_apart(latest, second)), last]
+    told = [rng.sample(some, min(len(some), CLAUSES)) for some in changes]
     if not all(told):
         return None
     said = [[statement.say(rng) for statement in statements] for statements in told]
