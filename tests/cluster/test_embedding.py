@@ -6,9 +6,11 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ import numpy as np
 import pytest
 from pyarrow import fs
 
-from tests.s3_server import s3_server
+from tests.s3_server import S3Server, s3_server
 from viewfinder.cluster import ActorEmbedder, embedding, ray_session
 from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.index.ingest import EmbeddedFile
 from viewfinder.index.objects import is_gone
 from viewfinder.library import Library
 from viewfinder.pictures import BadFile, FoundFile
@@ -78,7 +81,7 @@ def test_actors_make_the_library_that_one_process_makes_and_one_that_dies_loses_
     assert (again.added, again.unchanged) == (0, 41)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_files_over_which_actors_die_again_and_again_are_named(
     embedder: ActorEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,48 +97,68 @@ def test_files_over_which_actors_die_again_and_again_are_named(
 PROGRAM = "from viewfinder.cli import main; main()"
 
 
-@pytest.mark.slow
-def test_a_prefix_of_object_storage_is_added_as_the_folder_would_be(
-    ray: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+class InThisProcess:
+    """An embedder that is one actor, without Ray."""
+
+    def __init__(self) -> None:
+        self.actor = EmbeddingActor("starter")
+
+    def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+        yield from self.actor.embed(files)
+        self.actor.close()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[S3Server]:
+    with s3_server() as running:
+        yield running
+
+
+@pytest.fixture
+def url(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A prefix that has what `pictures` makes, and a file that is no picture."""
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    made = f"{server.make_bucket()}/photos"
+    files, place = fs.FileSystem.from_uri(made)
     folder = pictures(tmp_path / "pictures", 6)
-    expected = Library.open(tmp_path / "alone")
-    expected.add(folder, workers=1)
-    with s3_server() as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        url = f"{server.make_bucket()}/photos"
-        files, place = fs.FileSystem.from_uri(url)
-        (folder / "a note.txt").write_text("no picture")
-        for file in (it for it in folder.iterdir() if it.is_file()):
-            with files.open_output_stream(f"{place}/trips/{file.name}") as stream:
-                stream.write(file.read_bytes())
+    (folder / "a note.txt").write_text("no picture")
+    for file in (it for it in folder.iterdir() if it.is_file()):
+        with files.open_output_stream(f"{place}/trips/{file.name}") as stream:
+            stream.write(file.read_bytes())
+    return made
 
-        def add() -> dict[str, Any]:
-            command = [sys.executable, "-c", PROGRAM, "add", url, "--ray", "local", "--workers", "1", "--json"]
-            done = subprocess.run(
-                [*command, "--library", str(tmp_path / "library")], capture_output=True, text=True, check=False
-            )
-            assert done.returncode == 3, done.stderr  # a file is in quarantine
-            found: dict[str, Any] = json.loads(done.stdout)
-            return found
 
-        report, again = add(), add()
-        assert [report[name] for name in ("found", "added", "duplicates", "quarantined")] == [8, 6, 1, 1]
-        assert [again[name] for name in ("added", "unchanged", "quarantined")] == [0, 7, 1]
-        library = Library.open(tmp_path / "library")
-        assert library.store.ids() == expected.store.ids()
-        for space in expected.store.spaces():
-            np.testing.assert_allclose(
-                library.store.read_vectors(space)[1], expected.store.read_vectors(space)[1], atol=1e-6
-            )
-        assert library.prune() == []
-        assert library.verify() == []
-        snapshot = library.gallery().snapshot
-        contents = {file.read_bytes() for file in folder.glob("*-*.png")}
-        assert {next(snapshot.files_there(row)).read_bytes() for row in range(6)} == contents
-    [fetched] = {next(snapshot.files_there(0))}  # the server is gone: it lies here now
-    assert fetched.is_file()
+@pytest.mark.slow
+def test_a_prefix_of_object_storage_is_added_as_the_folder_would_be(url: str, tmp_path: Path) -> None:
+    expected, library = (Library.open(tmp_path / name) for name in ("alone", "library"))
+    expected.add(tmp_path / "pictures", workers=1)
+    report = library.add(url, embedder=InThisProcess())
+    assert (report.found, report.added, report.duplicates, report.quarantined) == (8, 6, 1, 1)
+    again = library.add(url, embedder=InThisProcess())
+    assert (again.added, again.unchanged, again.quarantined) == (0, 7, 1)
+    assert library.store.ids() == expected.store.ids()
+    for space in expected.store.spaces():
+        found_nd, expected_nd = (it.store.read_vectors(space)[1] for it in (library, expected))
+        np.testing.assert_allclose(found_nd, expected_nd, atol=1e-6)
+    assert library.prune() == []
+    assert library.verify() == []
+    snapshot = library.gallery().snapshot
+    contents = {file.read_bytes() for file in (tmp_path / "pictures").glob("*-*.png")}
+    assert {next(snapshot.files_there(row)).read_bytes() for row in range(6)} == contents
+    [hit] = library.find("red", n=1)
+    assert str(hit.path).startswith("s3:/pictures-")
+
+
+@pytest.mark.long
+def test_the_command_line_adds_a_prefix_by_a_cluster_of_this_machine(url: str, tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    command = [sys.executable, "-c", PROGRAM, "add", url, "--ray", "local", "--workers", "1", "--json"]
+    done = subprocess.run(
+        [*command, "--library", str(tmp_path / "library")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 3, done.stderr  # a file is in quarantine
+    assert json.loads(done.stdout)["added"] == 6
 
 
 def test_an_object_is_embedded_under_its_name_or_told_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,13 +187,9 @@ def test_a_cluster_without_ray_says_what_to_install(monkeypatch: pytest.MonkeyPa
     assert str(caught.value) == "ray is not installed, which this needs: pip install 'viewfinder[ray]'"
 
 
-@pytest.mark.slow
-def test_a_cluster_that_is_not_there_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_cluster_that_is_not_there_is_said_in_one_line() -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    command = [sys.executable, "-c", PROGRAM, "add", str(tiny_pictures(tmp_path / "pictures", 1)[0].path)]
-    done = subprocess.run(
-        [*command, "--ray", "127.0.0.1:9", "--library", str(tmp_path / "library")],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 2, done.stderr
-    assert "--ray 127.0.0.1:9: no cluster answers there" in done.stderr.splitlines()[-1]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+    with pytest.raises(BadInput, match=f"^--ray {address}: no cluster answers there"), ray_session(address):
+        pass

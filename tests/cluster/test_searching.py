@@ -25,8 +25,6 @@ from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session
 
-pytestmark = pytest.mark.slow
-
 COUNT = 1000
 
 
@@ -99,11 +97,13 @@ def processes(shards: ActorShards) -> list[int]:
 TALK = (Say("a dog in the snow"), Like("p00017", "red"), Reject(("p00003", "p00900"), "without a house"))
 
 
+@pytest.mark.slow
 def test_actors_answer_as_one_process_does_ties_included(sharded: Gallery, library: Library) -> None:
     check_same(sharded, library.gallery(), *TALK)
     check_same(sharded, library.gallery(), *TALK, where={"shelf": "1|3|4"})
 
 
+@pytest.mark.slow
 def test_an_actor_killed_in_the_middle_of_a_turn_costs_time_and_nothing_else(
     sharded: Gallery, shards: ActorShards, library: Library
 ) -> None:
@@ -117,6 +117,7 @@ def test_an_actor_killed_in_the_middle_of_a_turn_costs_time_and_nothing_else(
     assert len(actors_of(shards).ready(30.0)) == 2
 
 
+@pytest.mark.long
 def test_an_actor_that_hangs_is_not_waited_for_any_longer(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +128,7 @@ def test_an_actor_that_hangs_is_not_waited_for_any_longer(
     assert victim not in processes(shards)
 
 
+@pytest.mark.slow
 def test_rows_that_nobody_could_search_in_time_are_named(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +142,7 @@ def test_rows_that_nobody_could_search_in_time_are_named(
     check_same(sharded, library.gallery(), TALK[0])
 
 
+@pytest.mark.long
 def test_where_all_actors_are_gone_the_turn_waits_for_new_ones(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +152,7 @@ def test_where_all_actors_are_gone_the_turn_waits_for_new_ones(
     check_same(sharded, library.gallery(), TALK[0])
 
 
+@pytest.mark.slow
 def test_pictures_that_were_added_are_searched_by_the_same_actors(ray: Any, tmp_path: Path) -> None:
     library = Library.open(tmp_path / "library")
     fill(library, 0, 400, seed=1)
@@ -167,6 +171,7 @@ def test_pictures_that_were_added_are_searched_by_the_same_actors(ray: Any, tmp_
         shards.close()
 
 
+@pytest.mark.slow
 def test_a_machine_whose_rows_stand_in_another_order_answers_for_the_drivers_rows(ray: Any, library: Library) -> None:
     snapshot = library.gallery().snapshot
     ids = tuple(snapshot.ids[row] for row in np.random.default_rng(0).permutation(COUNT))
@@ -178,6 +183,7 @@ def test_a_machine_whose_rows_stand_in_another_order_answers_for_the_drivers_row
     assert found.ids == ids
 
 
+@pytest.mark.long
 def test_a_library_that_actors_do_not_see_is_said_at_once(ray: Any, library: Library, tmp_path: Path) -> None:
     shards = ActorShards(ray, tmp_path / "elsewhere", 1)
     began = time.monotonic()

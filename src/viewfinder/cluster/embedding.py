@@ -27,7 +27,7 @@ from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile
 from viewfinder.pictures.decode import explain_too_large, read_limits
 
 AT_ONCE = 16
-"""Files that an actor is given at a time: about half a second of work, one batch of the shipped encoder."""
+"""Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""
 
 IN_FLIGHT = 2
 """Times that, which are with an actor, so that it never waits for the next."""
@@ -50,6 +50,10 @@ class EmbeddingActor:
 
     def open(self) -> None:
         """Done when it is ready."""
+
+    def close(self) -> None:
+        """Ends the process that decodes, where the actor does not end itself."""
+        self._decoders.close()
 
     def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | BadFile]:
         """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""

@@ -45,10 +45,10 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
         import ray
     except ModuleNotFoundError as error:
         raise ViewfinderError(explain_missing_package(error)) from error
+    _check_listens(address)
     if ray.is_initialized():  # by the program that we are a part of: it ends it
         yield ray
         return
-    _check_listens(address)
     known: dict[str, Any] = {"address": address, "namespace": "viewfinder", "log_to_driver": False}
     known |= {"logging_level": logging.ERROR}
     if address == LOCAL:

@@ -79,7 +79,7 @@ def make_answer(
     open_r = np.ones(len(total_r), bool) if question.open_r is None else question.open_r
     found_c = np.union1d(best_rows(total_r, CANDIDATES, open_r, None, ids_r), top_k(total_r, CROWD))
     mean = float(total_r.mean(dtype=np.float64))
-    squares = float(np.square(total_r - mean, dtype=np.float64).sum())
+    squares = float(np.square(total_r.astype(np.float64) - mean).sum())
     return ShardAnswer(found_c + question.start, total_r[found_c], len(total_r), mean, squares)
 
 
