@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from viewfinder.cli.output import print_hits
 from viewfinder.cluster import searching
 from viewfinder.errors import BadInput
+from viewfinder.index.ranking import Hits
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
@@ -80,3 +82,11 @@ def test_the_api_over_a_cluster_gives_what_it_gives_without_and_names_what_is_mi
 def test_several_workers_and_a_cluster_are_not_served_together(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="with --ray one process serves"):
         run_workers(tmp_path / "library", ServerSettings(_env_file=None, workers=2, ray="local"))
+
+
+def test_the_command_line_names_what_could_not_be_searched(capsys: pytest.CaptureFixture[str]) -> None:
+    print_hits(Hits((), "nothing", 1.0, 62_500))
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "note: 62,500 pictures could not be searched: a part of the cluster is away"
+    )
+    assert Hits((), "nothing", 1.0, 62_500).to_json()["missing"] == 62_500

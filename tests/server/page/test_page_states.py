@@ -98,6 +98,16 @@ def test_what_fails_is_said_and_can_be_tried_again(person: Person, photos: Photo
     assert person.shown[:5] == person.ranking()[:5]
 
 
+def test_pictures_that_could_not_be_searched_are_named(person: Person, photos: Photos) -> None:
+    def lacking(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"missing": 62_500})
+
+    person.page.route("**/turns", lacking)
+    person.say(photos.first)
+    expect(person.page.get_by_text("62,500 pictures could not be searched")).to_be_visible()
+
+
 def test_a_conversation_that_is_gone_is_said_to_be_gone(open_page: Open, watched: Watched) -> None:
     watched.expected = ("404",)
     person = open_page("/talk/no-such-talk/3")
