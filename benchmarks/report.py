@@ -14,10 +14,11 @@ from typing import Any
 
 from cells import interval, machine_line, percent, spread, table, tenths
 from claims import judge_claims, read_claims
-from report_capacity import capacity_parts, draw_plot
-from report_claims import PLOT, claim_parts, draw, few_seeds, fingerprint, plotted
+from plots import Plot
+from report_capacity import capacity_parts, capacity_plot
+from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, curves, short_rows
-from report_scale import scale_parts
+from report_scale import scale_parts, scale_plot
 from report_talking import side_by_side_parts, talking_parts
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,6 +26,8 @@ RESULTS = ROOT / "benchmarks" / "results"
 LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
 MAI_SOURCES = ("combination", "rollback")
 MEAN_RECALL = "mean R@1,5,10,20"
+PLOTS = {"capacity": capacity_plot, "scale": scale_plot}
+"""By the results that they show."""
 
 
 def main() -> None:
@@ -114,11 +117,10 @@ def main() -> None:
         stale |= not drawing.is_file() or drawing.read_text(encoding="utf-8") != curves(conversations)
         if not check:
             drawing.write_text(curves(conversations), encoding="utf-8")
-    stale |= draw_plot(known("capacity"), ROOT / "docs" / "images", check=check)
-    points, plot = plotted(judged), ROOT / "docs" / "images" / PLOT
-    stale |= not plot.is_file() or fingerprint(points) not in plot.read_text(encoding="utf-8")
-    if not check and stale:
-        plot.write_text(draw(points), encoding="utf-8")
+    plots: list[Plot] = [claims_plot(judged)]
+    plots += [make(found) for name, make in PLOTS.items() if (found := known(name))]
+    for plot in plots:
+        stale |= plot.renew(ROOT / "docs" / "images", check=check)
     if check and stale:
         sys.exit("docs or README.md differ from the results: run benchmarks/report.py")
 

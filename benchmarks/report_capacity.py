@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from cells import machine_line, percent, table
+from plots import Plot
 
-PLOT = "capacity.svg"
 COLOURS = {1: "#c2571a", 2: "#1b6ca8", 3: "#2e7d4f"}
 
 
@@ -122,48 +119,26 @@ def small_table(small: dict[str, Any]) -> list[str]:
     return [*table(["load", "", "p50", "p95", "p99"], rows), "", told]
 
 
-def draw_plot(found: dict[str, Any], folder: Path, *, check: bool) -> bool:
-    """Draws the plot anew if it is of other figures, unless it is only to be checked; whether it was."""
-    if not found:
-        return False
-    plot = folder / PLOT
-    stale = not plot.is_file() or fingerprint(found["fleet"]) not in plot.read_text(encoding="utf-8")
-    if stale and not check:
-        plot.write_text(draw(found["fleet"]), encoding="utf-8")
-    return stale
+def capacity_plot(found: dict[str, Any]) -> Plot:
+    """What a fleet of machines takes under load."""
+    return Plot("capacity.svg", found["fleet"]["rows"], paint_fleet)
 
 
-def fingerprint(fleet: dict[str, Any]) -> str:
-    """What a drawing of these rows carries, so that a check need not draw."""
-    return "drawn of " + hashlib.sha256(json.dumps(fleet["rows"]).encode()).hexdigest()[:16]
-
-
-def draw(fleet: dict[str, Any]) -> str:
+def paint_fleet(axes: Any, rows_of_all: Sequence[dict[str, Any]]) -> None:
     """The 99th percentile over the load, a line a number of replicas."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with matplotlib.rc_context({"svg.hashsalt": "capacity", "svg.fonttype": "none", "font.size": 9}):
-        figure, axes = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
-        for replicas, colour in COLOURS.items():
-            for asked_twice in (False, True):
-                rows = [r for r in fleet["rows"] if (r["replicas"], r["asked_twice"]) == (replicas, asked_twice)]
-                if rows:
-                    middle = [row["p99_ms"]["mean"] for row in rows]
-                    ends = [[row["p99_ms"]["mean"] - row["p99_ms"]["low"] for row in rows]]
-                    ends += [[row["p99_ms"]["high"] - row["p99_ms"]["mean"] for row in rows]]
-                    axes.errorbar(
-                        [100 * row["load"] for row in rows], middle, yerr=ends, color=colour, marker="o", markersize=4,
-                        linestyle="-" if asked_twice or replicas == 1 else ":", elinewidth=0.8,
-                        label=f"{replicas} replica{'s' * (replicas > 1)}{', asked twice' * asked_twice}",
-                    )  # fmt: skip
-        axes.set_yscale("log")
-        axes.set_xlabel("queries, % of what one replica of every shard can answer")
-        axes.set_ylabel("p99 of an answer, ms")
-        axes.legend(frameon=False, fontsize=8)
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Description": fingerprint(fleet)})
-        pyplot.close(figure)
-    return "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) + "\n"
+    for replicas, colour in COLOURS.items():
+        for asked_twice in (False, True):
+            rows = [r for r in rows_of_all if (r["replicas"], r["asked_twice"]) == (replicas, asked_twice)]
+            if rows:
+                middle = [row["p99_ms"]["mean"] for row in rows]
+                ends = [[row["p99_ms"]["mean"] - row["p99_ms"]["low"] for row in rows]]
+                ends += [[row["p99_ms"]["high"] - row["p99_ms"]["mean"] for row in rows]]
+                axes.errorbar(
+                    [100 * row["load"] for row in rows], middle, yerr=ends, color=colour, marker="o", markersize=4,
+                    linestyle="-" if asked_twice or replicas == 1 else ":", elinewidth=0.8,
+                    label=f"{replicas} replica{'s' * (replicas > 1)}{', asked twice' * asked_twice}",
+                )  # fmt: skip
+    axes.set_yscale("log")
+    axes.set_xlabel("queries, % of what one replica of every shard can answer")
+    axes.set_ylabel("p99 of an answer, ms")
+    axes.legend(frameon=False, fontsize=8)

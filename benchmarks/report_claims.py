@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
-import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +9,9 @@ from typing import Any
 
 from cells import table
 from claims import FEWEST, OUTCOMES, VERDICTS, WAITING, Judged, papers_of
+from plots import Plot
 from rows import RESULTS, UNTRAINED, read_facts
 
-PLOT = "claims.svg"
 NOTHING = "none trained"
 EARLIER = "earlier figure, ranks not kept"
 COLOURS = {
@@ -182,45 +179,34 @@ def plotted(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     return points
 
 
-def fingerprint(points: Sequence[dict[str, Any]]) -> str:
-    """What a drawing of these points carries, so that a check need not draw."""
-    return "drawn of " + hashlib.sha256(json.dumps(points).encode()).hexdigest()[:16]
+def claims_plot(judged: Sequence[Judged]) -> Plot:
+    """The effects of all claims."""
+    return Plot("claims.svg", plotted(judged), paint_effects, (7, 4.5))
 
 
-def draw(points: Sequence[dict[str, Any]]) -> str:
+def paint_effects(axes: Any, points: Sequence[dict[str, Any]]) -> None:
     """Effect here over effect in the paper, with intervals; hollow: earlier figures."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with matplotlib.rc_context({"svg.hashsalt": "claims", "svg.fonttype": "none", "font.size": 9}):
-        figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-        largest = max([1.0, *(point["theirs"] for point in points)])
-        axes.plot([0, largest], [0, largest], color="#999999", linewidth=0.8, linestyle="--")
-        axes.axhline(0, color="#999999", linewidth=0.8)
-        for paper, colour in COLOURS.items():
-            for kept in (True, False):
-                own = [point for point in points if point["paper"] == paper and point["kept"] == kept]
-                if own:
-                    middle = [point["ours"][0] for point in own]
-                    ends = [[m - p["ours"][1] for m, p in zip(middle, own, strict=True)]]
-                    ends += [[p["ours"][2] - m for m, p in zip(middle, own, strict=True)]]
-                    axes.errorbar(
-                        [point["theirs"] for point in own], middle, yerr=ends, fmt="o", color=colour, markersize=4,
-                        markerfacecolor=colour if kept else "white", elinewidth=0.8, alpha=1 if kept else 0.6,
-                        label=paper if kept else f"{paper}, earlier",
-                    )  # fmt: skip
-        axes.set_xscale("symlog", linthresh=1)
-        axes.set_yscale("symlog", linthresh=2)
-        axes.set_xlim(left=-0.5)
-        ticks = [-20, -10, -5, -2, 0, 2, 5, 10, 20]
-        axes.set_xticks([0, 1, 2, 5, 10, 20], ["0", "1", "2", "5", "10", "20"])
-        axes.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
-        axes.set_xlabel("difference in the paper, points")
-        axes.set_ylabel("difference here, points (95 % interval)")
-        axes.legend(frameon=False, fontsize=8)
-        drawn = io.StringIO()
-        figure.savefig(drawn, format="svg", metadata={"Date": None, "Description": fingerprint(points)})
-        pyplot.close(figure)
-    return "\n".join(line.rstrip() for line in drawn.getvalue().splitlines()) + "\n"
+    largest = max([1.0, *(point["theirs"] for point in points)])
+    axes.plot([0, largest], [0, largest], color="#999999", linewidth=0.8, linestyle="--")
+    axes.axhline(0, color="#999999", linewidth=0.8)
+    for paper, colour in COLOURS.items():
+        for kept in (True, False):
+            own = [point for point in points if point["paper"] == paper and point["kept"] == kept]
+            if own:
+                middle = [point["ours"][0] for point in own]
+                ends = [[m - p["ours"][1] for m, p in zip(middle, own, strict=True)]]
+                ends += [[p["ours"][2] - m for m, p in zip(middle, own, strict=True)]]
+                axes.errorbar(
+                    [point["theirs"] for point in own], middle, yerr=ends, fmt="o", color=colour, markersize=4,
+                    markerfacecolor=colour if kept else "white", elinewidth=0.8, alpha=1 if kept else 0.6,
+                    label=paper if kept else f"{paper}, earlier",
+                )  # fmt: skip
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_yscale("symlog", linthresh=2)
+    axes.set_xlim(left=-0.5)
+    ticks = [-20, -10, -5, -2, 0, 2, 5, 10, 20]
+    axes.set_xticks([0, 1, 2, 5, 10, 20], ["0", "1", "2", "5", "10", "20"])
+    axes.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+    axes.set_xlabel("difference in the paper, points")
+    axes.set_ylabel("difference here, points (95 % interval)")
+    axes.legend(frameon=False, fontsize=8)

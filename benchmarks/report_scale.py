@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cells import machine_line, percent, table
+from plots import Plot
 
 TURNS = {
     "index": "a turn's first results, with the index",
@@ -12,6 +13,8 @@ TURNS = {
     "words": "of either: words to a vector",
     "product": "the bare product, numpy, and its ten best",
 }
+
+COLOURS = {"index": "#1b6ca8", "scan": "#c2571a", "product": "#777777"}
 
 
 def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
@@ -57,6 +60,28 @@ def turns_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
             ]
         )
     return table(["ms: median (at work)", *(f"{size:,}" for size in sizes)], rows)
+
+
+def scale_plot(scale: dict[str, Any]) -> Plot:
+    """What a turn costs as pictures grow."""
+    turns = {int(size): found["turns"] for size, found in scale["sizes"].items() if "turns" in found}
+    lines = {key: [[size, turns[size][key]["cpu_ms"]] for size in sorted(turns)] for key in COLOURS}
+    return Plot("scale.svg", lines, paint_turns)
+
+
+def paint_turns(axes: Any, lines: dict[str, list[list[float]]]) -> None:
+    """The processor's time of a turn over the number of pictures."""
+    for key, colour in COLOURS.items():
+        sizes, spent = zip(*lines[key], strict=True)
+        axes.plot(sizes, spent, color=colour, marker="o", markersize=4, label=TURNS[key])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+    axes.minorticks_off()
+    axes.set_yticks([1, 3, 10, 30, 100, 300], ["1", "3", "10", "30", "100", "300"])
+    axes.set_xlabel("pictures")
+    axes.set_ylabel("processor, ms")
+    axes.legend(frameon=False, fontsize=8)
 
 
 def _time(found: dict[str, float]) -> str:

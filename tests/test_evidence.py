@@ -20,7 +20,8 @@ from claims import (
     judge_claims,
     read_claims,
 )
-from report_claims import claim_parts, few_seeds, fingerprint, plotted
+from plots import fingerprint
+from report_claims import claim_parts, few_seeds, plotted
 from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
 
 from viewfinder.errors import BadInput
