@@ -131,12 +131,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-RUN = ("docs/command-line.md", "docs/tutorials/photos.md")
+RUN = ("docs/command-line.md",)
 RUN_LONG = (
     "README.md",
     "docs/index.md",
     "docs/cluster.md",
-    *(f"docs/tutorials/{it}.md" for it in ("shop", "embed", "research")),
+    *(f"docs/tutorials/{it}.md" for it in ("photos", "shop", "embed", "research")),
 )
 """They train, serve, or say again what the others say."""
 
