@@ -69,10 +69,12 @@ def test_the_api_over_a_cluster_gives_what_it_gives_without_and_names_what_is_mi
         assert say(client, "red over blue") == expected
         processes = actors()
         assert len(processes) == 2
-        monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 0.0))
+        monkeypatch.setattr(searching, "PATIENCE_S", (3.0, 0.0))
         os.kill(processes[0], signal.SIGSTOP)
         found = say(client, "red over blue")
-        assert found["missing"] in (64, 76)
+        # A turn that takes long gives way and is begun again; by then both actors may be starting anew.
+        assert found["missing"] in (64, 76, 140)
+        assert found["total"] >= len(found["results"]) == min(10, 140 - found["missing"])
     end = time.monotonic() + 10
     while actors() and time.monotonic() < end:
         time.sleep(0.1)
