@@ -65,9 +65,9 @@ def main() -> None:
     if len(given.sizes) > 1:
         # Each in a process of its own: what was said of one size would be known to the encoder at the next.
         at = sys.argv.index("--sizes") if "--sizes" in sys.argv else len(sys.argv)
-        others = [*sys.argv[:at], *sys.argv[at + 1 + len(given.sizes) :]]
+        words = [*sys.argv[:at], *sys.argv[at + 1 + len(given.sizes) :]]
         for size in given.sizes:
-            subprocess.run([sys.executable, *others, "--sizes", str(size)], check=True)
+            subprocess.run([sys.executable, *words, "--sizes", str(size)], check=True)
         return
     encoder = StarterEncoder()
     photos = read_vectors(given.data.resolve(), given.work, encoder)
