@@ -20,7 +20,7 @@ COLOURS = {"index": "#1b6ca8", "scan": "#c2571a", "product": "#777777"}
 def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
     """All parts by name."""
     if not scale:
-        names = ("likeness", "turns", "index", "kinds", "machine")
+        names = ("likeness", "turns", "index", "snapshot", "kinds", "machine")
         return {f"scale-{name}": ["Not measured yet: run `benchmarks/scale.py`."] for name in names}
     sizes = {int(size): found for size, found in scale["sizes"].items()}
     sizes = dict(sorted(sizes.items()))
@@ -29,6 +29,7 @@ def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
         "scale-likeness": likeness_table(scale["likeness"]),
         "scale-turns": turns_table(sizes),
         "scale-index": index_table(sizes),
+        "scale-snapshot": snapshot_table(sizes),
         "scale-kinds": kinds_table(largest["kinds"], max(sizes)) if "kinds" in largest else ["Not run yet."],
         "scale-machine": [machine_line(scale["machine"])],
     }
@@ -101,6 +102,18 @@ def index_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
     ]  # fmt: skip
     head = ["pictures", "made in", "grown in", "lists looked into", "recall, its card", "memory", "of that private"]
     return table(head, rows)
+
+
+def snapshot_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
+    """How long pictures take until turns see them, a row a size."""
+    rows = [
+        [
+            f"{size:,}", f"{found['made_s']:.1f} s", f"{found['added']:,}", f"{found['stored_s']:.1f} s",
+            f"{found['shown_s']:.1f} s", f"{found['written_MB']:.1f} MB",
+        ]
+        for size, found in ((size, of_size["snapshot"]) for size, of_size in sizes.items() if "snapshot" in of_size)
+    ]  # fmt: skip
+    return table(["pictures", "made anew in", "more", "stored in", "shown in", "written"], rows)
 
 
 def kinds_table(kinds: dict[str, Any], size: int) -> list[str]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -31,7 +32,7 @@ import viewfinder
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, top_k
+from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, load_snapshot, top_k
 from viewfinder.index.approximate import as_query, build_index, with_background
 from viewfinder.index.index_files import queries_like, renew_index, write_index
 from viewfinder.index.near_scores import IndexedPictures
@@ -45,6 +46,9 @@ SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 """Catalogue columns, and the share of pictures that have the value "yes" in each; those of `<name> alike` are alike."""
 
 SIZES = (10_000, 50_000, 200_000, 1_000_000)
+ADDED = 1_000
+"""Pictures that come to a snapshot that is there."""
+
 BUT_UP_TO = 200_000
 """Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
 
@@ -57,7 +61,11 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
     parser.add_argument("--asked", type=int, default=100, help="queries a figure")
     parser.add_argument(
-        "--without", nargs="*", default=[], help="parts to leave out", choices=["index", "turns", "others", "kinds"]
+        "--without",
+        nargs="*",
+        default=[],
+        help="parts to leave out",
+        choices=["snapshot", "index", "turns", "others", "kinds"],
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scale.json")
     parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
@@ -65,9 +73,9 @@ def main() -> None:
     if len(given.sizes) > 1:
         # Each in a process of its own: what was said of one size would be known to the encoder at the next.
         at = sys.argv.index("--sizes") if "--sizes" in sys.argv else len(sys.argv)
-        others = [*sys.argv[:at], *sys.argv[at + 1 + len(given.sizes) :]]
+        words = [*sys.argv[:at], *sys.argv[at + 1 + len(given.sizes) :]]
         for size in given.sizes:
-            subprocess.run([sys.executable, *others, "--sizes", str(size)], check=True)
+            subprocess.run([sys.executable, *words, "--sizes", str(size)], check=True)
         return
     encoder = StarterEncoder()
     photos = read_vectors(given.data.resolve(), given.work, encoder)
@@ -82,6 +90,8 @@ def main() -> None:
         vectors_nd = make_vectors(photos, made_by, size, given.work)
         library = open_library(vectors_nd, given.work / str(size))
         found: dict[str, Any] = results["sizes"].setdefault(str(size), {})
+        if "snapshot" not in given.without:
+            found["snapshot"] = snapshot_of(library)
         if "index" not in given.without:
             found.update(index_of(library))
         if "turns" not in given.without:
@@ -126,6 +136,31 @@ def columns_of(vectors_nd: Float32[np.ndarray, "n d"]) -> dict[str, Bool[np.ndar
         likeness_n = vectors_nd @ vectors_nd[rng.integers(len(vectors_nd), size=20)].mean(axis=0)
         found[f"{name} alike"] = likeness_n >= np.quantile(likeness_n, 1 - share)
     return found
+
+
+def snapshot_of(library: Library) -> dict[str, Any]:
+    """How long a snapshot takes to make from the tables, and to show a thousand pictures more."""
+    space = library.encoder.version
+    shutil.rmtree(library.folder / "snapshots", ignore_errors=True)
+    before, made = timed(load_snapshot, library.folder, space)
+    rows = [PictureRow(f"{at:032x}", (FileRecord(f"/new/{at}.jpg", 1, 1),), 1, 1, "PNG", 1) for at in range(-ADDED, 0)]
+    size = size_of(library.folder / "snapshots")
+    _, added = timed(library.store.add, rows, {space: before.matrix_nd[:ADDED]})
+    after, grown = timed(load_snapshot, library.folder, space)
+    assert len(after) == len(before) + ADDED
+    written = size_of(library.folder / "snapshots") - size
+    library.store.delete([row.id for row in rows])
+    load_snapshot(library.folder, space)  # what is measured next finds it there
+    return {
+        "made_s": round(made / 1000, 1), "added": ADDED, "stored_s": round(added / 1000, 2),
+        "shown_s": round(grown / 1000, 2), "written_MB": round(written / 1e6, 1),
+    }  # fmt: skip
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files below a folder; what several names lead to counts once."""
+    found = (file.stat() for file in folder.rglob("*") if file.is_file())
+    return sum({status.st_ino: status.st_size for status in found}.values())
 
 
 def with_index(library: Library) -> Gallery:

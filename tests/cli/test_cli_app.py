@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import viewfinder as package
+from viewfinder.cli.app import fill_in_ray
 
 Run = Callable[..., Any]
 
@@ -163,3 +164,16 @@ def test_else_the_library_is_in_the_user_data_folder(viewfinder: Run, tmp_path: 
     assert outcome.code == 1
     assert str(tmp_path / "data" / "viewfinder" / "library") in outcome.err
     assert "viewfinder add" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("add Pictures --ray", "add Pictures --ray local"),
+        ("serve --ray --shards 4", "serve --ray local --shards 4"),
+        ("serve --ray auto", "serve --ray auto"),
+        ("find --ray of light", "find --ray of light"),
+    ],
+)
+def test_ray_without_an_address_is_this_machine(typed: str, read: str) -> None:
+    assert fill_in_ray(typed.split()) == read.split()

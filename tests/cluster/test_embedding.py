@@ -153,7 +153,7 @@ def test_a_prefix_of_object_storage_is_added_as_the_folder_would_be(url: str, tm
 @pytest.mark.long
 def test_the_command_line_adds_a_prefix_by_a_cluster_of_this_machine(url: str, tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the extra `ray` is not installed")
-    command = [sys.executable, "-c", PROGRAM, "add", url, "--ray", "local", "--workers", "1", "--json"]
+    command = [sys.executable, "-c", PROGRAM, "add", url, "--ray", "--workers", "1", "--json"]
     done = subprocess.run(
         [*command, "--library", str(tmp_path / "library")], capture_output=True, text=True, check=False
     )

@@ -132,7 +132,7 @@ def test_an_actor_that_hangs_is_not_waited_for_any_longer(
 def test_rows_that_nobody_could_search_in_time_are_named(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 0.0))
+    monkeypatch.setattr(searching, "PATIENCE_S", (3.0, 0.0))
     os.kill(processes(shards)[0], signal.SIGSTOP)
     found, expected = session(sharded).take(TALK[0]), session(library.gallery(), n=COUNT).take(TALK[0])
     assert found.missing == 448  # 7 steps of 64 rows

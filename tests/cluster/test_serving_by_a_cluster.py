@@ -69,10 +69,15 @@ def test_the_api_over_a_cluster_gives_what_it_gives_without_and_names_what_is_mi
         assert say(client, "red over blue") == expected
         processes = actors()
         assert len(processes) == 2
-        monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 0.0))
-        os.kill(processes[0], signal.SIGSTOP)
+        monkeypatch.setattr(searching, "PATIENCE_S", (0.2, 0.0))  # no actor starts anew within that
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
         found = say(client, "red over blue")
-        assert found["missing"] in (64, 76)
+        assert (found["results"], found["missing"]) == ([], 140)
+        searched = client.post("/api/v1/search", json={"text": "red"}).json()
+        assert (searched["results"], searched["missing"]) == ([], 140)
+        monkeypatch.undo()
+        assert say(client, "red over blue") == expected  # they are back
     end = time.monotonic() + 10
     while actors() and time.monotonic() < end:
         time.sleep(0.1)

@@ -156,7 +156,7 @@ def differences(found_nd: np.ndarray, wanted_nd: np.ndarray) -> np.ndarray:
 def test_the_network_in_the_box_gives_what_torch_gives(encoder: StarterEncoder) -> None:
     import torch
 
-    pictures = photos(16)
+    pictures = photos(4)
     module = build_network(class_vectors(encoder.sentences))
     with torch.no_grad():
         raw_bd, regions_brd = (block.numpy() for block in module(torch.from_numpy(np.stack(pictures))))

@@ -37,6 +37,7 @@ def test_kill_9_of_a_catalogue_import_loses_no_edition(tmp_path: Path) -> None:
     held(kills.kill_describe(1, SEED, tmp_path))
 
 
+@pytest.mark.long
 def test_kill_9_of_features_ends_in_the_same_files(tmp_path: Path) -> None:
     held(kills.kill_features(2, SEED, tmp_path))
 
@@ -46,6 +47,7 @@ def test_kill_9_of_jobs_is_not_seen_in_what_they_report(tmp_path: Path) -> None:
     held(kills_served.kill_jobs(4, SEED, tmp_path))
 
 
+@pytest.mark.long
 def test_kill_9_of_the_server_under_six_people_loses_nothing(tmp_path: Path) -> None:
     assert held(kills_served.kill_server(1, SEED, tmp_path))["turns"] > 0
 
@@ -55,6 +57,7 @@ def test_bad_pictures_are_quarantined_and_good_ones_are_kept(tmp_path: Path) -> 
     assert figures["quarantined"] > 100 and figures["kept"] >= figures["untouched"] > 20
 
 
+@pytest.mark.long
 def test_hostile_rules_of_what_to_pass_over_end_no_add(tmp_path: Path) -> None:
     held(folders.hostile_folders(3, SEED, tmp_path))
 
@@ -99,6 +102,7 @@ def test_32_people_beside_one_who_replays_wait_less_than_a_second(tmp_path: Path
     held(conversations.crowd_beside_replay(10, SEED, tmp_path, turns=500))
 
 
+@pytest.mark.long
 def test_sigterm_ends_a_server_beside_people_and_beside_those_who_dawdle(tmp_path: Path) -> None:
     held(conversations.end_by_sigterm(2, SEED, tmp_path))
 

@@ -69,8 +69,21 @@ def warn_of_little_memory() -> None:
         )
 
 
+def fill_in_ray(arguments: Sequence[str]) -> list[str]:
+    """`--ray` alone is a cluster of this machine; typer knows no option whose value may be left out.
+
+    >>> fill_in_ray(["add", "Pictures", "--ray", "--json"])
+    ['add', 'Pictures', '--ray', 'local', '--json']
+    """
+    filled: list[str] = []
+    for word, after in zip(arguments, [*arguments[1:], "--"], strict=True):
+        filled += [word, "local"] if word == "--ray" and after.startswith("-") else [word]
+    return filled
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs one command and gives its exit code; every failure becomes one line on stderr."""
+    arguments = fill_in_ray(arguments)
     as_json = "--json" in arguments
     try:
         code = app(list(arguments) or ["--help"], prog_name="viewfinder", standalone_mode=False) or 0

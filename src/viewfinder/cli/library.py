@@ -53,7 +53,7 @@ def add(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
     ray: Annotated[
-        str | None, option("ADDRESS", "A Ray cluster that reads them: local, auto, HOST:PORT (docs/cluster.md).")
+        str | None, option("ADDRESS", "A Ray cluster that reads them: auto, HOST:PORT. [alone: this machine]")
     ] = None,
     as_json: JsonOption = False,
 ) -> int:

@@ -37,7 +37,7 @@ def serve(
     ] = None,
     workers: Annotated[int | None, option("N", "Processes that serve, for many people. [default: 1]")] = None,
     ray: Annotated[
-        str | None, option("ADDRESS", "A Ray cluster that searches: local, auto, HOST:PORT (docs/cluster.md).")
+        str | None, option("ADDRESS", "A Ray cluster that searches: auto, HOST:PORT. [alone: this machine]")
     ] = None,
     shards: Annotated[int | None, option("N", "Actors that search. [default: one a free core]")] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
