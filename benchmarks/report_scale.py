@@ -24,13 +24,13 @@ def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
         return {f"scale-{name}": ["Not measured yet: run `benchmarks/scale.py`."] for name in names}
     sizes = {int(size): found for size, found in scale["sizes"].items()}
     sizes = dict(sorted(sizes.items()))
-    largest = sizes[max(sizes)]
+    largest = max((size for size, found in sizes.items() if "kinds" in found), default=0)
     return {
         "scale-likeness": likeness_table(scale["likeness"]),
         "scale-turns": turns_table(sizes),
         "scale-index": index_table(sizes),
         "scale-snapshot": snapshot_table(sizes),
-        "scale-kinds": kinds_table(largest["kinds"], max(sizes)) if "kinds" in largest else ["Not run yet."],
+        "scale-kinds": kinds_table(sizes[largest]["kinds"], largest) if largest else ["Not run yet."],
         "scale-machine": [machine_line(scale["machine"])],
     }
 
