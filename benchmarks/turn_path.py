@@ -94,7 +94,7 @@ def count_post(library: Library) -> dict[str, Any]:
             client.portal.call(app.state.services.jobs.stop)  # it polls for jobs twice a second, whatever is asked
             take_turn(client, WARM, recorder)
             counted = [take_turn(client, COUNTED, recorder) for _ in range(TURNS)]
-    return min(counted, key=lambda figures: int(figures["files"]))  # during some of them the pictures were looked at again
+    return min(counted, key=lambda figures: int(figures["files"]))  # some also looked at the pictures again
 
 
 def take_turn(client: Any, text: str, recorder: Recorder) -> dict[str, Any]:
