@@ -1,12 +1,11 @@
-"""What it costs to choose a question in 50,000 pictures. Prints the figures and writes results/asking.json.
+"""What choosing a question among 50,000 pictures costs. Prints the figures and writes results/asking.json.
 
     python benchmarks/asking.py DATA [--features DIR] [--questions FILE] [--checkpoint FILE] [--talks 20]
 
 DATA holds pictures and ChatIR dialogues (a world of scenes). Their raw vectors are repeated up to the size, each time
-with a little noise, so that no two pictures are alike. Every talk begins with a recorded caption; each question is
-answered with what was recorded as an answer somewhere else, so that sentences are new to the encoder as they are live.
-Measured is `Session.follow_up`: the candidates, and the question about them. Run it on a machine that has nothing else
-to do.
+with a little noise, so that no two pictures are alike. Every talk begins with a recorded caption; each question gets
+an answer recorded for another question, so that sentences are new to the encoder, as in live use. The script measures
+`Session.follow_up`: the candidates, and the question about them. Run it on an idle machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""All attacks of tests/hostile at full size: prints one table, writes results/attack.json; exit code 1 if one broke in.
+"""All attacks of tests/hostile at full size: prints a table, writes results/attack.json; exits with 1 if one broke in.
 
 make attack                                       # at most an hour
 make attack ARGS="--only kill_add --share 0.1"    # a tenth of the rounds of one
-make attack ARGS="--only kill_add --again"        # one at full size again, in place of its row of before
+make attack ARGS="--only kill_add --again"        # one at full size again, replacing its earlier row
 """
 
 from __future__ import annotations

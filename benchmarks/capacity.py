@@ -1,10 +1,10 @@
-"""How many cores, how much memory and money do pictures and people take? Writes results/capacity.json.
+"""How many cores, how much memory and how much money do pictures and people take? Writes results/capacity.json.
 
-    python benchmarks/capacity.py        # 15 minutes; `--only paper indexed fleet` computes anew from what was measured
+    python benchmarks/capacity.py        # 15 minutes; `--only paper indexed fleet` recomputes from what was measured
 
-`turns` measures what a turn costs at several sizes, `small` runs two shards in processes of their own and holds the
-simulation against them; `paper`, `indexed` and `fleet` only compute, from `turns`, serving.json and scale.json. Costs
-are seconds of a core (CPU time), which hold on a machine that has other things to do, too.
+`turns` measures what a turn costs at several sizes; `small` runs two shards in processes of their own and compares the
+simulation with them; `paper`, `indexed` and `fleet` only compute, from `turns`, serving.json and scale.json. Costs are
+seconds of a core (CPU time), so they also hold on a busy machine.
 """
 
 from __future__ import annotations

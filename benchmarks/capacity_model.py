@@ -1,10 +1,10 @@
 """A collection cut into shards, simulated event by event: how long answers take, and how often a shard is missing.
 
 A query reaches a coordinator, which asks one replica of every shard. A replica is a machine with a few cores and one
-queue, first come first served; a scan takes one core. A replica that fails answers nothing, and loses what it was
-asked; the coordinator learns of that a while later. Where a shard has not answered in time, another replica of it is
-asked as well, and the first answer counts. Nothing here reads a clock, a disk or a result: times in seconds come in,
-and go out.
+queue, first come first served; a scan takes one core. A replica that fails answers nothing and loses its queue; the
+coordinator learns of that a while later. If a shard has not answered in time, the coordinator asks another replica of
+it as well, and the first answer counts. Nothing here reads a clock, a disk or a result: times in seconds come in and
+go out.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Replica:
 
         self._env = env
         self._cores = simpy.Resource(env, fleet.cores)
-        self._life = 0  # counts failures: what was asked in an earlier life is lost
+        self._life = 0  # counts failures: requests from before a failure are lost
         self.is_up = self.is_thought_up = True
         if fleet.failures is not None:
             self.is_up = self.is_thought_up = rng.random() >= fleet.failures.share_down
@@ -163,7 +163,7 @@ def _ask_shard(
         return False
     rng.shuffle(choice)
     answered = env.event()
-    # Flat lists of events: a condition inside another one is let go of when the outer one is over.
+    # Flat lists of events: a condition inside another one is released when the outer one ends.
     deadline = () if fleet.deadline_s == math.inf else (env.timeout(fleet.deadline_s),)
     env.process(choice[0].scan(answered, scan_s))
     for other in choice[1:]:

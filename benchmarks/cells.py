@@ -1,4 +1,4 @@
-"""How figures stand in the cells of tables."""
+"""How figures are written in table cells."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How a system that talks and retrieves is measured for chatsearcher.py; each test writes a run folder, once.
+"""The tests of a system that talks and retrieves, for chatsearcher.py; each test writes a run folder, once.
 
-chat        the three tasks of ChatSearch: whole dialogues, all test samples, R@1, R@5, R@10; what a dialogue
-            showed is not searched for it, as a row that looks for the like of a picture would find that first
+chat        the three tasks of ChatSearch: whole dialogues, all test samples, R@1, R@5, R@10; pictures that a dialogue
+            showed are left out of its gallery, since a row that looks for similar pictures would find them first
 last turn   mChat with the last turn alone: what the talk before it is worth
-captions    a first caption to its photo, among pictures that no training has seen: zero-shot text-to-image
-cirr        CIRR's protocol, of product photos
+captions    from a first caption to its photo, among pictures that no training has seen: zero-shot text-to-image
+cirr        CIRR's protocol, on product photos
 visual      questions about a picture, answered in words
 decision    whether it shows pictures when asked for them, and words when asked a question
 grounding   the part of a picture that a phrase is about, retrieved among crops

@@ -2,12 +2,12 @@
 
     python benchmarks/chatir.py DATA         # DATA holds chatir/
 
-The pictures of the pool are not here, so vectors stand in for them, and for the words too (directions drawn from a
-hash): what is measured is reading, the steps of the talks, ranking and the figures with their intervals. Time and
-memory are those of a process of its own. With vectors that know nothing, Hits@10 must come out as chance.
+The pictures of the pool are not here, so vectors stand in for them and for the words (directions drawn from a hash).
+The script measures reading, the steps of the talks, ranking and the figures with their intervals. Time and memory are
+those of a separate process. With vectors that know nothing, Hits@10 must come out as chance.
 
-Of the released dialogues of every questioner it counts the questions that were asked before and the different words
-(ChatIR, section 4.2), for claims.toml; that needs no pictures, and `--only questions` does nothing else.
+For claims.toml it also counts repeated questions and different words in the released dialogues of every questioner
+(ChatIR, section 4.2); that needs no pictures, and `--only questions` does nothing else.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """ChatSearcher: its queue, language model, mixture and baselines; writes results/chatsearcher.json.
 
-    python benchmarks/chatsearcher.py train    DATA [--rows NAME ...] [--seeds S ...]   # what is trained is left alone
-    python benchmarks/chatsearcher.py evaluate DATA [--rows NAME ...] [--seeds S ...]   # what is measured, too
+    python benchmarks/chatsearcher.py train    DATA [--rows NAME ...] [--seeds S ...]   # skips what is trained
+    python benchmarks/chatsearcher.py evaluate DATA [--rows NAME ...] [--seeds S ...]   # skips what is measured
     python benchmarks/chatsearcher.py speed    DATA
     python benchmarks/chatsearcher.py write    DATA
 
-Trainings come in the order of their importance, one at a time (start two of them with other rows or seeds for two
-processors); rows that begin with stages of another row wait until that is there. Learnt is from scenes of product
-photos with their dialogues, from edited scenes, and from the photos of Flickr8k and COCO that are at hand; measured on
-their test splits, and on product photos, which no training here saw (zero-shot). Needs the worlds and vectors that
-chatir.py and fashioniq.py make; and in --work edits (`viewfinder world edits --kind edits --count 1500`) and queries of
-CIRR's form (`viewfinder world cirr --kind catalogue --count 0`), both with --sprites DATA/fashion-products.
+Trainings run in order of importance, one at a time (for two processors, start two with different rows or seeds); rows
+that begin with stages of another row wait for it. Training uses scenes of product photos with their dialogues, edited
+scenes, and the photos of Flickr8k and COCO that are at hand; testing uses their test splits and product photos, which
+no training here saw (zero-shot). Needs the worlds and vectors that chatir.py and fashioniq.py make; and, in --work,
+edits (`viewfinder world edits --kind edits --count 1500`) and queries of CIRR's form (`viewfinder world cirr --kind
+catalogue --count 0`), both with --sprites DATA/fashion-products.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def evaluate_row(row: Row, seed: int, place: Place, only: Sequence[str] | None =
                     measure(job, test)
 
 
-# -- what came of it
+# -- results
 
 
 def results(place: Place) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""What claims.toml says, held against the ranks that benchmarks keep: intervals, p-values, verdicts.
+"""Tests the claims of claims.toml on the ranks that benchmarks keep: intervals, p-values, verdicts.
 
-A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`), its p-value
-of a test in which both are drawn (`seeded_test`), corrected by Holm within a paper.
+A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`); its p-value
+is that of a test in which both are drawn (`seeded_test`), Holm-corrected within a paper.
 
-reproduced, not reproduced   the interval leaves out 0 and the corrected p is at most 0.05
+reproduced, not reproduced   the interval excludes 0 and the corrected p is at most 0.05
 equivalent                   else: interval and test (two one-sided ones) say that it is within 2 points either way
 undecided                    else
 to be measured               ranks are not kept ("again": a figure without ranks is known), or what was trained has

@@ -2,16 +2,16 @@
 
     python benchmarks/conversations.py DATA [--limit N] [--seeds 0 1]
 
-DATA holds captioned photographs (see `viewfinder.data.photographs`). All are searched that are reported on, and people
-who know one of them by its captions and boxes (`viewfinder.users.photo_person`) talk with a session as a user has it:
+DATA holds captioned photographs (see `viewfinder.data.photographs`). The gallery is the part `report`. People who know
+one of its photographs by captions and boxes (`viewfinder.users.photo_person`) talk with a session as a user would:
 
 sentences   say a caption, and then answer whatever is asked, for five turns, truthfully
 fragments   the same in fragments of two to four words
-mixed       now so and now so; they pass questions over, describe, correct, compare, and are wrong now and then
+mixed       both; they skip questions, describe, correct, compare, and are wrong now and then
 
-Nobody leaves before the last turn, so that all turns are counted alike, and a rank is that of the wanted picture among
-all. What is not there: photographs of a kind are taken away with all whose captions name it, and then looked for by
-their captions; and things that no caption names.
+Nobody leaves before the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
+Two tests ask for things that are not there: all photographs whose captions name a kind are removed, and then looked
+for by their captions; and things that no caption names.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def converse(
     rank = math.nan
     is_there = target in gallery.snapshot.ids
     for number in range(rounds):
-        # Who sees what they look for would leave: it is kept from their eyes.
+        # People who see what they look for would leave, so it is hidden from them.
         screen = Screen(tuple(key for key in shown if key != target), session.question, number)
         turn = user.reply(target, screen)
         if turn is None:
@@ -309,7 +309,7 @@ def without(
             key: tuple(caption for caption in note.captions if holds(kind, caption))
             for key, note in sorted(notes.pictures.items())
         }
-        # Most captions name it, or it is no picture of it.
+        # It counts as a picture of the kind only if most of its captions name it.
         chosen = [key for key, naming in said.items() if 2 * len(naming) > len(notes.of(key).captions)]
         if chosen:
             noted = AnnotatedPhotos({**notes.pictures, **{key: PhotoNotes(said[key]) for key in chosen}})

@@ -1,10 +1,10 @@
 """ChatIR: dialogue encoders, their training and masking, and questioners; writes results/dialogues.json.
 
-    python benchmarks/dialogues.py DATA --model M.gguf      # DATA: fashion-products/; rows that are kept stay
+    python benchmarks/dialogues.py DATA --model M.gguf      # DATA: fashion-products/; rows that are kept are skipped
 
-Learnt is from the dialogues of 15,000 scenes of product photos, measured on another world of 6,000, all of which are
-searched. "heard" rows are the dialogues that come with that world (923 talks); in "asked" rows a questioner asks and
-the oracle answers, after the same captions. What learns has three seeds.
+Training uses the dialogues of 15,000 scenes of product photos; testing searches all 6,000 scenes of another world.
+"heard" rows are the dialogues that come with that world (923 talks); in "asked" rows a questioner asks and the oracle
+answers, after the same captions. Whatever is trained has three seeds.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ TRAININGS = (
     *(Training(f"mask {mask}", settings=(f"mask={mask}",)) for mask in ("none", "questions", "answers", "rounds")),
     Training("mask tokens", settings=("mask=tokens",)),
     Training("picture side learnt too", "modern"),
-    # The surrogate has no slope where nothing is found yet: both losses go on from what "dialogues" has learnt.
+    # The surrogate has no gradient where nothing is found yet: both losses continue from the weights of "dialogues".
     Training("published loss", settings=("loss.kind=surrogate", *FURTHER), start="dialogues"),
     Training("dialogues, as long as with the surrogate", settings=FURTHER, start="dialogues"),
     Training("a third of the scenes", data=("scenes",), epochs=16),

@@ -1,10 +1,10 @@
 """Drill-down, its baselines and its ablations, trained and measured; writes results/drilldown.json.
 
-    python benchmarks/drilldown.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
+    python benchmarks/drilldown.py DATA      # holds fashion-products/; rows whose ranks are kept are skipped
 
-Trains every row on a world of 6,500 scenes of product photos (5,000 to learn from, 500 to choose by) with the presets
-`lab` and `modern`, one processor a training, three seeds each, and ranks the test scenes by ten descriptions.
-`--only chain` leaves the ablations out. The same on real photographs: photographs.py.
+Trains every row on a world of 6,500 scenes of product photos (5,000 for training, 500 for validation) with the presets
+`lab` and `modern`, three seeds each, one processor per training, and ranks the test scenes by ten descriptions.
+`--only chain` leaves the ablations out. photographs.py does the same on real photographs.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def slots(count: int, width: int) -> tuple[str, ...]:
     return (f"model.slots={count}", f"model.width={width}", "learned=none")
 
 
-# "fixed" is the first stage of "learned" taken further with the second stage's rate and length, slots still in turn:
-# so both have seen the same.
+# "fixed" continues the first stage of "learned" at the second stage's rate and length, with slots still in turn,
+# so that both have seen the same.
 ON = ("learned=none", "training.learning_rate=3e-4", "training.epochs=4")
 CHAIN = (
     Row("learned 3x32", "drilldown"),
@@ -85,7 +85,7 @@ CONTROL = (
     Row("modern 3x32, regions only", "drilldown", "modern", ("model.width=32", "model.whole=false")),
     Row("in the box, 3x128", "drilldown", "", seeds=ONE, numbers=384),
     Row("composer, not trained on this", "composer", "", seeds=ONE, numbers=256),
-    # An encoder may say more of the whole picture than of its regions; here both see the same numbers.
+    # An encoder may say more about the whole picture than about its regions; here both see the same numbers.
     Row("HRE 96, mean of regions", "hre", settings=("model.pooled=true",)),
 )
 GRID = tuple(

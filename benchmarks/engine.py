@@ -1,6 +1,6 @@
-"""The engine alone, for `serving.py`: python benchmarks/engine.py LIBRARY PROCESSES; says what it did in JSON.
+"""The engine alone, for `serving.py`: python benchmarks/engine.py LIBRARY PROCESSES; prints what it did as JSON.
 
-PROCESSES of these run at the same time and have the cores together.
+PROCESSES of these run at the same time and share the cores.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> None:
                 at += 1
                 counts[number] += 1
 
-    with threadpool_limits(1, user_api="blas"):  # as the server, and faster so
+    with threadpool_limits(1, user_api="blas"):  # as the server does; it is faster this way
         running = [threading.Thread(target=talk, args=(number,)) for number in range(threads)]
         for thread in running:
             thread.start()

@@ -3,7 +3,7 @@
     python benchmarks/evaluate.py DATA       # DATA holds flickr8k/ and fashion-products/
 
 Makes two worlds (drawn scenes, and FashionIQ-like data over the real product photos), evaluates what needs no training,
-and keeps the ranks that claims are about. Nothing is fitted here.
+and keeps the ranks that claims refer to. Nothing is fitted here.
 """
 
 from __future__ import annotations

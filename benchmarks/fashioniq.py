@@ -1,11 +1,11 @@
 """Fashion IQ: attributes, captioners, dialogue retrievers, one-turn compositions; writes results/fashioniq.json.
 
-    python benchmarks/fashioniq.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
+    python benchmarks/fashioniq.py DATA      # holds fashion-products/; rows whose ranks are kept are skipped
 
-Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
-test split, each kind a gallery of its own. What learns has three seeds. In `talks` a simulated user
-says how the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed
-(beam 5), and the oracle, who knows the truth.
+Training uses a catalogue over all product photos (three kinds, four references a training picture); testing uses its
+test split, each kind a gallery of its own. Whatever is trained has three seeds. In `talks` a simulated user says how
+the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed (beam 5), and
+the oracle, who knows the truth.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def main() -> None:
     write_results("fashioniq", results(place), by_row=parts)
 
 
-# -- what there is to do
+# -- the rows
 
 Job = tuple[str, int, Callable[[], None]]
 """A row, a seed, and what makes it."""
@@ -333,7 +333,7 @@ def evaluate(system: str, out: Path, place: Place, *options: str) -> None:
     )  # fmt: skip
 
 
-# -- what came of it
+# -- results
 
 Values = dict[str, Float[np.ndarray, " t"]]
 """Talks (or pairs) by kind and id, and what each comes to."""

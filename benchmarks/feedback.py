@@ -3,10 +3,10 @@
     python benchmarks/feedback.py DATA [--features DIR] [--checkpoint FILE ...] [--talks 20]
 
 DATA holds pictures and Fashion IQ's captions. Raw vectors are repeated up to the size with a little noise, as in
-`asking.py`. In every talk the best picture is picked five times and a recorded caption said of it: of words that were
-said before, whose vectors are kept, and once more with a word in every turn that nobody has said yet. Measured is
-`Session.search`: a turn up to its results. Beside it, in the same talk: `encode`, words to vectors and one step of the
-network on the history so far; and `scan`, one product of the pictures' vectors and the query.
+`asking.py`. Every talk picks the best picture five times and says a recorded caption of it: once in words that were
+said before, whose vectors are kept, and once with a new word in every turn. The script measures `Session.search`, a
+turn up to its results. Beside it, in the same talk, it measures `encode`, words to vectors and one step of the network
+on the history so far; and `scan`, one product of the pictures' vectors and the query.
 """
 
 from __future__ import annotations

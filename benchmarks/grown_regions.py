@@ -1,10 +1,10 @@
-"""Collections of any size whose regions lie as real ones do: real pictures, recombined.
+"""Collections of any size whose regions are distributed as real ones are: real pictures, recombined.
 
 Random unit vectors are nearly orthogonal: nothing but the target resembles the query, and every shortcut finds it.
-So regions of real pictures are projected onto their principal components and brought to length 1, as a trained network
-would. A grown picture has the upper regions of one real picture, the lower ones of another, and half of a third shines
-through: neighbours stay alike, and in a million pictures every real region has about 150 near-copies (cosine 0.8 or
-so) which a search must tell apart.
+So regions of real pictures are projected onto their principal components and scaled to length 1, as by a trained
+network. A grown picture takes the upper regions of one real picture and the lower ones of another, and blends in half
+of a third: neighbours stay alike, and in a million pictures every real region has about 150 near-copies (cosine 0.8 or
+so) that a search must tell apart.
 
 Axes: `n` pictures, `r` regions, `e` numbers of a raw region, `d` of a projected one, `m` query vectors, `p` real
 pictures.

@@ -2,10 +2,10 @@
 
     python benchmarks/iteration.py
 
-The choice of tokens that are carried (MIO), 32 of 64, for one talk in numpy and for many in one batched call in torch;
-a step of a network of `lab`'s size after few turns and after many; and 50,000 pictures scored as the engine does it,
-beside one bare product of their matrix and the query. All on one thread; networks are drawn, as times do not depend on
-what was learnt. Of every time the least of all rounds is told: what else goes on at a machine can only add to it.
+It times the choice of the tokens to carry (MIO), 32 of 64, for one talk in numpy and for many in one batched call in
+torch; a step of a network of `lab`'s size after few turns and after many; and scoring 50,000 pictures as the engine
+does, beside one bare product of their matrix and the query. All run on one thread. Networks have random weights, since
+times do not depend on training. Each time is the least of all rounds: other load on the machine can only add to it.
 """
 
 from __future__ import annotations

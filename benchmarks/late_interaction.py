@@ -2,14 +2,14 @@
 
     python benchmarks/late_interaction.py FEATURES [--only product large million step] [--checkpoint FILE ...]
 
-FEATURES is a folder with regions that `viewfinder features` wrote; collections are grown from it (`grown_regions`).
+FEATURES is a folder of regions written by `viewfinder features`; collections are grown from it (`grown_regions`).
 
 product  10,000 pictures x 36 regions: exact scores over the bare matrix product, fastest of three ways to write it
 large    50,000 pictures: the time of a query, and how many of the ten that the definition finds are found
-million  1,000,448 pictures in 8 bits (8 GB of memory, 10 minutes): the same of several shortcuts
+million  1,000,448 pictures in 8 bits (8 GB of memory, 10 minutes): the same for several shortcuts
 step     what a sentence costs in the state of a trained model
 
-All ways take turns in one process with as many threads each, so that a busy machine slows all of them alike.
+All ways take turns in one process with the same number of threads, so that a busy machine slows all of them alike.
 """
 
 from __future__ import annotations

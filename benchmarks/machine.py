@@ -1,4 +1,4 @@
-"""What the figures were measured on: machine, date and versions, for every result file."""
+"""The machine, date and versions of a measurement, for every result file."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
 """MAI: its parts one by one, memories, losses, rollback, noise, baselines; writes results/mai.json.
 
-    python benchmarks/mai.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
+    python benchmarks/mai.py DATA      # holds fashion-products/; rows whose ranks are kept are skipped
 
-Learnt is from transactions over all product photos (rollback and combination), measured on their test split, every turn
-against all pictures with their captions. One epoch each, three seeds each. Needs the
-catalogue and the vectors that fashioniq.py makes.
+Training uses transactions over all product photos (rollback and combination); testing uses their test split, every
+turn against all pictures with their captions. One epoch and three seeds each. Needs the catalogue and the vectors that
+fashioniq.py makes.
 
-What was trained with captions is measured without them, too: captions are written from the catalogue, as modifications
-are, so that a network that reads both has an easy task. All 1,755 test dialogues of each setting count.
+Networks trained with captions are also measured without them: captions are written from the catalogue, as
+modifications are, so a network that reads both has an easy task. All 1,755 test dialogues of each setting count.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ CHAIN = (
 
 BASELINES = (
     Row("SPRC", (*BASE, "model.stages='sprc'")),
-    # Told what MAI is told: a stage that reads the caption before its own two.
+    # Given what MAI is given: a stage that reads the caption before its own two.
     Row("SPRC, with captions", (*NTM, *PLAIN, "model.stages='sprc'")),
     Row("Combiner", preset="lab", system="combiner"),
 )
@@ -129,7 +129,7 @@ NOISE = (
     *(
         short(f"TSA + CCL, {name}", *NTM, f"loss.noise='{kind}'")
         for name, kind in NOISES.items()
-        if kind in {"normal", "product"}  # the others are left out for their time
+        if kind in {"normal", "product"}  # the others are left out, as they take too long
     ),
 )
 OPTIONS = (
@@ -327,7 +327,7 @@ def write_treated(weights: Path, kind: str, out: Path) -> None:
 STAGES: dict[str, Callable[[Row, int, Place], None]] = {"train": train, "evaluate": evaluate}
 
 
-# -- what came of it
+# -- results
 
 
 def results(place: Place) -> dict[str, Any]:

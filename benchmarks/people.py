@@ -1,6 +1,6 @@
-"""People for locust: each makes a talk, says ten things one after another without a pause, and makes the next talk.
+"""Users for locust: each starts a talk, says ten things one after another without a pause, and starts the next talk.
 
-`serving.py` starts it; what came out goes into the file that TURNS_OUT names.
+`serving.py` starts it; the results go into the file that TURNS_OUT names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Claims of two papers asked of real photographs; keeps ranks/photographs.npz and writes results/photographs.json.
+"""Claims of two papers, tested on real photographs; keeps ranks/photographs.npz and writes results/photographs.json.
 
-    python benchmarks/photographs.py DATA      # flickr8k/, coco/, ade20k-sequences/ ...; what is kept is not done again
+    python benchmarks/photographs.py DATA      # flickr8k/, coco/, ade20k-sequences/ ...; what is kept is skipped
 
-Learnt is from the photographs of the part `fit` with five captions each, chosen on `choose`; ADE20K's are left out. Two
-tests, none of whose pictures a training here has seen: "photographs" says the five captions of each photograph of
-`report` one by one, in a gallery of all of that part; "sequences" says the sentences that one person said of a place
-in ADE20K in their order, in the same gallery and all places. Rows that are compared have had as many steps, and a row
-is kept seed by seed.
+Training uses the photographs of the part `fit` with five captions each, validation those of `choose`; ADE20K's are left
+out. No training here has seen a picture of the two tests. "photographs" says the five captions of each photograph of
+`report` one by one, in a gallery of all of that part; "sequences" says the sentences that one person said about a place
+in ADE20K, in their order, in the same gallery and all places. Rows that are compared were trained for the same number
+of steps, and a row is kept seed by seed.
 """
 
 from __future__ import annotations

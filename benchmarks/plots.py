@@ -1,4 +1,4 @@
-"""The drawn plots of docs/images: the same for the same figures, and drawn anew only where these have changed."""
+"""The plots of docs/images: the same figures give the same plot, and a plot is redrawn only when its figures change."""
 
 from __future__ import annotations
 

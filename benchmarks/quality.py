@@ -2,8 +2,8 @@
 
     python benchmarks/quality.py DATA        # DATA holds flickr8k/, flickr8k-more/ ... and fashion-products/
 
-Everything is measured on pictures that nothing was fitted on, through the same library and session a user has.
-Photographs are those of the part `report` (`viewfinder.data.photographs`), and the head is the one that ships.
+Everything is measured on pictures that nothing was fitted on, through the same library and session a user has. The
+photographs are those of the part `report` (`viewfinder.data.photographs`), and the head is the one that ships.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> None:
     }
     for name in [given.only] if given.only else parts:
         measured[name] = parts[name]()
-    # Read only now: the parts may run side by side.
+    # Read only now, since the parts may run side by side.
     results = json.loads(given.out.read_text()) if given.out.exists() else {}
     results |= {**measured, "machine": described()}
     given.out.parent.mkdir(parents=True, exist_ok=True)

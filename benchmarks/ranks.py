@@ -2,10 +2,10 @@
 
     python benchmarks/ranks.py [--repeats N]        # writes results/ranks.json
 
-The ways take turns in one process, so that a busy machine slows all of them alike. The bare product is given every
-advantage: of both layouts of the gallery and several sizes of block, written into memory it keeps, the fastest
-median counts. The protocol (2,064 talks x 11 rounds x 50,000 pictures x 256) runs in a process of its own, whose
-peak memory is taken; random unit vectors stand in for an encoder's, which changes the ranks but not the work.
+The ways take turns in one process, so that a busy machine slows all of them alike. The bare product gets every
+advantage: it writes into memory that it keeps, and the fastest median over both layouts of the gallery and several
+block sizes counts. The protocol (2,064 talks x 11 rounds x 50,000 pictures x 256) runs in a separate process, whose
+peak memory is measured; random unit vectors stand in for an encoder's, which changes the ranks but not the work.
 """
 
 from __future__ import annotations

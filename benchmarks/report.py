@@ -1,7 +1,7 @@
 """Writes the tables of docs and README.md from benchmarks/results/*.json; nothing is typed by hand.
 
-python benchmarks/report.py            # `--check` only says whether the pages are up to date, with every interval
-                                       # and verdict computed anew from the ranks that are kept
+python benchmarks/report.py            # `--check` only says whether the pages are up to date, and recomputes every
+                                       # interval and verdict from the ranks that are kept
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/claims.md: a scoreboard, a plot of effects here against those of the papers, and a table a paper."""
+"""docs/claims.md: a scoreboard, a plot of effects here against those of the papers, and a table for each paper."""
 
 from __future__ import annotations
 

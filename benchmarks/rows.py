@@ -1,11 +1,11 @@
 """What benchmarks of trained systems share: verbs on one processor, ranks that are kept, intervals.
 
-Ranks of a benchmark are kept in results/ranks/BENCHMARK.npz, and what is known of them (gallery, command, commit,
-weights, date, flags) in results/BENCHMARK.json under "kept"; so anybody recomputes what claims.py says of them.
+Ranks of a benchmark are kept in results/ranks/BENCHMARK.npz, and what is known about them (gallery, command, commit,
+weights, date, flags) in results/BENCHMARK.json under "kept", so that anybody can recompute what claims.py says.
 
     TEST/ids        the conversations
     TEST/ROW        [seeds, conversations, turns]: best + worst rank, from 0, so twice the rank; -1: no such turn.
-                    Ranks from `DEPTH` on are kept as that. What is no rank (CIDEr-D) is kept as it is, as float32.
+                    Ranks from `DEPTH` on are kept as `DEPTH`. Other figures (CIDEr-D) are kept as float32.
     TEST/ROW/seeds  the seeds of the trainings; [UNTRAINED] where nothing was trained
 """
 

@@ -2,10 +2,10 @@
 
     python benchmarks/scale.py DATA --work FOLDER             # DATA holds flickr8k/, flickr8k-more/ ...
 
-The pictures are vectors that lie as those of real photographs do (`scale_vectors`), the queries captions that people
-wrote of photographs on which nothing was fitted. Everything is measured side by side in one run, in turn, because
-machines differ and drift; beside the milliseconds stand those that the processor was at work for this process. What is
-made (vectors, libraries) stays in FOLDER for the next run.
+The pictures are vectors distributed as those of real photographs are (`scale_vectors`). The queries are captions that
+people wrote for photographs on which nothing was fitted. Everything is measured side by side in one run, in turn,
+because machines differ and drift; CPU time of this process stands beside the milliseconds. Vectors and libraries stay
+in FOLDER for the next run.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if len(given.sizes) > 1:
-        # Each in a process of its own: what was said of one size would be known to the encoder at the next.
+        # Each in a process of its own: the encoder would remember the sentences of one size at the next.
         at = sys.argv.index("--sizes") if "--sizes" in sys.argv else len(sys.argv)
         words = [*sys.argv[:at], *sys.argv[at + 1 + len(given.sizes) :]]
         for size in given.sizes:

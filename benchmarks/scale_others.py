@@ -1,4 +1,4 @@
-"""Other engines on the vectors of benchmarks/scale.py: each is made of all, and gives the ten best of a query."""
+"""Other engines on the vectors of benchmarks/scale.py: each is built from all and gives the ten best of a query."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A million vectors that lie as those of real photographs do, and the sentences that people wrote of some.
+"""A million vectors distributed as those of real photographs are, and the sentences that people wrote about some.
 
-A new vector is a photograph's, moved along directions in which real neighbours differ: the difference of another
-photograph and one of its nearest neighbours, times a share. So it stays where photographs are, and how near its own
-neighbours are is set by the share, which `fit_share` chooses: with as many pictures as there are photographs, nearest
-neighbours must be as near as those of the photographs are.
+A new vector is a photograph's, moved along directions in which real neighbours differ: the difference between another
+photograph and one of its nearest neighbours, times a share. So it stays where photographs lie. The share sets how near
+its own neighbours are, and `fit_share` chooses it: among as many made vectors as there are photographs, nearest
+neighbours must be as near as those of the photographs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the server costs beyond the engine, and what many people at once do to it; writes results/serving.json.
+"""What the server costs beyond the engine, and how it copes with many people at once; writes results/serving.json.
 
     python benchmarks/serving.py PICTURES          # a folder of at least 600 photos
 
-The server is `viewfinder serve` in a process of its own, spoken to over loopback. Where a figure is a ratio, both sides
+The server is `viewfinder serve` in a process of its own, reached over loopback. Where a figure is a ratio, both sides
 were measured in turn, in one run.
 """
 
@@ -77,7 +77,7 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
             if at % 10 == 0:  # talks of ten turns
                 talk, chat = client.talk(), library.chat(n=SHOWN)
             over_http.append(client.say(talk, f"{text} please"))
-            client.events(talk, at % 10 + 1)  # the question is there before the next turn is said
+            client.events(talk, at % 10 + 1)  # the question is there before the next turn
             started = time.perf_counter()
             chat.search(Say(text))
             in_process.append((time.perf_counter() - started) * 1000)
@@ -113,7 +113,7 @@ def workers(files: Sequence[Path]) -> dict[str, Any]:
 def _crowd(processes: int) -> dict[str, Any]:
     """The engine alone is measured before and after the people: what else the machine does changes with time."""
     with library_of_vectors(SIZE) as library, served(library.folder, "--workers", str(processes)) as server:
-        for text in phrases(8 * processes):  # each worker is warm: every connection comes to any of them
+        for text in phrases(8 * processes):  # warms every worker: a connection may reach any of them
             warming = Client(server.port)
             warming.say(warming.talk(), f"{text} warm")
         client = Client(server.port)
@@ -189,7 +189,7 @@ def indexing(files: Sequence[Path]) -> dict[str, Any]:
         root = Path(folder) / "photos"
         root.mkdir()
         for copy in range(6):
-            for file in files[:600]:  # a few bytes after the end of a JPEG make it another picture
+            for file in files[:600]:  # a few bytes after the end of a JPEG make it a different picture
                 (root / f"{copy}-{file.name}").write_bytes(file.read_bytes() + bytes([copy]))
         with served(library.folder, "--root", str(root)) as server:
             client = Client(server.port)
@@ -270,7 +270,7 @@ def idle(files: Sequence[Path]) -> dict[str, Any]:
             for turn, text in enumerate(phrases(2), start=1):
                 talker.say(talk, f"{text} {number}")
                 talker.events(talk, turn)
-            # As a page that is left open: it asks for the events of its last turn, and stays connected.
+            # Like a page that is left open: it asks for the events of its last turn and stays connected.
             waiting = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             path = f"/api/v1/sessions/{talk}/turns/2/events"
             waiting.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())

@@ -1,11 +1,11 @@
-"""Trains the weights that are shipped, on the project's one split, each with the list of what it learnt from.
+"""Trains the shipped weights on the project's one split, each with the list of what it was trained on.
 
-    python benchmarks/shipped.py DATA --systems chatir drilldown      # all without --systems; what is trained stays
-    python benchmarks/shipped.py DATA --install                       # those that are trained take their places
+    python benchmarks/shipped.py DATA --systems chatir drilldown      # all without --systems; skips what is trained
+    python benchmarks/shipped.py DATA --install                       # puts the trained weights in their places
 
-DATA holds fashion-products/ and the captioned photographs. Learnt is from scenes and a catalogue of the products and
-from the photographs of the parts `fit` and `choose` (photographs.py); `report` and the test products are kept out.
-After `--install`: the figures of the docs (photographs.py, side_by_side.py), and the CARD.md of each.
+DATA holds fashion-products/ and the captioned photographs. Training uses scenes and a catalogue of the products, and
+the photographs of the parts `fit` and `choose` (photographs.py); `report` and the test products are kept out. After
+`--install`, update the figures of the docs (photographs.py, side_by_side.py) and the CARD.md of each.
 """
 
 from __future__ import annotations

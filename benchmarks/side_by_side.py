@@ -1,9 +1,9 @@
 """The row that no paper has: every system of the box on the protocols of all papers; writes results/side_by_side.json.
 
-    python benchmarks/side_by_side.py DATA     # DATA holds flickr8k/; what is done is not done again
+    python benchmarks/side_by_side.py DATA     # DATA holds flickr8k/; what is done is skipped
 
-Every system reads every talk as it can (adapters tell where a turn is put into other words), searches the same gallery
-and is measured on the same talks. Systems are as they are in the box, not trained on what they are tried on unless the
+Every system reads every talk as well as it can (adapters report each turn that was reworded), searches the same gallery
+and is measured on the same talks. Systems are used as shipped, and not trained on what they are tested on unless the
 table says so. Needs the scenes and the catalogue that chatir.py and fashioniq.py make, and their vectors.
 """
 
@@ -173,7 +173,7 @@ def plain(name: str) -> str:
     return "-".join(name.replace(":", "").replace(",", "").split())
 
 
-# -- what came of it
+# -- results
 
 
 def results(work: Path, folders: Folders) -> dict[str, Any]:

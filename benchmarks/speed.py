@@ -124,7 +124,7 @@ def batches(files: Sequence[Path]) -> dict[str, Any]:
 def _add_rate(files: Sequence[Path]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         library = viewfinder.open(Path(folder) / "library")
-        library.add(*files[:16])  # starts everything once, as in the bare loop
+        library.add(*files[:16])  # starts everything once, like the bare loop
         started = time.perf_counter()
         report = library.add(*files)
         return (report.added) / (time.perf_counter() - started)
@@ -175,7 +175,7 @@ def _memory_of(pid: int) -> int:
         for process in (parent := psutil.Process(pid), *parent.children(recursive=True)):
             total += process.memory_full_info().pss
     except psutil.Error:
-        pass  # it ended in between; the sample before counts
+        pass  # it has ended since; the sample before counts
     return total
 
 
@@ -189,7 +189,7 @@ def finding(files: Sequence[Path]) -> dict[str, Any]:
         gallery = library.gallery()
         words, scans, says = [], [], []
         for at, text in enumerate(phrases(120)):
-            other = f"{text} please"  # the encoder remembers texts; each is asked once
+            other = f"{text} please"  # the encoder remembers texts, so each is asked once
             vector_1d, spent = timed(gallery.encoder.words, [other])
             words.append(spent)
             scores_n, scanned = timed(dot_scores, gallery.snapshot.matrix_nd, vector_1d[0])

@@ -1,8 +1,8 @@
 """What a turn of a system that talks and retrieves costs at 50,000 pictures; `chatsearcher.py speed` runs it.
 
 Raw vectors of real pictures are repeated up to the size with a little noise, as in `asking.py`. Every talk says one
-sentence ten times, so that turns are equally long; nobody has said it before in another talk, whose states are kept.
-Measured is `Session.search`, a turn up to its first results; and where pictures are forbidden, one up to its last word.
+sentence ten times, so that turns are equally long; no other talk uses it, since states are kept. The script measures
+`Session.search`: a turn up to its first results; and, with pictures forbidden, a turn up to its last word.
 """
 
 from __future__ import annotations

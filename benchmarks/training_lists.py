@@ -1,10 +1,10 @@
-"""Which pictures the shipped head of the starter was fitted on, as a list beside it.
+"""Writes the list of pictures that the starter's shipped head was fitted on, beside the head.
 
     python benchmarks/training_lists.py DATA
 
-The list is that of the part `fit` of every set in DATA (see CONTRIBUTING.md), and is written only where the digest of
-each set's names is the one that the head's own metadata has. The weights are not touched. Of the shipped systems no
-such list can be made again: their photographs were split by places in files that have changed since.
+The list is that of the part `fit` of every set in DATA (see CONTRIBUTING.md). It is written only if the digest of each
+set's names matches the one in the head's own metadata. The weights are not touched. For the shipped systems no such
+list can be made again: their photographs were split by their positions in files that have changed since.
 """
 
 from __future__ import annotations

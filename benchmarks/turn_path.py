@@ -1,11 +1,11 @@
-"""How far one turn goes through the source: the files it passes, and how often it switches between them.
+"""The path of one turn through the source: the files it passes, and how often it switches between them.
 
     python benchmarks/turn_path.py [--files]
 
-Counted are the calls of the package's functions and methods, thread by thread in the order in which they happen; a
-switch is a call in another file than the call before. `chat` is one turn of a session until its question stands, `post`
-one POST of a turn until its answer is there and its question, which another thread chooses, stands. Both come second,
-so that nothing is counted that happens once. The pictures are drawn and have no catalogue.
+Counts the calls of the package's functions and methods, thread by thread, in order; a switch is a call in a different
+file from the call before. `chat` is one turn of a session until its question is chosen; `post` is one POST of a turn
+until its answer is there and its question, which another thread chooses, is chosen too. Both count a second turn, so
+that nothing that happens only once is counted. The pictures are drawn and have no catalogue.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def count_post(library: Library) -> dict[str, Any]:
         app = create_app(library, ServerSettings())
         with TestClient(app, base_url="http://localhost:8008", client=("127.0.0.1", 50000)) as client:
             assert client.portal is not None
-            client.portal.call(app.state.services.jobs.stop)  # it looks for jobs twice a second, whoever asks for what
+            client.portal.call(app.state.services.jobs.stop)  # it polls for jobs twice a second, whatever is asked
             take_turn(client, WARM, recorder)
             counted = [take_turn(client, COUNTED, recorder) for _ in range(TURNS)]
-    return min(counted, key=lambda figures: int(figures["files"]))  # during some, the pictures were looked at again
+    return min(counted, key=lambda figures: int(figures["files"]))  # some also looked at the pictures again
 
 
 def take_turn(client: Any, text: str, recorder: Recorder) -> dict[str, Any]:

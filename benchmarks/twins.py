@@ -1,11 +1,11 @@
-"""Whether an exported graph could stand in for the numpy twin of a trained network; writes results/twins.json.
+"""Could an exported graph replace the numpy twin of a trained network? Writes results/twins.json.
 
     python benchmarks/twins.py
 
-Three networks with the weights that ship are exported to ONNX and run beside what a search runs: Drill-down's state
-updater and its projection of regions, and ChatIR's dialogue encoder. Told are the largest difference of the numbers,
-the time of the graph over that of the twin (the median of turns taken one after the other, in one process, on one
-thread each), and what the graph adds: bytes on disk and milliseconds of loading.
+Three networks with the shipped weights are exported to ONNX and run beside what a search runs: Drill-down's state
+updater and its projection of regions, and ChatIR's dialogue encoder. The script reports the largest difference of the
+numbers, the time of the graph over that of the twin (the median of alternating runs, in one process, on one thread
+each), and what the graph adds: bytes on disk and milliseconds of loading.
 """
 
 from __future__ import annotations

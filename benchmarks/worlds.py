@@ -1,4 +1,4 @@
-"""How long worlds take to make, with all their files, and what they give away. Writes benchmarks/results/worlds.json.
+"""How long worlds take to make, all files included, and what they give away. Writes benchmarks/results/worlds.json.
 
 python benchmarks/worlds.py DATA         # DATA holds fashion-products/
 python benchmarks/worlds.py --language   # only what drawn worlds give away, in both languages
