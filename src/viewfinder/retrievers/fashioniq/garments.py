@@ -41,7 +41,7 @@ PictureLabels = Mapping[int, tuple[str, ...]]
 TABLES = ("products.csv", "catalogue.csv")
 
 VALUES = range(2, 65)
-"""A column with up to so many values distinguishes kinds of things; one with more names single things."""
+"""A column with this many values distinguishes kinds of things; one with more names single things."""
 
 FREQUENT = 20
 """In how many rows' titles a word must occur to be a label."""
