@@ -1,11 +1,11 @@
-"""The rank kernel: how far up and how far down a target stands, for many queries, in the time of a matrix product.
+"""The rank kernel: the best and worst rank of a target, for many queries, in the time of a matrix product.
 
-A target has `best` pictures above it, and `worst` above it or beside it: its optimistic and its pessimistic rank,
-0-based. Everything that the tie rules of `target_ranks` and the measures need follows from these two numbers, and they
+A target has `best` pictures above it, and `worst` above it or level with it: its optimistic and its pessimistic rank,
+0-based. Everything that the tie rules of `target_ranks` and the measures need follows from these two numbers, which
 are counted, never sorted. A picture without a score (NaN) comes after every picture with one.
 
-Float32 products give equal vectors scores a few steps apart, depending on where in the product they stand. So a
-target's own score is taken from the product that the others come from, and `tie` says how near is equal.
+Float32 products give equal vectors scores that differ in the last bits, depending on their position in the product. So
+a target's own score is taken from the same product as the others, and `tie` says how close counts as equal.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Bounds = tuple[Int64[np.ndarray, " q"], Int64[np.ndarray, " q"]]
 """Best and worst rank of each query's target, 0-based."""
 
 Rows = Int[np.ndarray, " _"]
-"""Pictures, as rows of the gallery; each query may have another number of them."""
+"""Pictures, as rows of the gallery; their number may differ between queries."""
 
 SCORES_AT_ONCE = 1 << 25
-"""Scores held in memory at a time, 134 MB in float32; more only if `LEAST_QUERIES` rows of a gallery are more."""
+"""How many scores are held at a time, 134 MB in float32; more only if `LEAST_QUERIES` rows of a gallery are more."""
 
 LEAST_QUERIES, MOST_QUERIES = 16, 1024
-"""In one product. Fewer read the whole gallery for little work, more add nothing (measured in benchmarks/ranks.py)."""
+"""Queries in one product. Fewer read the gallery for little work, more add nothing (see benchmarks/ranks.py)."""
 
 
 def rank_bounds(
@@ -40,17 +40,17 @@ def rank_bounds(
 ) -> Bounds:
     """Best and worst rank of each query's target among `query . picture + bias weight * bias` of the whole gallery.
 
-    The q x n scores are never held whole: blocks of queries are multiplied, counted and forgotten. For Euclidean
-    distance let `bias_n` be -|picture|^2 / 2; for likeness counted from a background, the background and weight -1.
+    The q x n scores are never held at once: blocks of queries are multiplied, counted and discarded. For Euclidean
+    distance let `bias_n` be -|picture|^2 / 2; for likeness less a background, the background with weight -1.
 
     Args:
-        queries_qd: one vector a query (a round of a talk).
+        queries_qd: one vector a query (a round of a dialogue).
         gallery_nd: one vector a picture; copied once if there is a bias or if it is narrower than the queries.
-        targets_q: row of the picture that each query is after.
+        targets_q: row of the picture that each query looks for.
         bias_n: what is added to every score of a picture.
         bias_weight_q: how much of it each query takes; 1 if left out.
         excluded: for every query the rows that come after all others; an excluded target has rank n - 1.
-        tie: scores that differ by no more are equal.
+        tie: scores that differ by at most this are equal.
 
     Raises:
         ValueError: a target or an excluded row is not one of the n pictures, lengths do not fit, or `tie` is below 0.
@@ -83,7 +83,7 @@ def score_bounds(
     excluded: Sequence[Rows] | None = None,
     tie: float = 0.0,
 ) -> Bounds:
-    """Best and worst rank of each query's target among its row of scores, for scores that are no plain product.
+    """Best and worst rank of each query's target in its row of scores, for scores that are not a plain product.
 
     >>> score_bounds(np.array([[0.9, 0.5, 0.5, 0.1]]), np.array([2]))
     (array([1]), array([2]))
@@ -97,10 +97,10 @@ def score_bounds(
     best_q, worst_q = np.empty(len(own_q), np.int64), np.empty(len(own_q), np.int64)
     held_n = np.empty(scores_qn.shape[1], dtype=bool)
     for row, (scores_n, high, low) in enumerate(zip(scores_qn, high_q, low_q, strict=True)):
-        # Row by row, so that the second look at the scores finds them in the cache.
+        # Row by row, so that the second pass finds the scores in the cache.
         best_q[row] = np.count_nonzero(np.greater(scores_n, high, out=held_n))
         worst_q[row] = np.count_nonzero(np.greater_equal(scores_n, low, out=held_n)) - 1
-    for unscored in np.flatnonzero(np.isnan(own_q)):  # comparisons with NaN are all false: count afresh
+    for unscored in np.flatnonzero(np.isnan(own_q)):  # comparisons with NaN are all false: count again
         best_q[unscored] = np.count_nonzero(~np.isnan(scores_qn[unscored]))
         worst_q[unscored] = scores_qn.shape[1] - 1
     for row, rows_e in enumerate(excluded or ()):

@@ -1,29 +1,28 @@
 """Metrics of captions: BLEU, ROUGE-L and CIDEr-D, each with several references a sentence.
 
-They take sentences whose words are set apart by blanks, refuse what `check_sentences` does, and change nothing about
-them: Fashion IQ scores captions as they are, while COCO captions are brought to words first, for which there is
-`caption_words`.
+They take sentences whose words are separated by spaces, reject what `check_sentences` rejects, and change nothing:
+Fashion IQ scores captions unchanged, while COCO captions are tokenised first, by `caption_words`.
 
 BLEU-1 to BLEU-4 of a corpus, with several references a sentence.
 
     BLEU-n = BP * exp(1/n * sum over m <= n of ln p_m)
     BP     = min(1, exp(1 - r/c))
 
-p_m is the share of the m-grams that a reference has too, counts clipped at the most that one reference has; c the
-words of all sentences, r those of the nearest long references, the shorter of two (Papineni et al., ACL 2002).
-Counted by sacrebleu, with neither its tokeniser nor its smoothing: what the evaluation of COCO captions gives.
+p_m is the share of the m-grams that also occur in a reference, counts clipped at the most in any one reference; c the
+words of all sentences, r those of the references closest in length, the shorter of two (Papineni et al., ACL 2002).
+Counted by sacrebleu, with neither its tokeniser nor its smoothing: this gives the evaluation of COCO captions.
 
-ROUGE-L: how much of a sentence stands in a reference in the same order.
+ROUGE-L: how much of a sentence occurs in a reference in the same order.
 
     P = LCS / words of the sentence,  R = LCS / words of the reference
     F = (1 + beta^2) * P * R / (R + beta^2 * P)
 
 LCS is the longest common subsequence (Lin, "ROUGE: a package for automatic evaluation of summaries", 2004), found
 by the rouge-score library. Of several references the largest P and the largest R are taken, each by itself, and
-beta is 1.2: so does the evaluation of COCO captions, and so Fashion IQ. With one reference and beta 1 it is the
+beta is 1.2, as in the evaluation of COCO captions, and thus in Fashion IQ. With one reference and beta 1 it is the
 F-measure of rouge-score.
 
-CIDEr-D: how much of what references agree on a sentence says, rare words counting more.
+CIDEr-D: how much a sentence says of what the references agree on; rare words count more.
 
 For n-grams of each length n, with tf counts and N sentences (each with its references),
 
@@ -32,8 +31,8 @@ For n-grams of each length n, with tf counts and N sentences (each with its refe
     CIDEr-D     = mean over references and over n = 1 to 4
 
 (Vedantam, Zitnick and Parikh, "CIDEr: consensus-based image description evaluation", CVPR 2015). As in the official
-code, tf is a count, not a share, and the l are numbers of bigrams. The weights come from the references of the very
-corpus that is scored, so values of different corpora cannot be compared, and a corpus of one sentence scores 0.
+code, tf is a count, not a share, and the l are numbers of bigrams. The weights come from the references of the scored
+corpus itself, so values of different corpora cannot be compared, and a corpus of one sentence scores 0.
 """
 
 from __future__ import annotations
@@ -51,17 +50,17 @@ from jaxtyping import Float
 NGram = tuple[str, ...]
 
 LONGEST = 4
-"""Words of the longest n-gram that BLEU and CIDEr count."""
+"""The length in words of the longest n-gram that BLEU and CIDEr count."""
 
 DROPPED = frozenset(
     ["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";", "(", ")", "[", "]", "{", "}"]
 )
-"""Marks that are no words, as the evaluation of COCO captions has them. It means brackets too, but keeps them as
-words ("-lrb-"): it lowers their names before it looks for them."""
+"""Marks that are not words, as in the evaluation of COCO captions. It means brackets too, but keeps them as
+words ("-lrb-"): it lowercases their names before it looks for them."""
 
 
 def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
-    """Whether every sentence has something to be compared with.
+    """Checks that every sentence has something to be compared with.
 
     Raises:
         ValueError: there are no sentences, not as many lists of references, or one of these is empty.
@@ -84,9 +83,9 @@ def ngrams(sentence: str, longest: int = LONGEST) -> Counter[NGram]:
 
 
 def caption_words(text: str) -> str:
-    """A caption in lower case, words apart as the Penn Treebank has them, without marks of punctuation.
+    """A caption in lower case, split into words as in the Penn Treebank, without punctuation.
 
-    As the tokeniser of the COCO evaluation, without its Java; they differ in brackets (see `DROPPED`).
+    Like the tokeniser of the COCO evaluation, without its Java; they differ in brackets (see `DROPPED`).
 
     >>> caption_words("A woman's red hat, isn't it?")
     "a woman 's red hat is n't it"
@@ -127,14 +126,14 @@ def rouge_l(
 
 
 class _Blanks:
-    """The tokeniser that rouge-score is given: words are set apart already."""
+    """The tokeniser given to rouge-score: words are separated already."""
 
     def tokenize(self, text: str) -> list[str]:
         return text.split()
 
 
 SIGMA = 6.0
-"""Width of the penalty for another length, in bigrams."""
+"""Width of the length penalty, in bigrams."""
 
 
 def cider_d(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " s"]:
@@ -169,7 +168,7 @@ def _weighted(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: fl
 
 
 def _likeness(said: _Vectors, meant: _Vectors) -> float:
-    """10 times the mean over n of the clipped cosine, less for another length."""
+    """10 times the mean over n of the clipped cosine, less for a different length."""
     penalty, cosines = exp(-((said.bigrams - meant.bigrams) ** 2) / (2 * SIGMA**2)), 0.0
     for own, other, norm, other_norm in zip(said.weights, meant.weights, said.norms, meant.norms, strict=True):
         if norm and other_norm:

@@ -4,8 +4,8 @@ Hits@k over the rounds of dialogues, as ChatIR counts them.
 
     Hits@k(t) = 1/|S| * sum over s of [min over u <= t of rank_su < k]
 
-A dialogue succeeds at the first round that brings the target among the first k, and is over then: what the
-rank does later does not matter, so the curve never falls (Levy et al., "Chatting Makes Perfect: Chat-based
+A dialogue succeeds at the first round that brings the target among the first k, and then ends: later
+ranks do not matter, so the curve never falls (Levy et al., "Chatting Makes Perfect: Chat-based
 Image Retrieval", NeurIPS 2023, Sec. 4.2).
 
 ATR: the average rank of the target after each round, counted from 1 as its paper plots it.
@@ -26,7 +26,7 @@ the area under the curve of the best log rank by the trapezoid rule, over its le
 target comes first from the first round on (Lee et al., "Interactive Text-to-Image Retrieval with Large Language
 Models: A Plug-and-Play Approach", ACL 2024).
 
-How varied a questioner is: questions it repeats, and distinct words, a dialogue.
+How varied a questioner is: repeated questions, and distinct words, per dialogue.
 
 A dialogue is given as its rounds of "question? answer", without the caption. ChatIR counts exact repetitions among
 the ten questions (Levy et al., NeurIPS 2023, Sec. 4.2). Its code for them was not published, and the paper quotes
@@ -47,7 +47,7 @@ from viewfinder.metrics.ranks import check_depth
 def carry_ranks(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
     """Ranks in which a round without one (NaN) has the rank of the round before.
 
-    A dialogue that has no such round said nothing new, so its target stays where it was. Running ATR is 1 plus their
+    A dialogue without such a round said nothing new, so its target stays where it was. Running ATR is 1 plus their
     mean over the dialogues.
 
     >>> carry_ranks(np.array([[30, 4, np.nan], [7, np.nan, 2]]))
@@ -72,7 +72,7 @@ def carry_ranks(ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
 def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"]:
     """Whether each dialogue had a rank below k at round t or before (round 0: the caption); Hits@k is the mean.
 
-    NaN stands for a round that a dialogue does not have: it is no hit, and earlier hits stay.
+    NaN marks a round that a dialogue does not have: it is no hit, and earlier hits stay.
 
     >>> has_hit(10, np.array([[30, 4, 50], [12, 11, 10]])).mean(axis=0)
     array([0. , 0.5, 0.5])
@@ -86,14 +86,14 @@ def has_hit(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Bool[np.ndarray, "s t"
 
 
 def freeze_ranks(k: int, ranks_st: Real[np.ndarray, "s t"]) -> Float[np.ndarray, "s t"]:
-    """0-based ranks in which a dialogue stays, from its first hit on, at the rank of that hit; of them is frozen ATR.
+    """0-based ranks in which a dialogue keeps the rank of its first hit from then on; frozen ATR is computed from them.
 
     >>> freeze_ranks(10, np.array([[30, 4, 50], [12, 11, 10]])).mean(axis=0) + 1      # the first stays at 4
     array([22. ,  8.5,  8. ])
     """
     ranks_st = carry_ranks(ranks_st)
     hit_st = has_hit(k, ranks_st)
-    first_s = hit_st.argmax(axis=1)[:, None]  # 0 where there is none, and then not used
+    first_s = hit_st.argmax(axis=1)[:, None]  # 0 if there is none, and then unused
     return np.where(hit_st, np.take_along_axis(ranks_st, first_s, axis=1), ranks_st)
 
 
@@ -118,9 +118,9 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 def count_repeated_questions(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:
-    """How many rounds of each dialogue ask what an earlier one asked, letter by letter; the figure is their mean.
+    """How many rounds of each dialogue repeat an earlier question exactly; the figure is their mean.
 
-    A question is what stands before the first "?", or all of the round: some released questions were cut short.
+    A question is the text before the first "?", or the whole round: some released questions were cut short.
 
     >>> count_repeated_questions([["Is it big? no", "Is it red? no", "Is it big? yes"]])
     array([1])
@@ -130,7 +130,7 @@ def count_repeated_questions(dialogues: Sequence[Sequence[str]]) -> Int64[np.nda
 
 
 def count_unique_tokens(dialogues: Sequence[Sequence[str]]) -> Int64[np.ndarray, " s"]:
-    """How many different words each dialogue has, capitals aside; give questions alone to judge a questioner.
+    """How many different words each dialogue has, ignoring case; give questions alone to judge a questioner.
 
     >>> count_unique_tokens([["Is it big? no", "Is it red? no"]])      # is, it, big, no, red
     array([5])

@@ -3,35 +3,35 @@
 An interval says how far a mean would move with other sessions of the same kind.
 
 Percentile bootstrap (Efron and Tibshirani, "An introduction to the bootstrap", 1993, chapter 13): draw as
-many sessions as there are, with replacement, take the mean, do so `resamples` times; the interval holds the
+many sessions as there are, with replacement, take the mean, and repeat this `resamples` times; the interval holds the
 middle 95 % of those means. A session is drawn whole, as its turns depend on each other. For two systems on
-the same sessions the differences are drawn: if that interval leaves out 0, one is better.
+the same sessions the differences are drawn: if that interval excludes 0, one is better.
 
-Runs of several seeds over the same sessions are drawn crosswise, seeds and sessions apart (Owen, "The pigeonhole
+Runs of several seeds over the same sessions are drawn crosswise, seeds and sessions separately (Owen, "The pigeonhole
 bootstrap", Annals of Applied Statistics 2007): the interval then holds for other seeds too. With a single seed it is
-the plain interval over sessions. Three seeds drawn again are never farther out than the three: where seeds differ more
-than sessions the interval is too narrow, which `seeded_test` is not.
+the plain interval over sessions. Three resampled seeds never spread wider than the three: if seeds differ more than
+sessions the interval is too narrow, which `seeded_test` is not.
 
 The test over seeds and sessions: a paired t-test in which both are drawn, with the degrees of freedom of whichever
-differ more (Satterthwaite, Biometrics Bulletin 1946; for crossed samples: Clark, "The language-as-fixed-effect
-fallacy", 1973). Flipping the signs of whole seeds would assume less, but of three seeds two choices of eight are always
-as far from 0, so that p could not go below 0.25, whatever they say.
+varies more (Satterthwaite, Biometrics Bulletin 1946; for crossed samples: Clark, "The language-as-fixed-effect
+fallacy", 1973). Flipping the signs of whole seeds would assume less, but with three seeds two of the eight choices are
+always as far from 0, so that p could never go below 0.25.
 
-Holm's correction: of several p-values the smallest counts m times, the next m - 1 times, and so on, and none less than
-one before it; then the chance that any of the true null hypotheses is rejected is at most the level (Holm, "A simple
-sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 1979).
+Holm's correction: of several p-values the smallest is multiplied by m, the next by m - 1, and so on, and none is less
+than the one before it; then the probability that any true null hypothesis is rejected is at most the level (Holm, "A
+simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 1979).
 
 The permutation test: could the difference of two systems on the same sessions be chance? If the systems were the same,
-each session's difference would be as likely with the other sign (Fisher, "The design of experiments", 1935). The
-p-value is the share of all choices of signs whose mean difference is at least as far from 0 as the one found. Up to
-`EXACT` sessions that differ all choices are counted, the one found among them; beyond, `resamples` are drawn, and the
-one found is added to both sides of the share, so that p is never 0 (Phipson and Smyth, "Permutation p-values should
-never be zero", 2010).
+each session's difference would be equally likely with the other sign (Fisher, "The design of experiments", 1935). The
+p-value is the share of all sign choices whose mean difference is at least as far from 0 as the observed one. Up to
+`EXACT` sessions that differ, all choices are counted, including the observed one; beyond, `resamples` are drawn, and
+the observed one is added to both sides of the share, so that p is never 0 (Phipson and Smyth, "Permutation p-values
+should never be zero", 2010).
 
 The full name of a figure says what was measured, where, on what, and by which rules. "R@10" alone says little: Fashion
-IQ's is 10 points apart between two galleries that are often mixed up, and one rule for ties beats another without a
-better search. So a figure is never written down without its gallery, split, caption and tie rule, and two figures are
-compared only if their names are equal.
+IQ's is 10 points apart between two galleries that are often mixed up, and one tie rule beats another without a better
+search. So a figure is never written down without its gallery, split, caption and tie rule, and two figures are compared
+only if their names are equal.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ import numpy as np
 from jaxtyping import Float, Int64, Real
 
 DRAWN_AT_ONCE = 1_000_000
-"""Session numbers held in memory at a time."""
+"""How many session numbers are held in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def difference_interval(first_s: Values, second_s: Values, *, seed: int = 0) -> 
     """Interval for how much larger the first system's mean is than the second's, on the same sessions; seeded.
 
     Raises:
-        ValueError: the sessions are not the same number, or have no interval.
+        ValueError: the systems have different numbers of sessions, or these have no interval.
     """
     first, second = np.asarray(first_s, dtype=np.float64), np.asarray(second_s, dtype=np.float64)
     if first.shape != second.shape:
@@ -102,7 +102,7 @@ def seeded_interval(values_es: Real[np.ndarray, "e s"], *, resamples: int = 10_0
 
 
 def median_interval(values_s: Values, *, seed: int = 0) -> Interval:
-    """Interval for the median of one value a session, which stands where an interval has its mean; seeded."""
+    """Interval for the median of one value a session, which takes the place of the mean; seeded."""
     sessions_s = np.asarray(values_s, dtype=np.float64)
     draws = _draw_sessions(sessions_s, 10_000, np.random.default_rng(seed))
     medians = [np.median(sessions_s[drawn_rs], axis=1) for drawn_rs in draws]
@@ -127,10 +127,10 @@ def _between(middle: float, found: Sequence[Float[np.ndarray, " _"]]) -> Interva
 
 
 EXACT = 14
-"""Sessions of which all 2^14 = 16,384 choices of signs are counted."""
+"""Up to so many sessions, all 2^14 = 16,384 sign choices are counted."""
 
 SIGNS_AT_ONCE = 1_000_000
-"""Signs held in memory at a time."""
+"""How many signs are held in memory at a time."""
 
 ROUNDING = 1e-9
 """Relative: sums of the same numbers in another order may differ by less."""
@@ -139,13 +139,13 @@ ROUNDING = 1e-9
 def permutation_test(first_s: Values, second_s: Values, *, resamples: int = 10_000, seed: int = 0) -> float:
     """Two-sided p-value for the means of two systems' values on the same sessions; seeded.
 
-    Sessions with equal values say nothing either way, and change nothing.
+    Sessions with equal values have no effect.
 
     >>> permutation_test([1, 1, 1, 1], [0, 0, 0, 0])        # of 16 choices of signs, two are as one-sided
     0.125
 
     Raises:
-        ValueError: the sessions are not the same number, there are none, or a value is not finite.
+        ValueError: the systems have different numbers of sessions, there are none, or a value is not finite.
     """
     first, second = np.asarray(first_s, dtype=np.float64), np.asarray(second_s, dtype=np.float64)
     if first.shape != second.shape or not first.size or not np.isfinite(first - second).all():
@@ -166,9 +166,9 @@ def permutation_test(first_s: Values, second_s: Values, *, resamples: int = 10_0
 def seeded_test(values_es: Real[np.ndarray, "e s"], *, above: float = 0.0) -> tuple[float, float]:
     """One-sided p-values for the mean over e runs (training seeds) and s sessions: that it is not above, not below.
 
-    The variance of the mean is that of the seeds' means over e plus that of the sessions' means over s, so what a seed
-    does to single sessions counts in both: a careful test. With one run it is the t-test of the sessions. If nothing
-    differs at all, the mean is taken as it is.
+    The variance of the mean is that of the seeds' means over e plus that of the sessions' means over s, so a seed's
+    effect on single sessions counts in both: the test is conservative. With one run it is the t-test of the sessions.
+    If nothing differs at all, the mean is taken as exact.
 
     >>> seeded_test(np.array([[1.0, 2.0, 3.0]]), above=2.0)
     (0.5, 0.5)
@@ -194,7 +194,7 @@ def seeded_test(values_es: Real[np.ndarray, "e s"], *, above: float = 0.0) -> tu
 
 
 def correct_holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of one family, corrected by Holm; in their order.
+    """The p-values of one family, Holm-corrected; in their order.
 
     >>> correct_holm([0.03, 0.01, 0.02])     # 0.01 x 3; the larger of that and 0.02 x 2; of that and 0.03 x 1
     [0.04, 0.03, 0.04]
@@ -207,7 +207,7 @@ def correct_holm(p_values: Sequence[float]) -> list[float]:
 
 
 SEPARATOR = " | "
-"""Between the parts of a name, where they are joined in one line; no part may hold it."""
+"""Separates the parts of a name joined in one line; no part may contain it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,11 +219,11 @@ class MeasureName:
         at: the moment, such as "turn 3", "round 10" or "last turn".
         gallery: which pictures are ranked, and how many: "test, 1000 pictures".
         split: the part of the data that the sessions come from.
-        caption: what was made of captions, such as "first two joined"; "none" where there are none.
-        ties: the tie rule, or "none" where nothing is ranked.
+        caption: how captions were used, such as "first two joined"; "none" if there are none.
+        ties: the tie rule, or "none" if nothing is ranked.
 
     Raises:
-        ValueError: a part is empty, has blanks around it or more than one line, or holds " | ".
+        ValueError: a part is empty, has spaces around it or more than one line, or contains " | ".
     """
 
     metric: str
@@ -241,7 +241,7 @@ class MeasureName:
 
 @dataclass(frozen=True)
 class Measure:
-    """A figure under its full name: the mean with its interval, and over how many sessions."""
+    """A figure under its full name: the mean with its interval, and the number of sessions."""
 
     name: MeasureName
     interval: Interval
@@ -256,7 +256,7 @@ class Measure:
         """The measure written by `to_json`.
 
         Raises:
-            ValueError: a part is missing, unknown or of another kind.
+            ValueError: a part is missing, unknown or of the wrong type.
         """
         rest = dict(record)
         sessions = rest.pop("sessions", None)

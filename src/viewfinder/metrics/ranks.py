@@ -1,4 +1,4 @@
-"""Ranks of targets among the scores of a gallery, and what is made of one rank a query: recall, MRR, percentile.
+"""Ranks of targets among the scores of a gallery, and measures of one rank a query: recall, MRR, percentile.
 
 Ranks are 0-based, with a rule for ties and for NaN.
 
@@ -50,13 +50,13 @@ from viewfinder.metrics.bounds import score_bounds
 
 Ties = Literal["expected", "optimistic", "pessimistic"]
 Ranks = Real[np.ndarray, " q"] | Sequence[float | int]
-"""0-based ranks; halves are possible where ties were counted as expected."""
+"""0-based ranks; halves are possible if ties were counted as expected."""
 
 
 def target_ranks(
     scores_qn: Float[np.ndarray, "q n"], targets_q: Int[np.ndarray, " q"], ties: Ties = "expected"
 ) -> Float[np.ndarray, " q"]:
-    """Rank of each query's target among its row of scores.
+    """Rank of each query's target in its row of scores.
 
     Raises:
         ValueError: a target is not one of the n pictures.
@@ -67,7 +67,7 @@ def target_ranks(
 def ranks_between(
     best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"], ties: Ties = "expected"
 ) -> Float[np.ndarray, "*shape"]:
-    """The ranks that a tie rule takes between the bounds that `rank_bounds` or `score_bounds` found.
+    """The ranks that a tie rule gives between the bounds from `rank_bounds` or `score_bounds`.
 
     >>> ranks_between(np.array([1]), np.array([2]))
     array([1.5])
@@ -112,8 +112,8 @@ def check_depth(k: int) -> int:
 def recall_at(k: int, ranks_q: Ranks) -> float:
     """Share of ranks below k.
 
-    Give pessimistic ranks, or use `expected_hits`, where scores may tie: an expected rank is compared as it stands, so
-    that ten equal scores (rank 4.5) would all be hits at k = 5.
+    If scores may tie, give pessimistic ranks or use `expected_hits`: an expected rank is compared as it is, so that
+    ten equal scores (rank 4.5) would all be hits at k = 5.
 
     >>> recall_at(2, [0, 1, 2, 8])
     0.5
@@ -124,10 +124,10 @@ def recall_at(k: int, ranks_q: Ranks) -> float:
 def expected_hits(
     k: int, best: Real[np.ndarray, "*shape"], worst: Real[np.ndarray, "*shape"]
 ) -> Float[np.ndarray, "*shape"]:
-    """The chance of each target, over all orders of equal scores, to be among the first k; NaN where a rank is NaN.
+    """Each target's probability, over all orders of equal scores, of being among the first k; NaN where a rank is NaN.
 
-    A target with `above` pictures above it and `equal` others beside it stands in each of the places from
-    above to above + equal with the same chance; of these equal + 1 places k - above are below k, at least
+    A target with `above` pictures above it and `equal` others level with it is at each of the places from
+    above to above + equal with the same probability; of these equal + 1 places k - above are below k, at least
     none and at most all (McSherry and Najork, ECIR 2008).
 
     >>> expected_hits(2, np.array([0, 1, 2]), np.array([0, 2, 2]))
@@ -142,7 +142,7 @@ def expected_hits(
 def mean_reciprocal_rank(ranks_q: Ranks) -> float:
     """Mean of 1 / (rank + 1): 1 if every target comes first, near 0 if all are far down.
 
-    Of an expected rank it is the reciprocal of the mean place, a little below the mean of the reciprocals.
+    For an expected rank it is the reciprocal of the mean place, slightly below the mean of the reciprocals.
 
     >>> mean_reciprocal_rank([0, 1, 3])     # (1 + 1/2 + 1/4) / 3
     0.5833333333333334

@@ -1,4 +1,4 @@
-"""Conversation to query to scores: the contract, and the retrievers by name, ours and other people's."""
+"""From a conversation to a query to scores: the contract, and all retrievers by name, built-in or third-party."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -51,11 +51,11 @@ Maker = Callable[[Path | None], Retriever[Any]]
 """Makes a retriever, from trained weights if it has any; None: the shipped ones."""
 
 RetrieverClass = Callable[..., Retriever[Any]]
-"""A class of retrievers: called with nothing, or with the file of trained weights."""
+"""A retriever class: called without arguments, or with the file of trained weights."""
 
 
 def _untrained(retriever: Retriever[Any]) -> Maker:
-    """A retriever without weights; it keeps no state of its own, so that all conversations can share it."""
+    """A retriever without weights; it keeps no state of its own, so all conversations can share it."""
 
     def make(checkpoint: Path | None) -> Retriever[Any]:
         if checkpoint is not None:
@@ -66,7 +66,7 @@ def _untrained(retriever: Retriever[Any]) -> Maker:
 
 
 def _trained(module: str, *which: str) -> Maker:
-    """`load` of a module, which is imported when it is called: most people use one retriever."""
+    """`load` of a module that is imported only when this is called: most people use one retriever."""
     return lambda checkpoint: import_module(f"viewfinder.retrievers.{module}").load(*which, checkpoint)
 
 
@@ -91,14 +91,14 @@ PLUGINS = Plugins("retriever", "viewfinder.retrievers", Retriever, RETRIEVERS)
 
 
 def load_retriever(retriever: str | Retriever[Any] | RetrieverClass, checkpoint: Path | None = None) -> Retriever[Any]:
-    """The retriever of this name, of an installed package or at `package.module:Class`; or of a class; or as given.
+    """The retriever with this name, from an installed package or at `package.module:Class`; or of a class; or as given.
 
-    `checkpoint`: weights of one's own, where it has weights.
+    `checkpoint`: your own weights, for a retriever that has weights.
 
     Raises:
-        UnknownName: there is none; the message lists those there are.
+        UnknownName: no retriever has this name; the message lists those that exist.
         BadInput: the checkpoint is missing, damaged or of another system; or none is shipped and none is given; or
-            what another package brings cannot be imported, or is no retriever.
+            another package's class cannot be imported or is not a retriever.
     """
     given = () if checkpoint is None else (checkpoint,)
     if not isinstance(retriever, str):

@@ -1,4 +1,4 @@
-"""The contract between a session and a retriever: the only thing that all systems must agree on."""
+"""The contract between a session and a retriever: the one thing that all systems must agree on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 
 @dataclass(frozen=True)
 class SentenceEncoder:
-    """Texts to the frozen sentence vectors that systems are trained on; `version` says which numbers they are."""
+    """Texts to the frozen sentence vectors that systems are trained on; `version` identifies these vectors."""
 
     version: str
     encode: Words
@@ -28,10 +28,10 @@ class SentenceEncoder:
 class Picture:
     """What a retriever may know of a picture that a turn names or that was shown.
 
-    `vectors` holds what the retriever `Reads`, as far as the encoder gives it: "global" (d,), "vocabulary" (l,), "own"
-    (k, d), its vectors in the retriever's `RegionSpace`, "raw" (g,) and "raw regions" (r, e), what these are made from.
-    `attributes` is what the catalogue says of it, `predicted` what the retriever's predictor sees in it, the likeliest
-    first, `caption` what somebody wrote about it, "" if nobody did.
+    `vectors` holds what the retriever `Reads`, as far as the encoder provides it: "global" (d,), "vocabulary" (l,),
+    "own" (k, d), its vectors in the retriever's `RegionSpace`, and "raw" (g,) and "raw regions" (r, e), from which
+    those are made. `attributes` are from the catalogue, `predicted` from the retriever's predictor, the likeliest
+    first; `caption` is what somebody wrote about it, "" if nobody did.
     """
 
     id: PictureId | None
@@ -43,7 +43,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Change:
-    """A value that a "but ..." asks for, what else it might be, and the catalogue column it stands in, if any."""
+    """A value that a "but ..." asks for, its alternatives, and its catalogue column, if any."""
 
     value: str
     rivals: tuple[str, ...]
@@ -54,11 +54,11 @@ class Change:
 class ResolvedTurn:
     """A turn with everything it refers to looked up by the session.
 
-    `number` is the node's number; `text` what the turn says in words, answers to questions spelt out; `pictures`
+    `number` is the node's number; `text` what the turn says in words, with answers to questions spelt out; `pictures`
     are those the turn names, in its order (for `Keep`: those on the screen after the turn it names); `shown` what
-    was on the screen when the user spoke; `attribute_values` what an answer or a kept attribute comes to in the
-    catalogue: column -> values; `changes` what a "but ..." names by value, and then `text` is the rest of it.
-    `words` gives vectors in the space of the global picture vectors, `sentences` those no head has touched. `earlier`
+    was on the screen when the user spoke; `attribute_values` what an answer or a kept attribute means in the
+    catalogue: column -> values; `changes` the values that a "but ..." names, and then `text` is the rest of it.
+    `words` gives vectors in the space of the global picture vectors, `sentences` vectors before any head. `earlier`
     gives the pictures of an earlier turn by its number: the one picked there, else the top of what it showed.
     """
 
@@ -77,11 +77,11 @@ class ResolvedTurn:
 
 @dataclass(frozen=True, eq=False)
 class RawPictures:
-    """Pictures, a row each, as encoders and people leave them: what trained systems make their own vectors from.
+    """Pictures, one a row, as raw vectors and captions: the input from which trained systems make their own vectors.
 
     Attributes:
         regions_nre: raw regions in half precision, zeros where one is missing; None: they are not read.
-        captions: what somebody wrote about each, "" where nobody did; none at all: they are not read.
+        captions: what somebody wrote about each, "" where nobody did; empty: they are not read.
     """
 
     whole_ng: Float[np.ndarray, "n g"]  # raw global vectors
@@ -92,12 +92,12 @@ class RawPictures:
 
 @dataclass(frozen=True, eq=False)
 class RegionSpace:
-    """Every picture as k vectors of d numbers, which a trained system makes from an encoder's raw vectors.
+    """Every picture as k vectors of d dimensions, which a trained system makes from an encoder's raw vectors.
 
     Attributes:
-        name: says all that the vectors depend on besides the pictures: the system, a fingerprint of all its weights.
-            What is computed is kept under it, the vectors of pictures beside a library and a session's states alike.
-        project: raw pictures -> (n k d), each vector of length 1; a region that is missing is a vector of zeros.
+        name: identifies all that the vectors depend on besides the pictures: the system, a fingerprint of all its
+            weights. Results are cached under it: the vectors of pictures beside a library, and a session's states.
+        project: raw pictures -> (n k d), each vector of length 1; a missing region is a vector of zeros.
         reads_regions, reads_captions: whether raw regions, and captions, are needed at all.
     """
 
@@ -106,36 +106,36 @@ class RegionSpace:
     project: Callable[[RawPictures], Float32[np.ndarray, "n k d"]]
     regions: int  # k, the vectors of one picture
     width: int  # d
-    temperature: float = 9.0  # of the softmax over a picture's regions; it is multiplied
+    temperature: float = 9.0  # of the softmax over a picture's regions; scores are multiplied by it
     reads_regions: bool = True
     reads_captions: bool = False
-    has_whole: bool = False  # whether the last of the k vectors is of the whole picture rather than of a region
+    has_whole: bool = False  # whether the last of the k vectors is that of the whole picture rather than of a region
 
     @classmethod
     def of_wholes(
         cls, name: str, raw_version: str, project: Callable[[RawPictures], Float32[np.ndarray, "n 1 d"]], width: int
     ) -> RegionSpace:
-        """One vector a picture, of the whole of it: no regions are read."""
+        """One vector a picture, of the whole picture: no regions are read."""
         return cls(name, raw_version, project, 1, width, temperature=1.0, reads_regions=False, has_whole=True)
 
 
 @runtime_checkable
 class Predictor(Protocol):
-    """Says which of its labels hold for a picture, by the raw vector; `fingerprint` changes with all it depends on."""
+    """Predicts from the raw vector which labels hold for a picture; `fingerprint` changes with all it depends on."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What may hold."""
+        """The labels it can predict."""
 
     @property
     def fingerprint(self) -> str:
-        """Tells its numbers from those of others."""
+        """Tells its label numbers from those of other predictors."""
 
     def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
-        """The chance of every label, from 0 to 1."""
+        """The probability of every label, from 0 to 1."""
 
     def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
-        """The numbers of the likeliest labels, best first; all where there are fewer."""
+        """The numbers of the likeliest labels, best first; all of them if there are fewer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,19 +143,19 @@ class Reads:
     """What a retriever reads of pictures: declared once, as its `reads`, for the session, the gallery and the library.
 
     Attributes:
-        space: in which its queries look for pictures; None: that of the encoder's own vectors, "global".
-        named: how pictures that turns name come, beside their global vector: as the vectors of `space` ("own"), or as
-            the raw vectors that it is made from ("raw").
-        words: whether what the vocabulary says of these pictures, and which of its words a "but ..." changes, is looked
-            up; who reads vectors of their own does without.
+        space: where its queries look for pictures; None: the space of the encoder's own vectors, "global".
+        named: how pictures that turns name are given, beside their global vector: as the vectors of `space` ("own"), or
+            as the raw vectors that it is made from ("raw").
+        words: whether to look up what the vocabulary says of these pictures, and which of its words a "but ..."
+            changes; retrievers that read vectors of their own do without.
     """
 
     space: RegionSpace | None = None
     named: Literal["global", "own", "raw"] = "global"
-    named_regions: bool = False  # whether raw regions of these come as well, even where `space` itself is made without
+    named_regions: bool = False  # whether their raw regions are given as well, even if `space` itself is made without
     words: bool = True
-    predictor: Predictor | None = None  # what predicts the attributes of these pictures; None: they are not read
-    count: int = 0  # how many attributes of a picture, the likeliest
+    predictor: Predictor | None = None  # predicts the attributes of these pictures; None: they are not read
+    count: int = 0  # how many attributes of a picture: the likeliest ones
 
     @property
     def regions(self) -> bool:
@@ -164,7 +164,7 @@ class Reads:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The same in names of representations: "global", "own", "raw", "regions", "named regions", "vocabulary",
+        """The same as names of representations: "global", "own", "raw", "regions", "named regions", "vocabulary",
         "attributes"."""
         there = (
             (self.named, self.named != "global" or not self.regions),
@@ -183,17 +183,17 @@ NOTHING_MORE = Reads()
 class Part:
     """One ingredient of a query: what it is like, how much it counts, and the turn it came from.
 
-    `turn` and `label` are shown to people: `Hit.why` says what each turn adds and, of parts of kind "regions", where
+    `turn` and `label` are shown to people: `Hit.why` says what each turn adds and, for parts of kind "regions", where
     in the picture each looks; there `label` is what the slot holds, `turn` the last that was written into it, and
     `weight` is not negative.
 
-    `holds` is for programs: the turns whose words a part is made of, each with these words; () where it holds the
-    words of none in particular, None where it is of `turn` alone and `label` is all there is to say of it.
+    `holds` is for programs: the turns whose words a part is made of, each with these words; () if it holds the words
+    of no particular turn, None if it comes from `turn` alone and `label` describes it fully.
 
-    words, picture   likeness: dot product of `vector_d`; a `centred` part's counts from the picture's background:
+    words, picture   likeness: dot product with `vector_d`; for a `centred` part, less the picture's background:
                      how well that picture answers anything at all
     value            likeness: 1 if the picture has the catalogue column and value `value`, else 0
-    vocabulary       likeness: what the encoder's vocabulary says of a picture, compared with `vector_d`, over words
+    vocabulary       likeness: what the encoder's vocabulary says of a picture, compared with `vector_d` over words
     contrast         likeness: log-probability of `vector_d` against its `rivals_rd` (itself among them)
     regions          likeness: with c the dot products of `vector_d` and a picture's vectors in the query's
                      `RegionSpace`, sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, as in their code)
@@ -214,11 +214,11 @@ class Part:
 class Operation:
     """What a turn does with an earlier one, as it was understood.
 
-    rollback   goes on from the picture of that turn rather than from the last one
+    rollback   continues from the picture of that turn rather than from the last one
     keep       wants an attribute of the picture of that turn; "" is all of it
 
     `turn` is the number of the turn, `words` what the user said of it ("the first's colour"); "" where the turn was
-    given as such (`Like` with `turn`, `Keep`).
+    given explicitly (`Like` with `turn`, `Keep`).
     """
 
     kind: Literal["rollback", "keep"]
@@ -229,7 +229,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Evidence:
-    """An answer that counts by how likely each picture is to be answered so: the session adds it to any query."""
+    """An answer, weighted by how likely each picture is to be answered that way: the session adds it to any query."""
 
     turn: int
     answer: Answer
@@ -242,7 +242,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """What a turn says, as text: it counts for pictures of which captions or catalogue say nearly the same words."""
+    """What a turn says, as text: it counts for pictures whose captions or catalogue say nearly the same words."""
 
     turn: int
     text: str
@@ -258,18 +258,18 @@ class Query:
     """What is compared with pictures, and how.
 
     dot                every part in the space "global": a picture's score is the weighted mean of its likeness to them
-    late_interaction   every part of kind "regions", in a `RegionSpace`: likewise
+    late_interaction   every part of kind "regions", in a `RegionSpace`: the same mean
     rank_fusion        every part of kind "regions": the pictures are ranked by each part alone, and the score is
                        minus their mean rank as a share of the gallery (R-RankFusion; `weight` plays no role)
 
     A query without parts still names its space, from the very first state on. `excluded` pictures come last, whatever
-    their score. `adapters` says which turns were not taken as they were given, and what was done instead.
+    their score. `adapters` says which turns could not be taken as given, and what was done instead.
 
-    `sharpness` turns scores into chances: a lead of 1 / sharpness makes a picture e times as likely. A system that was
-    trained with a softmax over scores says what they were multiplied by. By the same number what answers say of
-    pictures (`evidence`), and what is written of them (`word_matches`), is added to the scores.
+    `sharpness` turns scores into probabilities: a lead of 1 / sharpness makes a picture e times as likely. A system
+    trained with a softmax over scores gives the factor they were multiplied by. The same factor scales what is added
+    to the scores: what answers say of pictures (`evidence`), and what is written of them (`word_matches`).
 
-    `operations` is what the last turn does with earlier ones, for systems that read that.
+    `operations` is what the last turn does with earlier ones, for systems that read it.
     """
 
     parts: tuple[Part, ...]
@@ -289,14 +289,14 @@ class Retriever(Protocol[State]):
 
     @property
     def name(self) -> str:
-        """By which it is chosen."""
+        """The name by which it is chosen."""
 
     @property
     def reads(self) -> Reads:
         """What it reads of pictures; always the same."""
 
     def begin(self) -> State:
-        """The state before anything was said."""
+        """The state before anything is said."""
 
     def step(self, state: State, turn: ResolvedTurn) -> State:
         """The state after one more turn.
@@ -311,20 +311,20 @@ class Retriever(Protocol[State]):
 
 @runtime_checkable
 class AnsweringRetriever(Protocol[State]):
-    """A retriever that answers: with pictures, or in words. What it says is its own, and joins what it reads next."""
+    """A retriever that answers, with pictures or in words. It writes the words itself and reads them in later turns."""
 
     @property
     def picture_bias(self) -> float:
-        """How much it leans to pictures: added to their score when it decides; infinite: it always shows some."""
+        """How much it leans to pictures: added to their score when it decides; infinite: it always shows pictures."""
 
     def with_picture_bias(self, pictures: float) -> Retriever[State]:
         """The same retriever with another bias."""
 
     def shows(self, state: State) -> bool:
-        """Whether the last turn is answered with pictures; else the query is that of the last turn that was."""
+        """Whether the last turn is answered with pictures; if not, the query is that of the last turn that was."""
 
     def reply(self, state: State) -> Iterator[str]:
-        """The words of the answer to the last turn, piece by piece as they are written; none where pictures come.
+        """The words of the answer to the last turn, piece by piece as they are written; none if pictures are shown.
 
-        Always the same for a state; to be joined without anything between.
+        Always the same for a state; pieces are joined without a separator.
         """

@@ -17,19 +17,19 @@ from jaxtyping import Float
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
 from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn, Words
 
-# Weights of the parts, relative to one description; docs/benchmarks.md says on what they were chosen.
+# Weights of the parts, relative to one description; docs/benchmarks.md says which data they were chosen on.
 PICTURE, PICTURE_WITH_WORDS, WORDS_WITH_PICTURE = 1.0, 0.6, 1.0
 VALUE, CONTRAST, REST, UNWANTED, REJECTED = 0.3, 0.15, 0.5, 0.5, 0.3
 
 BESIDE_WORDS = 0.4
-"""Weight of a picked picture, and of what is said with it, where the wanted one was described before. Chosen on
-photographs of `choose`; a catalogue's own words ("but brown") are understood, and keep theirs."""
+"""Weight of a picked picture, and of what is said with it, once the wanted one was described. Chosen on the
+photographs of `choose`; a catalogue's own words ("but brown") are understood, and keep their weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class ComposerState:
-    """The parts so far, in the order of the turns, the pictures that must not come back, and what was said last of the
-    picture wanted itself."""
+    """The parts so far, in the order of the turns, the pictures that must not come back, and what was last said of the
+    wanted picture itself."""
 
     parts: tuple[Part, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
@@ -41,14 +41,14 @@ class Composer:
 
     name: ClassVar[str] = "composer"
     reads: ClassVar[Reads] = Reads()
-    trained_on: ClassVar[None] = None  # nothing here was
+    trained_on: ClassVar[None] = None  # nothing here was trained
 
     def begin(self) -> ComposerState:
         """Nothing said, nothing excluded."""
         return ComposerState()
 
     def step(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-        """The state with this turn's parts added, and those it makes void taken out."""
+        """The state with this turn's parts added, and those it invalidates removed."""
         match turn.turn:
             case Say():
                 before = state.described.label if state.described else ""
@@ -57,7 +57,7 @@ class Composer:
                 return replace(state, parts=(*state.parts, *wanted, *against), described=described)
             case Answer(_, text) if is_dont_know(text):
                 return state
-            case Answer() | Keep():  # by the catalogue where it knows, and in words
+            case Answer() | Keep():  # by the catalogue where it has the value, and in words
                 values = tuple(
                     Part("value", turn.number, f"{column}: {value}", VALUE, value=(column, value))
                     for column, known in turn.attribute_values.items()
@@ -77,9 +77,9 @@ class Composer:
 
 
 def _sharpness(parts: tuple[Part, ...]) -> float:
-    """How much more a lead in score tells, the more was said: in more turns, and in sentences rather than fragments.
+    """How much a lead in score means: more after more turns, and after sentences rather than fragments.
 
-    Fitted on photographs of `choose`, so that the chances of the pictures meant are largest: 16 for one fragment, 22
+    Fitted on photographs of `choose` to maximise the probability of the intended pictures: 16 for one fragment, 22
     for a sentence, 35 for five of them.
     """
     said = [len(part.label.split()) for part in parts if part.kind == "words" and part.weight > 0]
@@ -90,13 +90,13 @@ def _sharpness(parts: tuple[Part, ...]) -> float:
 
 
 def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-    """A picture to go on from: it takes the place of the one before, and "but ..." weighs against it.
+    """A picture to continue from: it replaces the one before, and "but ..." weighs against it.
 
-    With `Like.turn`, the conversation goes on from what was on the screen back then: words said later described
-    another picture's changes and go out (MAI's rollback, "replace").
+    With `Like.turn`, the conversation continues from what was on the screen then: words said later described
+    changes to another picture and are dropped (MAI's rollback, "replace").
     """
     since = turn.turn.turn if isinstance(turn.turn, Like) else None
-    # What was said with the picture before goes with it: another one starts from what that one is.
+    # What was said with the previous picture goes with it: a new one starts from what it is itself.
     of_picture = ("picture", "vocabulary", "contrast")
     kept = (part for part in state.parts if not (part.kind in of_picture and part.weight > 0))
     kept = (part for part in kept if since is None or part.turn <= since)
@@ -110,14 +110,14 @@ def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         new = likeness + (_said(turn, WORDS_WITH_PICTURE) if has_words else ())
         if has_words and described:
             new = tuple(replace(part, weight=BESIDE_WORDS * part.weight) for part in new)
-    # With "but ..." another picture is wanted; without, it may well be the one.
+    # With "but ..." another picture is wanted; without it, this may well be the one.
     named = {picture.id for picture in turn.pictures if picture.id is not None}
     excluded = state.excluded | named if has_words else state.excluded - named
     return ComposerState((*kept, *new), excluded, described)
 
 
 def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
-    """ "But brown": like the picture in all that words say of it, save this; and brown rather than its rivals."""
+    """ "But brown": like the picture in every word that describes it but this one; and brown rather than its rivals."""
     void = {rival for change in turn.changes for rival in change.rivals}
     kept_l = np.array([word not in void for word in turn.vocabulary], dtype=np.float32)
     parts = []
@@ -136,7 +136,7 @@ def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
 
 
 def _rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-    """Rejected pictures go and count against their like; a bare "none of these" takes all that was shown."""
+    """Rejected pictures go and count against similar ones; a bare "none of these" rejects all that was shown."""
     pictures = turn.pictures or (() if turn.text else turn.shown)
     share = REJECTED / max(len(pictures), 1)
     against = tuple(replace(_picture(turn, picture, -share), label="not like this") for picture in pictures)
@@ -157,7 +157,7 @@ def _read(turn: ResolvedTurn, clauses: Clauses, weight: float) -> tuple[tuple[Pa
 
 
 def _against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
-    # Not centred: a picture that answers everything is not to be rewarded for what it does not show.
+    # Not centred: a picture that answers everything must not be rewarded for what it does not show.
     return tuple(replace(_words(turn, piece, -UNWANTED), label=f"not {piece}", centred=False) for piece in pieces)
 
 
@@ -171,7 +171,7 @@ def _picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
 
 @dataclass(frozen=True, eq=False)
 class PlainState:
-    """All that was said, and the last picture: what plain CLIP can use of a dialogue."""
+    """All the words so far, and the last picture: what plain CLIP can use of a dialogue."""
 
     said: tuple[tuple[int, str], ...] = ()
     words: Words | None = None
@@ -183,12 +183,12 @@ class PlainClip:
     """The rows CLIP-t, CLIP-i and CLIP-ti of the ChatSearch paper (Table 2), on any encoder of words and pictures.
 
     CLIP-t encodes the text of the whole dialogue at once, CLIP-i the last picture; CLIP-ti is the mean of both unit
-    vectors (the paper leaves the weights open). Turns that are neither text nor picture are dropped, and said so.
-    With `first` only what is said first is read, as in ChatIR's baseline on the caption.
+    vectors (the paper leaves the weights open). Turns that are neither text nor picture are dropped and reported.
+    With `first`, only the first words are read, as in ChatIR's baseline on the caption.
     """
 
     reads: ClassVar[Reads] = Reads(words=False)
-    trained_on: ClassVar[None] = None  # nothing here was
+    trained_on: ClassVar[None] = None  # nothing here was trained
 
     def __init__(self, name: str, *, text: bool, image: bool, first: bool = False) -> None:
         self.name = name
@@ -201,7 +201,7 @@ class PlainClip:
     def step(self, state: PlainState, turn: ResolvedTurn) -> PlainState:
         """The dialogue with this turn's words appended and its picture, if it has one, as the last."""
         text, dropped = turn.text, []
-        match turn.turn:  # words as they were said: no values for "but ...", an open question before its answer
+        match turn.turn:  # words as they were said: no values for "but ..."; an open question comes before its answer
             case Reject() | Keep():
                 text, dropped = "", [type(turn.turn).__name__.lower()]
             case Like(text=said) | Show(text=said):
@@ -225,7 +225,7 @@ class PlainClip:
         return replace(state, adapters=(*state.adapters, *lines))
 
     def query(self, state: PlainState) -> Query:
-        """One part for the text, one for the picture, as far as this row uses them and they are there."""
+        """One part for the text and one for the picture, if this row uses them and they are there."""
         parts = []
         if state.said and state.words is not None:
             text, number = ", ".join(said for _, said in state.said), state.said[-1][0]
@@ -235,7 +235,7 @@ class PlainClip:
         return Query(tuple(parts), adapters=state.adapters)
 
 
-# A negation reaches to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
+# A negation extends to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
 # "not only", "no doubt" and the like are left alone.
 _NEGATION = re.compile(
     r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"

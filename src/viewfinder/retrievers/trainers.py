@@ -1,4 +1,4 @@
-"""The systems that can be trained, by name. No torch until a training begins."""
+"""The systems that can be trained, by name. Torch is imported only when training begins."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ TRAINERS = {
     "combiner": "combiner.train:train",
     "chatsearcher": "chatsearcher.train:train",
 }
-"""Which function of which module trains a system; it is imported when it is needed, as torch comes with it."""
+"""Which function of which module trains a system; imported when needed, because it brings in torch."""
 
 
 def find_trainer(system: str, *others: str) -> Callable[[TrainPlan], TrainingResult]:
-    """What trains a system: ours, or the `train` of a class that another package brings.
+    """The function that trains a system: ours, or the `train` of another package's class.
 
     Raises:
-        UnknownName: there is none; the message lists those there are, `others` first.
-        BadInput: that class is not trained, or cannot be imported.
+        UnknownName: there is none; the message lists those that exist, `others` first.
+        BadInput: that class cannot be trained, or cannot be imported.
     """
     if system in TRAINERS:
         return _train_ours
@@ -59,13 +59,13 @@ def train_system(plan: TrainPlan) -> TrainingResult:
 
     Raises:
         UnknownName: no such system, or no such preset.
-        BadInput: data that is missing or damaged, settings that do not go, or `out` holds a training already.
+        BadInput: data is missing or damaged, settings do not fit, or `out` already holds a training.
         EncoderMismatch: `out` or `start` was trained on vectors of another encoder.
     """
     trainer = find_trainer(plan.system)
     for folder in plan.data:
         need_folder(folder)
-    # `fit` would say the same, but only once the data is read.
+    # `fit` would raise the same, but only after the data is read.
     if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
         raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
     return trainer(plan)

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from viewfinder.training.weights import Card, read_card
 
 _MODULES = ("settings", "weights", "presets", "progress", "batches", "checkpoints", "loop")
-"""Where the names are; those without torch come first."""
+"""The modules that hold the names; those without torch come first."""
 
 __all__ = [  # noqa: RUF022 - as the modules stand above
     "Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled", "load_network",
@@ -74,7 +74,7 @@ __all__ = [  # noqa: RUF022 - as the modules stand above
 
 
 def __getattr__(name: str) -> Any:
-    """What is asked for, imported now: most of it needs torch, and a search that reads presets' tables does not."""
+    """Imports a name on first use: most names need torch, and a search that reads presets' tables does not."""
     homes = (vars(import_module(f"{__name__}.{module}")) for module in _MODULES if name in __all__)
     for home in homes:
         if name in home:

@@ -1,4 +1,4 @@
-"""Randomness that can be repeated, and batches drawn with it, by epoch, seed and number, for one process or several."""
+"""Reproducible randomness, and batches drawn with it, by epoch, seed and number, for one process or several."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = Int[np.ndarray, " b"]
 
 @dataclass(frozen=True)
 class Batches(Sequence[Batch], Generic[Batch]):
-    """Batch i is `make` of the i-th run of `size` row numbers; made only when asked for."""
+    """Batch i is `make` of the i-th run of `size` row numbers; made on demand."""
 
     order_n: Int[np.ndarray, " n"]
     size: int
@@ -38,13 +38,13 @@ class Batches(Sequence[Batch], Generic[Batch]):
 
 
 def shuffled(count: int, batch: int, make: Callable[[Rows], Batch], *, epoch: int, seed: int) -> Batches[Batch]:
-    """`count` rows in an order given by seed and epoch, in batches; what does not fill a last batch is left out.
+    """`count` rows in an order given by seed and epoch, in batches; what does not fill the last batch is left out.
 
-    `batch` counts the rows of a batch over all processes: with two of them each gets halves, and a step sees the same
-    rows as with one.
+    `batch` counts the rows of a batch over all processes: with two, each gets half, and a step sees the same rows as
+    with one.
 
     Raises:
-        BadInput: fewer rows than a batch has, or a batch that the processes cannot share equally.
+        BadInput: there are fewer rows than a batch has, or the processes cannot share a batch equally.
     """
     if batch < 1 or batch % count_processes():
         raise BadInput(f"a batch of {batch} cannot be shared by {count_processes()} processes; choose a multiple")
@@ -57,7 +57,7 @@ def shuffled(count: int, batch: int, make: Callable[[Rows], Batch], *, epoch: in
 def draw_epochs(
     count: int, batch: int, draw: Callable[[Rows, np.random.Generator], Batch]
 ) -> Callable[[int, int], Batches[Batch]]:
-    """The batches of a `TrainingJob`, (epoch, seed) -> `shuffled`; each batch draws by a generator of its own."""
+    """The batches of a `TrainingJob`, (epoch, seed) -> `shuffled`; each batch has a random generator of its own."""
 
     def batches(epoch: int, seed: int) -> Batches[Batch]:
         def make(rows_b: Rows) -> Batch:
@@ -71,7 +71,7 @@ def draw_epochs(
 def take_share(batches: Iterable[Any], *, rank: int, processes: int, done: int) -> Iterator[Any]:
     """The batches rank, rank + processes, ... without the first `done` of them; the same number for every rank.
 
-    A sequence is asked only for those; from anything else all are drawn.
+    A sequence is asked only for those; any other iterable is read in full.
     """
     if isinstance(batches, Sequence):
         rounds = len(batches) // processes
@@ -90,8 +90,8 @@ def count_processes() -> int:
 def gather_with_gradient(local: Shaped[Tensor, "b ..."]) -> Shaped[Tensor, "all ..."]:
     """The rows of all processes, those of process 0 first, (b, ...) -> (processes * b, ...); alone: `local` itself.
 
-    The gradient that reaches a process's own rows is the sum of what all processes send to them. `fit` averages the
-    gradients of the weights over the processes; so the weights get the gradient of the *mean over processes* of the
+    The gradient of a process's own rows is the sum of those from all processes. `fit` averages the gradients of the
+    weights over the processes; so the weights get the gradient of the *mean over processes* of the
     losses. That is the gradient of one process with the whole batch, both if every process computes the same loss
     over all rows, and if each computes the mean over its own rows against all columns.
 
@@ -133,7 +133,7 @@ def seed_all(seed: int) -> None:
 
 
 def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Where all generators stand: tensors, and what else there is, fit for JSON."""
+    """The state of all generators: tensors, and the rest as JSON values."""
     version, words, gauss = random.getstate()
     name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
     tensors = {
@@ -147,7 +147,7 @@ def random_state() -> tuple[dict[str, Tensor], dict[str, Any]]:
 
 
 def set_random_state(tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
-    """Put all generators where `random_state` found them."""
+    """Restore all generators to a `random_state`."""
     version, gauss = record["python"]
     random.setstate((version, tuple(tensors["python"].tolist()), gauss))
     name, position, has_gauss, cached = record["numpy"]
@@ -159,7 +159,7 @@ def set_random_state(tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -
 
 @contextmanager
 def own_randomness(seed: int) -> Iterator[None]:
-    """What happens inside has the random numbers of `seed` and leaves no trace in those outside."""
+    """Code inside gets the random numbers of `seed` and does not affect those outside."""
     before = random_state()
     seed_all(seed)
     try:

@@ -1,7 +1,7 @@
-"""Networks and trainings on disk: one safetensors file each, what is no tensor as JSON in its metadata.
+"""Networks and trainings on disk: one safetensors file each, what is not a tensor as JSON in its metadata.
 
-A file appears whole or not at all: it is written beside its place, brought to the disk, and then renamed. A network is
-its weights with a card; a training under way also optimiser, schedule, random numbers and where it stands.
+A file appears whole or not at all: it is written beside its place, flushed to disk, and then renamed. A network is
+its weights with a card; a training under way also has optimiser, schedule, random numbers and its position.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def save_network(path: Path, network: nn.Module, card: Card) -> None:
 
 
 def load_network(path: Path, network: nn.Module, *, system: str, encoder: str) -> Card:
-    """Fill `network` from a file of `save_network`, every name and shape or none; its card.
+    """Fill `network` from a file of `save_network`, every name and shape or none; returns its card.
 
     Raises:
-        EncoderMismatch: it was trained on the vectors of another encoder than `encoder` (a `raw_version`).
+        EncoderMismatch: it was trained on the vectors of an encoder other than `encoder` (a `raw_version`).
         BadInput: it belongs to another system, has other weights than `network`, or as `read_tensors`.
     """
     tensors, record = read_tensors(path, schema=NETWORK)
@@ -68,7 +68,7 @@ def fill_network(path: Path, network: nn.Module, tensors: Mapping[str, Tensor]) 
     """Load a state dict strictly; `path` is for the message.
 
     Raises:
-        BadInput: a name is missing or too many, or a shape differs; the first such name is told.
+        BadInput: a name is missing or unknown, or a shape differs; the first such name is given.
     """
     wanted = network.state_dict()
     for name in (*wanted, *tensors):
@@ -110,7 +110,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
         _sync(path.parent)
     except (OSError, SafetensorError) as error:
         scratch.unlink(missing_ok=True)
-        # safetensors tells the system's error in words only.
+        # safetensors gives the system's error only as text.
         if getattr(error, "errno", None) == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error):
             raise DiskFull(f"{path}: the disk is full; make room and go on with --resume") from error
         raise BadInput(f"{path}: cannot be written ({error}); choose another folder") from error
@@ -139,7 +139,7 @@ def _checksum(tensors: Mapping[str, Tensor]) -> int:
 
 
 def _sync(path: Path) -> None:
-    """Bring a file, or the names in a folder, to the disk."""
+    """Flush a file, or the names in a folder, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -159,7 +159,7 @@ class RunningMeans:
     sums: dict[str, float] = field(default_factory=dict)
 
     def add(self, figures: Mapping[str, float]) -> None:
-        """The figures of one more batch."""
+        """Add the figures of one more batch."""
         for name, number in figures.items():
             self.counts[name] = self.counts.get(name, 0) + 1
             self.sums[name] = self.sums.get(name, 0.0) + number
@@ -169,7 +169,7 @@ class RunningMeans:
         return self.sums[name] / self.counts[name]
 
     def take(self) -> dict[str, float]:
-        """All means; starts again from nothing."""
+        """All means; starts again from zero."""
         means = {name: self.mean(name) for name in self.sums}
         self.counts, self.sums = {}, {}
         return means
@@ -177,7 +177,7 @@ class RunningMeans:
 
 @dataclass
 class TrainingProgress:
-    """Where a training stands. Epochs count from 1; `batch` counts those of the epoch that each process has used."""
+    """Where a training stands. Epochs count from 1; `batch` counts the epoch's batches that each process has used."""
 
     step: int = 0
     epoch: int = 1
@@ -196,7 +196,7 @@ class TrainingProgress:
 
 @dataclass(frozen=True)
 class TrainingParts:
-    """Everything of a training that has a state."""
+    """Every part of a training that has a state."""
 
     network: nn.Module
     settings: TrainingSettings
@@ -215,9 +215,9 @@ def newest_checkpoint(out: Path) -> Path | None:
 
 def save_checkpoint(parts: TrainingParts) -> None:
     """Write a checkpoint, then remove all but the last few; every process must call it."""
-    from accelerate.utils import gather_object  # takes a while to import, and who reads a checkpoint has no use for it
+    from accelerate.utils import gather_object  # slow to import, and reading a checkpoint does not need it
 
-    # With several processes this brings together one state of random numbers each.
+    # With several processes this gathers the random state of each.
     states: list[tuple[dict[str, Tensor], dict[str, Any]]] = gather_object([random_state()])
     if parts.accelerator.is_main_process:
         tensors, optimiser = optimiser_state(parts.optimiser)
@@ -239,13 +239,13 @@ def save_checkpoint(parts: TrainingParts) -> None:
         write_tensors(file, named, record, schema=CHECKPOINT)
         for old in sorted(file.parent.glob("[0-9]*.safetensors"))[: -parts.settings.keep]:
             old.unlink()
-        for scratch in file.parent.glob(".*.part"):  # of a process that was killed while writing
+        for scratch in file.parent.glob(".*.part"):  # left by a process that was killed while writing
             scratch.unlink()
     parts.accelerator.wait_for_everyone()
 
 
 def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
-    """Put everything where `save` found it.
+    """Restore everything to what `save` wrote.
 
     Raises:
         BadInput, EncoderMismatch: the checkpoint is damaged, or of a training with other settings.
@@ -264,14 +264,14 @@ def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
 
 
 def _check_same_training(file: Path, record: Mapping[str, Any], parts: TrainingParts) -> None:
-    """Refuse to go on with something else than was begun."""
+    """Refuse to continue with settings other than those it began with."""
     check_card(file, Card(**record["card"]), system=parts.card.system, encoder=parts.card.encoder)
     # A training may be made longer, unless its learning rates follow from its length.
     fixed_length = isinstance(parts.settings.schedule, OneCycle | WarmupCosine)
     free = FREE if fixed_length else FREE | {"epochs", "steps"}
     before = record["settings"]
     for name, value in asdict(parts.settings).items():
-        now = list(value) if isinstance(value, tuple) else value  # as JSON has it
+        now = list(value) if isinstance(value, tuple) else value  # as in JSON
         if name not in free and before.get(name) != now:
             raise BadInput(f"{file}: begun with {name} = {before.get(name)}, not {now}; keep it, or train elsewhere")
     if len(record["random"]) != parts.accelerator.num_processes:
@@ -283,7 +283,7 @@ def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def optimiser_state(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """An optimiser as tensors ("3.exp_avg" of parameter 3) and what else there is, fit for JSON."""
+    """An optimiser as tensors ("3.exp_avg" of parameter 3) and the rest as JSON values."""
     state = optimiser.state_dict()
     tensors: dict[str, Tensor] = {}
     values: list[list[Any]] = []
@@ -297,7 +297,7 @@ def optimiser_state(optimiser: Optimizer) -> tuple[dict[str, Tensor], dict[str, 
 
 
 def set_optimiser_state(optimiser: Optimizer, tensors: Mapping[str, Tensor], record: Mapping[str, Any]) -> None:
-    """Put an optimiser over the same parameters where `optimiser_state` found it."""
+    """Restore an optimiser over the same parameters to an `optimiser_state`."""
     state: dict[int, dict[str, Any]] = {}
     for key, tensor in tensors.items():
         number, _, name = key.partition(".")

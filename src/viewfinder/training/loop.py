@@ -1,10 +1,10 @@
 """The one training loop: `fit` takes a `TrainingJob` from its first weights, or its last checkpoint, to its end.
 
-A folder of a training:
+The folder of a training:
 
 log.jsonl                      what was measured when (progress.py)
 tensorboard/                   the same for TensorBoard
-checkpoints/*.safetensors      everything needed to go on, by number of steps; the last few (checkpoints.py)
+checkpoints/*.safetensors      everything needed to resume, by number of steps; the last few (checkpoints.py)
 best.safetensors               the best network so far, with its card (checkpoints.py)
 """
 
@@ -50,15 +50,15 @@ class TrainingJob:
     """One training of one network.
 
     network: made after `seed_all`, so that its first weights are the same in every run and process. What must survive
-        an interruption besides weights (a queue of negatives, say) belongs into its buffers.
+        an interruption besides weights (a queue of negatives, say) belongs in its buffers.
     batches: (epoch, seed) -> the batches of an epoch (from 1): the same ones whenever it is asked, since a resumed
         training skips those already used. Tensors in them are moved to the device. `shuffled` makes such batches.
         With several processes each takes the batches rank, rank + processes, ...
-    loss: (network, batch) -> a scalar and figures to log (on all processes the same names). It may call
+    loss: (network, batch) -> a scalar and figures to log (the same names on all processes). It may call
         any part of the network.
     validate: network, in eval mode and without gradients -> figures. Called on the main process alone, so it must
         gather nothing; its random numbers are the same every time and do not touch those of the training.
-    selects: the validation figure that chooses `best.safetensors`; `higher` says whether more of it is better.
+    selects: the validation figure that chooses `best.safetensors`; `higher` says whether higher is better.
         Without `validate`, the weights of the last step are the best.
     trainable: which parameters train, by name; None leaves `requires_grad` as it is.
     before_step: called with the network in eval mode and without gradients before every step (Fashion IQ: embed the
@@ -83,7 +83,7 @@ class TrainingJob:
             raise BadInput("patience counts validations, but this training has none; leave patience out")
 
     def choose_trainable(self) -> list[nn.Parameter]:
-        """Freeze what does not train; the parameters that do.
+        """Freeze what does not train; return the parameters that do.
 
         Raises:
             BadInput: there are none.
@@ -101,7 +101,7 @@ class TrainingJob:
 class TrainingResult:
     """How a training ended; one that was asked to stop before its first validation has no `best` yet."""
 
-    ended: str  # "epochs", "steps", "patience", "schedule" or "asked" (by `should_stop`: resume to go on)
+    ended: str  # "epochs", "steps", "patience", "schedule" or "asked" (by `should_stop`: resume to continue)
     step: int
     epoch: int
     best: Path  # the file of the best network
@@ -118,11 +118,11 @@ def fit(
     tensorboard: bool = True,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> TrainingResult:
-    """Train; with `resume`, go on from the newest checkpoint in `out` (from the start if there is none).
+    """Train; with `resume`, continue from the newest checkpoint in `out` (from the start if there is none).
 
-    A training that was killed and resumed ends with the numbers of one that was not, on the same machine and number
-    of processes. `should_stop` is asked after every step; a training stopped by it leaves a checkpoint. `shown`: a
-    progress bar, on a terminal.
+    A training that was killed and resumed ends with the same numbers as one that was not, on the same machine and
+    number of processes. `should_stop` is called after every step; a training stopped by it leaves a checkpoint.
+    `shown`: a progress bar, on a terminal.
 
     Raises:
         BadInput: `out` holds a training and `resume` is False; or one of other settings, or a damaged checkpoint.
@@ -149,7 +149,7 @@ def fit(
 
 
 class _WithLoss(nn.Module):
-    """The loss as the forward of a module: mixed precision and several processes take hold of a forward only."""
+    """The loss as the forward of a module: mixed precision and several processes only wrap a forward."""
 
     def __init__(self, job: TrainingJob) -> None:
         super().__init__()
@@ -166,11 +166,11 @@ class _Run:
 
     def __init__(self, job: TrainingJob, out: Path) -> None:
         self.job, self.settings, self.out = job, job.settings, out
-        # The state is shared by all accelerators of a process and refuses another precision than that of the first.
+        # The state is shared by all accelerators of a process and refuses a precision other than the first one's.
         AcceleratorState._reset_state()
         parallel = DistributedDataParallelKwargs(find_unused_parameters=job.may_leave_unused)
         self.accelerator = Accelerator(mixed_precision=job.settings.precision, kwargs_handlers=[parallel])
-        # accelerate would train in full precision and say nothing.
+        # accelerate would silently train in full precision.
         if job.settings.precision == "fp16" and self.accelerator.device.type == "cpu":
             raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
         parameters = job.choose_trainable()
@@ -186,7 +186,7 @@ class _Run:
         self.log: TrainingLog | None = None
         self.report: Report = lambda done, total=None, words=None: None
         self._began = time.monotonic()
-        self.saved = False  # whether the newest checkpoint tells all
+        self.saved = False  # whether the newest checkpoint is up to date
 
     def until_the_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
         self._began = time.monotonic() - self.at.seconds
@@ -194,7 +194,7 @@ class _Run:
             if not self._epoch(should_stop):
                 self._save()
                 return self._result("asked")
-        # The last record, the last look, the last checkpoint; nothing that was done already.
+        # The last record, validation and checkpoint, unless already done.
         self._log_means()
         if self.job.validate is None:
             self.at.best_step = self.at.step
@@ -217,7 +217,7 @@ class _Run:
         return "schedule" if self.schedule.over else None
 
     def _epoch(self, should_stop: Callable[[], bool]) -> bool:
-        """The rest of an epoch, or as far as the training goes; False if it was asked to stop."""
+        """The rest of an epoch, or up to the end of the training; False if it was asked to stop."""
         accelerator, settings, at = self.accelerator, self.settings, self.at
         batches = take_share(
             self.job.batches(at.epoch, settings.seed),
@@ -259,7 +259,7 @@ class _Run:
         self.optimiser.zero_grad()
         for number, batch in enumerate(group, start=1):
             last = number == len(group)
-            # The gradients of all processes are brought together once a step, with the last batch.
+            # The gradients of all processes are reduced once a step, with the last batch.
             with nullcontext() if last else accelerator.no_sync(self.with_loss):
                 loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
                 accelerator.backward(loss / len(group))
@@ -276,7 +276,7 @@ class _Run:
         self.report(at.step, words=f"epoch {at.epoch}, loss {at.recent.mean('loss'):.4g}")
 
     def _add_figures(self, figures: Figures) -> None:
-        """Add the figures of a batch, as means over the processes, to those since the last record and of the epoch."""
+        """Add a batch's figures, averaged over the processes, to those since the last record and of the epoch."""
         names = sorted(figures)
         numbers = torch.tensor([float(figures[name]) for name in names], dtype=torch.float64)
         if self.accelerator.num_processes > 1:
@@ -291,7 +291,7 @@ class _Run:
         self.at.whole.add(told)
 
     def _log_means(self) -> None:
-        """Log the means since the last record, if there was anything since."""
+        """Log the means since the last record, if there are any."""
         if self.at.recent.sums:
             figures = self.at.recent.take()
             self._record("train", figures.pop("loss"), self.at.rate, figures)
@@ -358,7 +358,7 @@ class _Run:
 
 
 def _total_steps(job: TrainingJob, processes: int) -> int | None:
-    """Steps from start to end, if that can be known."""
+    """Steps from start to end, if known."""
     settings: TrainingSettings = job.settings
     if settings.epochs is None:
         return settings.steps

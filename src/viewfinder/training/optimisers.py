@@ -1,4 +1,4 @@
-"""Optimisers by name, and how the learning rate goes: torch's schedulers where they exist, and Fashion IQ's rule."""
+"""Optimisers by name, and learning-rate schedules: torch's schedulers where they exist, and Fashion IQ's rule."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def make_schedule(
     """The schedule that `settings` names, set on `optimiser` for its first step.
 
     Raises:
-        BadInput: it must know the number of all steps, and `total_steps` is None.
+        BadInput: it needs the total number of steps, and `total_steps` is None.
     """
     schedule = settings.schedule
     if isinstance(schedule, OneCycle | WarmupCosine) and total_steps is None:
@@ -45,7 +45,7 @@ def make_schedule(
             f"the schedule {schedule.kind} must know the number of steps: set steps, or give batches a length"
         )
     total = total_steps or 0
-    # What LambdaLR wants: a share of the learning rate by the number of steps (or epochs) already made.
+    # For LambdaLR: a share of the learning rate by the number of steps (or epochs) done so far.
     match schedule:
         case HalveOnPlateau():
             return PlateauSchedule(schedule, optimiser)
@@ -83,7 +83,7 @@ def warmup_cosine_share(step: int, *, warmup: int, total: int) -> float:
 
 @dataclass(eq=False)
 class TorchSchedule:
-    """A scheduler of torch, moved on by step or by epoch, `most` times at most (then the rate stays)."""
+    """A torch scheduler, advanced by step or by epoch, at most `most` times (then the rate stays)."""
 
     over: ClassVar[bool] = False  # whether the schedule ends the training
     scheduler: LRScheduler
@@ -104,16 +104,16 @@ class TorchSchedule:
         """A validation was made, with or without a new best."""
 
     def state(self) -> dict[str, Any]:
-        """Where it stands, fit for JSON."""
+        """Its state, as JSON values."""
         return self.scheduler.state_dict()
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from a `state`."""
+        """Continue from a `state`."""
         self.scheduler.load_state_dict(state)
 
 
 class PlateauSchedule:
-    """`HalveOnPlateau` at work (counters as in Fashion IQ's retriever)."""
+    """Runs `HalveOnPlateau` (counters as in Fashion IQ's retriever)."""
 
     def __init__(self, settings: HalveOnPlateau, optimiser: Optimizer) -> None:
         self._settings = settings
@@ -127,7 +127,7 @@ class PlateauSchedule:
         """Nothing changes within an epoch."""
 
     def after_epoch(self, figures: Mapping[str, float]) -> None:
-        """Count an epoch without gain, and halve if there were enough of them."""
+        """Count an epoch without gain, and halve after enough of them."""
         rule = self._settings
         if rule.watches == "validation":
             return
@@ -138,11 +138,11 @@ class PlateauSchedule:
             self._counted += 1
             if self._counted >= rule.patience:
                 self._halve()
-                self._optimiser.state.clear()  # what a new optimiser would have: no moments
+                self._optimiser.state.clear()  # like a new optimiser: no moments
         self._best = now if self._best is None else max(self._best, now)
 
     def after_validation(self, *, best: bool) -> None:
-        """Of a training that is watched only a new best sets the count back, of validation only a halving."""
+        """When it watches the training, only a new best resets the count; when validation, only a halving."""
         if self._settings.watches == "training":
             self._counted = 0 if best else self._counted
         elif not best:
@@ -157,10 +157,10 @@ class PlateauSchedule:
         self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor
 
     def state(self) -> dict[str, Any]:
-        """Where it stands, fit for JSON."""
+        """Its state, as JSON values."""
         return {"first": self._first, "best": self._best, "counted": self._counted, "over": self.over}
 
     def load(self, state: dict[str, Any]) -> None:
-        """Go on from a `state`."""
+        """Continue from a `state`."""
         self._first, self._best = state["first"], state["best"]
         self._counted, self.over = state["counted"], state["over"]

@@ -27,7 +27,7 @@ from viewfinder.training.weights import Card
 T = TypeVar("T")
 
 Where = Callable[[str], str]
-"""A dotted key to words that say where it stands."""
+"""From a dotted key to words that say where it stands."""
 
 
 def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides: Sequence[str] = ()) -> T:
@@ -37,7 +37,7 @@ def load_preset(source: Path | Traversable, name: str, kind: type[T], overrides:
 
     Raises:
         UnknownName: there is no such table.
-        BadInput: the file is missing or no TOML; a key is unknown, missing, or of the wrong type (file and key named).
+        BadInput: the file is missing or not TOML; a key is unknown, missing, or of the wrong type (both are named).
     """
     try:
         tables = tomllib.loads(source.read_text(encoding="utf-8"))
@@ -96,10 +96,10 @@ RETIRED_SETTINGS: dict[str, dict[str, Any]] = {
     },
     "captioner": {"model.whitening": 0.5, "model.attribute_input": "tokens"},
 }
-"""Settings that are no more, by system: dotted key in the card's settings -> the value that is now built in.
+"""Retired settings, by system: dotted key in the card's settings -> the value that is now built in.
 
-Cards of old checkpoints still hold them. A card with the built-in value is read as if it had no such key; with any
-other value the weights need code that is gone.
+Cards of old checkpoints still contain them. A card with the built-in value is read as if it had no such key; with any
+other value the weights need code that was removed.
 """
 
 
@@ -107,7 +107,7 @@ def read_card_settings(kind: type[T], card: Card, part: str = "model") -> T:
     """The settings of a network by its card, retired ones left out; `part` is the table of the card that holds them.
 
     Raises:
-        BadInput: the card has no such table or other keys, or weights that need a retired setting.
+        BadInput: the card has no such table or has other keys, or the weights need a retired setting.
     """
     table = card.settings.get(part)
     for key, built_in in RETIRED_SETTINGS.get(card.system, {}).items():
@@ -128,7 +128,7 @@ def _without(table: Any, key: str, built_in: Any) -> Any:
 
 
 def _apply_override(table: dict[str, Any], override: str) -> str:
-    """Put "training.epochs=2" into a table; the key. What is no TOML value is taken as text."""
+    """Put "training.epochs=2" into a table; returns the key. What is not a TOML value is taken as text."""
     key, equals, text = (part.strip() for part in override.partition("="))
     if not key or not equals:
         raise BadInput(f"{override!r}: a setting is written key=value")
@@ -146,7 +146,7 @@ def _apply_override(table: dict[str, Any], override: str) -> str:
 
 @dataclass(frozen=True)
 class _Table:
-    """Turns values into what type hints ask for; knows where they come from."""
+    """Converts values to the types of the hints; knows where they come from."""
 
     where: Where
 

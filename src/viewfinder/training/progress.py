@@ -1,4 +1,4 @@
-"""How far the work is: a bar on stderr for people; of a training also `log.jsonl`, a record a line, and TensorBoard."""
+"""Progress: a bar on stderr for people; for a training also `log.jsonl`, a record a line, and TensorBoard."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from viewfinder.errors import BadInput
 
 
 class Report(Protocol):
-    """Told how far the work is."""
+    """Is told how far the work has got."""
 
     def __call__(self, done: int, total: int | None = None, words: str | None = None) -> None:
-        """`done` of `total` (None: as before), and what is being done."""
+        """Reports `done` of `total` (None: as before), and what is being done."""
         ...
 
 
 def report_tenths(
     notify: Callable[[str], None], what: str = " ", *, things: str = "pictures"
 ) -> Callable[[int, int], None]:
-    """Tells a line at every tenth of work that is not short: "`what` 1,000 of 10,000 pictures"."""
+    """Reports a line at every tenth of work that is not short: "`what` 1,000 of 10,000 pictures"."""
     told = {0}
 
     def progress(done: int, total: int) -> None:
@@ -40,7 +40,7 @@ def report_tenths(
 
 @contextmanager
 def progress_bar(words: str, total: int | None = None, *, shown: bool) -> Iterator[Report]:
-    """A bar over `total` steps (None: not known yet), gone when the work is done; silent unless `shown`."""
+    """A bar over `total` steps (None: not known yet), removed when the work is done; silent unless `shown`."""
     if not shown or not sys.stderr.isatty():
         yield lambda done, total=None, words=None: None
         return
@@ -89,7 +89,7 @@ class TrainingLog:
             self._board = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
 
     def write(self, record: LogRecord) -> None:
-        """Add a record; a number that is not finite is written as null, which JSON has no other word for."""
+        """Add a record; a number that is not finite is written as null, as JSON has no other word for it."""
 
         def finite(number: float | None) -> float | None:
             return number if number is not None and math.isfinite(number) else None
@@ -105,13 +105,13 @@ class TrainingLog:
                     self._board.add_scalar(f"{record.kind}/{name}", number, record.step)
 
     def size(self) -> int:
-        """Bytes of the log, all of them on the disk."""
+        """The bytes of the log, all flushed to disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
         return os.fstat(self._file.fileno()).st_size
 
     def close(self) -> None:
-        """Bring everything to the disk."""
+        """Flush everything to disk."""
         self.size()
         self._file.close()
         if self._board is not None:
@@ -119,7 +119,7 @@ class TrainingLog:
 
 
 def read_log(file: Path) -> list[LogRecord]:
-    """The records of a `log.jsonl`; a last line that is cut off (the process was killed) is left out.
+    """The records of a `log.jsonl`; a truncated last line (the process was killed) is left out.
 
     Raises:
         BadInput: the file is missing, or another line is damaged.

@@ -1,4 +1,4 @@
-"""The numbers of a training, as they stand in a preset: optimiser, schedule, lengths, what is kept. No torch here."""
+"""The settings of a training, as in a preset: optimiser, schedule, lengths, what is kept. No torch here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from viewfinder.errors import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class Constant:
-    """The learning rate as it is."""
+    """A constant learning rate."""
 
     kind: Literal["constant"] = "constant"
 
@@ -39,7 +39,7 @@ class Noam:
 
 @dataclass(frozen=True, kw_only=True)
 class WarmupCosine:
-    """Up in a line over `warmup` steps, then down half a cosine to zero at the last step (ChatSearcher, Sec. 4.3)."""
+    """Linearly up over `warmup` steps, then down half a cosine to zero at the last step (ChatSearcher, Sec. 4.3)."""
 
     kind: Literal["warmup_cosine"] = "warmup_cosine"
     warmup: int = 0
@@ -57,21 +57,21 @@ class OneCycle:
 
 @dataclass(frozen=True, kw_only=True)
 class HalveOnPlateau:
-    """Fashion IQ's rule: smaller and smaller steps where the training no longer gains.
+    """Fashion IQ's rule: smaller and smaller steps once the training no longer improves.
 
     An epoch whose mean training figure does not beat the best one so far by `gain` is counted. From the
-    `patience`-th counted epoch on, each one multiplies the learning rate by `factor` and starts the optimiser
-    afresh. Only a new best at validation sets the count back; neither a gain nor a halving does. The training ends
-    when the rate falls below `floor` times the first one.
+    `patience`-th counted epoch on, each one multiplies the learning rate by `factor` and restarts the optimiser. Only
+    a new best at validation resets the count; neither a gain nor a halving does. The training ends when the rate falls
+    below `floor` times the first one.
 
-    Where it `watches` validation (its attribute predictor), a validation without a new best is counted; every
-    `patience` of them multiply the rate, and the optimiser goes on as it was.
+    If it `watches` validation (its attribute predictor), a validation without a new best is counted; every
+    `patience` of them multiply the rate, and the optimiser keeps its state.
     """
 
     kind: Literal["halve_on_plateau"] = "halve_on_plateau"
     watches: Literal["training", "validation"] = "training"
-    figure: str = "loss"  # of the training: "loss" or one of the figures that the loss function returns
-    higher: bool = False  # whether more of it is better
+    figure: str = "loss"  # of the training: "loss" or a figure that the loss function returns
+    higher: bool = False  # whether higher is better
     gain: float = 1e-3
     patience: int = 2
     factor: float = 0.5
@@ -130,7 +130,7 @@ FITS: Mapping[Rule, Callable[[float], bool]] = {
 
 
 def check_settings(settings: object, rule: Rule, *names: str) -> None:
-    """Checks that these numbers are what the rule says; None is no number. Raises BadInput: one is not; it is named."""
+    """Checks that these numbers obey the rule; None is skipped. Raises BadInput: one does not; it is named."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not FITS[rule](value):

@@ -4,7 +4,7 @@
     listed.encode()                  # text for a card; `TrainingList.decode` reads it back
     listed.count_seen([("1163",)])   # how many pictures share something with the list: 1
 
-A name that is not listed is taken for one of `n` with a chance of n / 2**32.
+A name that is not listed is mistaken for one of `n` with probability n / 2**32.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from jaxtyping import UInt32
 from viewfinder.errors import BadInput
 
 BESIDE = ".trained_on.txt"
-"""How the file beside weights ends that holds the list of weights whose own file has none."""
+"""Name ending of the file beside weights with their list, for weights whose own file has none."""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingList:
-    """Hashes of names, ascending and each once."""
+    """Hashes of names, ascending and distinct."""
 
     hashes_n: UInt32[np.ndarray, " n"]
 
     @classmethod
     def of(cls, names: Iterable[str]) -> TrainingList:
-        """The list of these names, in whatever order."""
+        """The list of these names, in any order."""
         return cls(np.unique(np.array([_hash_name(name) for name in names], np.uint32)))
 
     @classmethod
@@ -64,11 +64,11 @@ class TrainingList:
 
     @property
     def digest(self) -> str:
-        """Eight hexadecimal digits that name the list."""
+        """Eight hexadecimal digits that identify the list."""
         return hashlib.blake2b(self.hashes_n.astype("<u4").tobytes(), digest_size=4).hexdigest()
 
     def count_seen(self, pictures: Iterable[Iterable[str]]) -> int:
-        """How many of these pictures, each by the names of what it is made of, have a name that is listed."""
+        """How many of these pictures, each given by all its names, have a listed name."""
         known = set(self.hashes_n.tolist())
         return sum(any(_hash_name(name) in known for name in names) for names in pictures)
 
@@ -78,7 +78,7 @@ def _hash_name(name: str) -> int:
 
 
 def read_list_beside(weights: Path) -> TrainingList | None:
-    """The list in the file beside weights; None: there is none.
+    """The list in the file beside weights; None if there is none.
 
     Raises:
         BadInput: it is damaged.
@@ -93,7 +93,7 @@ def read_list_beside(weights: Path) -> TrainingList | None:
 
 
 def write_list_beside(weights: Path, listed: TrainingList) -> Path:
-    """Writes the list of weights beside them, in lines of 120 characters; gives the file."""
+    """Writes the list of weights beside them, in lines of 120 characters; returns the file."""
     file, text = weights.with_name(f"{weights.stem}{BESIDE}"), listed.encode()
     file.write_text("".join(f"{text[at : at + 120]}\n" for at in range(0, len(text), 120)), encoding="ascii")
     return file

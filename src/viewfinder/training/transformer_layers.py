@@ -1,8 +1,8 @@
 """Layers of the transformers of Fashion IQ (Wu et al., CVPR 2021), as its published code builds them. In torch.
 
 Norm comes before attention and before the two linear layers, which have a ReLU in between; norms divide by the unbiased
-deviation. Axes: b sequences, t places that ask, l places that are looked at, w width, n heads, v numbers of a head.
-Masks are True where a place may be looked at; each place that asks must see one at least.
+deviation. Axes: b sequences, t query positions, l key positions, w width, n heads, v width of a head. Masks are True
+where a position may be attended to; each query position must see at least one.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ Activation = Callable[[Tensor], Tensor]
 
 
 class KeysValues(NamedTuple):
-    """What attention needs of the places that are looked at; kept, they need not be computed again."""
+    """What attention needs of key positions; kept, so that they need not be computed again."""
 
     keys_bnlv: Float[Tensor, "b n l v"]
     values_bnlv: Float[Tensor, "b n l v"]
 
     def then(self, later: KeysValues) -> KeysValues:
-        """These places, and later ones after them."""
+        """These positions, followed by later ones."""
         return KeysValues(*(torch.cat(both, dim=2) for both in zip(self, later, strict=True)))
 
     def of(self, rows: Int[Tensor, " r"]) -> KeysValues:
-        """The same of some sequences, each as often as it is named."""
+        """The same for some sequences, each as often as it is named."""
         return KeysValues(self.keys_bnlv[rows], self.values_bnlv[rows])
 
 
@@ -45,9 +45,9 @@ class Norm(nn.Module):
         self.bias = nn.Parameter(torch.zeros(width))
 
     def forward(self, rows: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
-        """As it says; not layer norm, which takes the biased deviation."""
+        """The formula above; not layer norm, which takes the biased deviation."""
         centred = rows - rows.mean(dim=-1, keepdim=True)
-        # torch's own std takes ten times as long; the gradient of a norm is 0 at 0, where that of a root is not finite.
+        # torch's own std takes ten times as long; at 0 the gradient of a norm is 0, that of a root not finite.
         deviation = torch.linalg.vector_norm(centred, dim=-1, keepdim=True) / math.sqrt(rows.shape[-1] - 1)
         return torch.addcmul(self.bias, self.alpha, centred / (deviation + EPS))
 
@@ -64,13 +64,13 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def seen(self, tokens_blw: Float[Tensor, "b l w"]) -> KeysValues:
-        """Keys and values of tokens that are to be looked at."""
+        """Keys and values of tokens that may be attended to."""
         return KeysValues(self._by_head(self.key(tokens_blw)), self._by_head(self.value(tokens_blw)))
 
     def forward(
         self, tokens_btw: Float[Tensor, "b t w"], seen: KeysValues, mask: Bool[Tensor, ...] | None = None
     ) -> Float[Tensor, "b t w"]:
-        """What each token gathers from the places seen; the mask is (t l) or (b t l)."""
+        """What each token gathers from the visible positions; the mask is (t l) or (b t l)."""
         mask = mask[:, None] if mask is not None and mask.ndim == 3 else mask
         query_bntv = self._by_head(self.query(tokens_btw))
         share = self.share if self.training else 0.0
@@ -86,7 +86,7 @@ class Attention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with an activation in between, and in training dropout after it."""
+    """Two linear maps with an activation in between, followed by dropout in training."""
 
     def __init__(
         self, width_in: int, hidden: int, width_out: int, activation: Activation = relu, share: float = 0.0
@@ -97,13 +97,13 @@ class FeedForward(nn.Module):
         self.outer = nn.Linear(hidden, width_out)
 
     def forward(self, rows: Float[Tensor, "*b i"]) -> Float[Tensor, "*b o"]:
-        """Every row by itself."""
+        """Maps every row by itself."""
         mapped: Tensor = self.outer(dropout(self.activation(self.inner(rows)), self.share, self.training))
         return mapped
 
 
 class EncoderLayer(nn.Module):
-    """Tokens look at one another, then each goes through two linear layers."""
+    """Tokens attend to one another, then each goes through two linear layers."""
 
     def __init__(self, width: int, heads: int, hidden: int, share: float = 0.0) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class EncoderLayer(nn.Module):
     def step(
         self, tokens_btw: Float[Tensor, "b t w"], earlier: KeysValues | None, mask: Bool[Tensor, ...] | None
     ) -> tuple[Float[Tensor, "b t w"], KeysValues]:
-        """New tokens, which also look at earlier ones; and all that later ones may look at."""
+        """New tokens, which also attend to earlier ones; and all that later ones may attend to."""
         normed_btw = self.before_attention(tokens_btw)
         own = self.attention.seen(normed_btw)
         seen = own if earlier is None else earlier.then(own)
@@ -144,10 +144,10 @@ class Encoder(nn.Module):
         earlier: Sequence[KeysValues] | None = None,
         mask: Bool[Tensor, ...] | None = None,
     ) -> tuple[Float[Tensor, "b t w"], tuple[KeysValues, ...]]:
-        """What follows on earlier tokens, and what is to be handed on as `earlier`, an entry a layer.
+        """Tokens that follow earlier ones, and what to pass on as `earlier`, an entry a layer.
 
-        Together with a mask that lets no token look at later steps, the outputs are those of the whole sequence. The
-        mask is (t l) or (b t l), l counting earlier tokens and these.
+        With a mask that lets no token attend to later steps, the outputs are those of the whole sequence. The mask is
+        (t l) or (b t l), l counting earlier tokens and these.
         """
         kept: list[KeysValues] = []
         for at, layer in enumerate(self.layers):
@@ -158,7 +158,7 @@ class Encoder(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Words look at words before them, then at what was encoded, then each goes through two linear layers."""
+    """Words attend to earlier words, then to the encoded tokens, then each goes through two linear layers."""
 
     def __init__(self, width: int, heads: int, hidden: int, share: float = 0.0) -> None:
         super().__init__()
@@ -175,7 +175,7 @@ class DecoderLayer(nn.Module):
         earlier: KeysValues | None,
         mask: Bool[Tensor, ...] | None,
     ) -> tuple[Float[Tensor, "b t w"], KeysValues]:
-        """New words after earlier ones, and all that later ones may look at; the mask is for words, (t l)."""
+        """New words after earlier ones, and all that later ones may attend to; the mask is for words, (t l)."""
         normed_btw = self.before_words(words_btw)
         own = self.words.seen(normed_btw)
         seen = own if earlier is None else earlier.then(own)
@@ -195,7 +195,7 @@ class Decoder(nn.Module):
         self.last = Norm(width)
 
     def seen(self, memory_blw: Float[Tensor, "b l w"]) -> tuple[KeysValues, ...]:
-        """What the layers look at of encoded tokens; the same for every word."""
+        """The keys and values of encoded tokens for every layer; the same for every word."""
         return tuple(layer.memory.seen(memory_blw) for layer in self.layers if isinstance(layer, DecoderLayer))
 
     def step(
@@ -204,7 +204,7 @@ class Decoder(nn.Module):
         memory: Sequence[KeysValues],
         earlier: Sequence[KeysValues] | None = None,
     ) -> tuple[Float[Tensor, "b t w"], tuple[KeysValues, ...]]:
-        """Words that follow on earlier ones, none looking at later ones, and what to hand on as `earlier`."""
+        """Words that follow earlier ones, none attending to later ones, and what to pass on as `earlier`."""
         before = 0 if earlier is None else earlier[0].keys_bnlv.shape[2]
         mask_tl = causal_mask(before + words_btw.shape[1], words_btw.device)[before:]
         kept: list[KeysValues] = []
@@ -216,15 +216,15 @@ class Decoder(nn.Module):
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Bool[Tensor, "length length"]:
-    """The mask by which each place looks at itself and what is before it."""
+    """The causal mask: each position attends to itself and to earlier ones."""
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()
 
 
 def sinusoid_positions(length: int, width: int, *, published: bool = True) -> Float[Tensor, "length width"]:
-    """Vectors of places: sines at even numbers i, cosines at odd ones, of `place / 10000^(e / width)`.
+    """Position vectors: sines at even numbers i, cosines at odd ones, of `place / 10000^(e / width)`.
 
     Usually e is i for the sine at i and for the cosine at i + 1. The published code has 2 i and 2 (i + 1), so that its
-    waves grow long twice as fast.
+    wavelengths grow twice as fast.
     """
     places_l1 = torch.arange(length, dtype=torch.float64)[:, None]
     number_w = torch.arange(width, dtype=torch.float64)
@@ -234,6 +234,6 @@ def sinusoid_positions(length: int, width: int, *, published: bool = True) -> Fl
 
 
 def add_positions(tokens_blw: Float[Tensor, "b l w"], places_lw: Float[Tensor, "l w"] | None) -> Float[Tensor, "b l w"]:
-    """Tokens times the root of their width, plus the vectors of their places if there are any."""
+    """Tokens times the root of their width, plus their position vectors if there are any."""
     scaled_blw = tokens_blw * math.sqrt(tokens_blw.shape[-1])
     return scaled_blw if places_lw is None else scaled_blw + places_lw

@@ -1,6 +1,6 @@
 """Trained networks on disk, read without torch: what a search needs. `training.checkpoints` writes these files.
 
-One safetensors file a network; what is no tensor stands as JSON in its metadata.
+One safetensors file a network; what is not a tensor is JSON in its metadata.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Card:
     """What a trained network is.
 
     `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is whatever JSON is
-    needed to build the network again (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
-    `trained_on` is the list of the pictures that it learnt from (`TrainingList.encode`); "": nobody knows.
+    needed to rebuild the network (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
+    `trained_on` is the list of the pictures that it was trained on (`TrainingList.encode`); "": unknown.
     """
 
     system: str
@@ -40,7 +40,7 @@ class Card:
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """The arrays of a network by name, its card, and a mark that changes with every number in it."""
+    """The arrays of a network by name, its card, and a fingerprint that changes with every number in it."""
 
     arrays: Mapping[str, np.ndarray]
     card: Card
@@ -48,7 +48,7 @@ class Weights:
 
 
 def read_weights(path: Path) -> Weights:
-    """A network's weights, in single precision where they are stored in half.
+    """A network's weights, those stored in half precision converted to single.
 
     Raises:
         BadInput: the file is missing, damaged, or something else.
@@ -78,7 +78,7 @@ def read_card(path: Path) -> Card:
 
 
 def check_card(path: Path, card: Card, *, system: str, encoder: str | None = None) -> None:
-    """Refuse what was trained for something else; `encoder` is a `raw_version`.
+    """Refuse weights trained for something else; `encoder` is a `raw_version`.
 
     Raises:
         BadInput: it belongs to another system.
@@ -125,7 +125,7 @@ def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
     Raises:
         BadInput: it has other fields.
     """
-    if {*record, "trained_on"} != {item.name for item in fields(Card)}:  # earlier ones have no such list
+    if {*record, "trained_on"} != {item.name for item in fields(Card)}:  # earlier records have no such list
         raise damaged_file(path, f"a card of {', '.join(record)}")
     card = Card(**record)
     if not card.trained_on and (beside := read_list_beside(path)) is not None:

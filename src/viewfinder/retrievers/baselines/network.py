@@ -4,8 +4,8 @@ hre, r-hre     a GRU cell carries a context from sentence to sentence
 r-re           the sentences so far are one text, joined by ";"
 r-rankfusion   every sentence stands alone
 
-All of them have the same parts, so that they have the same number of parameters. Then the scores and the loss over a
-batch of dialogues. Axes: b dialogues, t turns, d numbers, k regions, n pictures.
+All of them have the same parts, and so the same number of parameters. Then the scores and the loss over a batch of
+dialogues. Axes: b dialogues, t turns, d width, k regions, n pictures.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BaselineNetwork(nn.Module):
     def project_pictures(
         self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
     ) -> Float[Tensor, "b seen d"]:
-        """Pictures as unit vectors: of their regions, for hre one of the whole."""
+        """Pictures as unit vectors: those of their regions, for hre one of the whole."""
         raw = whole_bg[:, None] if self.sees == "whole" else regions_bke
         if self.system == "hre" and self.settings.pooled:
             raw = raw.mean(dim=1, keepdim=True)
@@ -64,7 +64,7 @@ class BaselineNetwork(nn.Module):
     def read_dialogues(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
         """The vector that pictures are compared with after every turn; for r-rankfusion each turn's own."""
         if self.system == "r-re":
-            # All sentences so far, joined: read on from the last joint instead of from the start at every turn.
+            # All sentences so far, joined: each turn continues from the last joint instead of rereading from the start.
             joined_btl = said_btl.masked_fill(said_btl == END_NUMBER, self.joint)
             so_far_bd, after = None, []
             for parts in zip(*(part.unbind(dim=1) for part in (said_btl, joined_btl, lengths_bt)), strict=True):
@@ -118,7 +118,7 @@ def retrieval_loss(
 def fuse_ranks(scores_tnb: Float[Tensor, "t n b"]) -> Float[Tensor, "t n b"]:
     """Minus the mean, over all turns up to each, of the 1-based rank of every picture: R-RankFusion's scores.
 
-    Equal scores share ranks as they come; `stores.rank_fusion`, which searches use, gives them the mean.
+    Equal scores are ranked in arbitrary order; `stores.rank_fusion`, which searches use, gives them the mean rank.
     """
     rank_tnb = scores_tnb.argsort(dim=1, descending=True).argsort(dim=1) + 1
     turns = torch.arange(1, len(scores_tnb) + 1, device=scores_tnb.device)

@@ -1,4 +1,4 @@
-"""The baselines of Drill-down as retrievers: what `network` trained, at work on one conversation.
+"""The baselines of Drill-down as retrievers: what `network` trained, applied to one conversation.
 
 Numpy only. A turn that is no description goes through the adapters of `shared.wording`.
 """
@@ -27,7 +27,7 @@ from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
 JOINT = ";"
-"""What R-RE has between sentences."""
+"""The separator of R-RE between sentences."""
 
 Said = tuple[int, str]
 """A turn's number and a sentence of it."""
@@ -35,9 +35,9 @@ Said = tuple[int, str]
 
 @dataclass(frozen=True, eq=False)
 class BaselineState:
-    """What was said, the vectors that pictures are compared with (r-rankfusion: one a sentence), and what goes on.
+    """What was said, the vectors that pictures are compared with (r-rankfusion: one a sentence), and what it carries.
 
-    `memory_d` is the context of hre and r-hre, and of r-re what its GRU has read up to the last joint.
+    `memory_d` is the context of hre and r-hre; for r-re, the state of its GRU at the last joint.
     """
 
     memory_d: Float32[np.ndarray, " d"]
@@ -56,7 +56,7 @@ class Baseline:
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._vocabulary = Vocabulary(tuple(card.settings["words"]))
-        self._joint = self._vocabulary.encode(JOINT)[0]  # that of unknown words, if it is none of them
+        self._joint = self._vocabulary.encode(JOINT)[0]  # that of unknown words, if ";" is not a known word
         whole = self.name == "hre"
         self._sees = "whole" if whole and not self.settings.pooled else "regions"
         self.space = RegionSpace(
@@ -83,7 +83,7 @@ class Baseline:
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: BaselineState) -> Query:
-        """One part for all that was said; for r-rankfusion one a sentence."""
+        """One part for all that was said; for r-rankfusion one part a sentence."""
         alone = self.name == "r-rankfusion"
         groups = [(said,) for said in state.said] if alone else [state.said] * bool(state.said)
         parts = tuple(
@@ -97,7 +97,7 @@ class Baseline:
     # -- inside
 
     def _read(self, state: BaselineState, sentence: str) -> BaselineState:
-        """As `BaselineNetwork.read_dialogues`, a sentence at a time."""
+        """Like `BaselineNetwork.read_dialogues`, one sentence at a time."""
         numbers = self._vocabulary.encode(sentence)
         if self.name == "r-re":
             vector_d = numpy_read_words(self._arrays, "read_words", numbers, state.memory_d)

@@ -1,6 +1,6 @@
-"""What a baseline is, and how it is trained: the tables of presets.toml. No torch here.
+"""Settings of a baseline and of its training: the tables of presets.toml. No torch here.
 
-Every default but how the context begins is what the published code does; where the paper says otherwise, the paper's
+Every default is what the published code does, except how the context begins; where the paper differs, the paper's
 way is an option.
 """
 
@@ -21,10 +21,10 @@ class ModelSettings(RegionSettings):
     """The network of any of the four.
 
     Attributes:
-        pooled: whether hre looks at the mean of a picture's regions rather than at the vector of the whole: so it sees
-            what the others see, where an encoder says more of the whole.
-        context_begins: how the matrices of the GRU over sentences are drawn: each "apart", as Drill-down's are; or
-            those of its three gates "stacked" as one (published), which makes them 1 / sqrt(2) as large.
+        pooled: whether hre reads the mean of a picture's regions rather than the vector of the whole: it then sees
+            what the others see, even if an encoder says more of the whole.
+        context_begins: how the matrices of the GRU over sentences are initialised: each "apart", as Drill-down's are;
+            or those of its three gates "stacked" as one (published), which makes them 1 / sqrt(2) as large.
     """
 
     width: int = 1280

@@ -1,4 +1,4 @@
-"""Training a baseline of Drill-down: OUT/best.safetensors, and what `training.fit` says lies beside it."""
+"""Training a baseline of Drill-down: OUT/best.safetensors, and beside it what `training.fit` lists."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PRESETS = Path(__file__).with_name("presets.toml")
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train the plan's system as it says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train the plan's system; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     system = next((system for system in SYSTEMS if system == plan.system), None)
     if system is None:
         raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")

@@ -1,1 +1,1 @@
-"""ChatIR (Levy et al., NeurIPS 2023): a caption, then questions and answers, read into the space of pictures."""
+"""ChatIR (Levy et al., NeurIPS 2023): a caption, then questions and answers, encoded into the space of pictures."""

@@ -1,9 +1,9 @@
 """Dialogues as batches of tensors: which are read, how far, what of them is hidden, and the pictures they are about.
 
 A dialogue becomes frozen sentence vectors, or the tokens of one long text. Training hides a share of its captions,
-questions, answers, rounds or tokens (ChatIR, Levy et al. 2023, Sec. 5): a unit goes with its separator, each by a draw
-of its own. Never is everything hidden: a caption only where rounds are left, of several words or tokens at least one
-stays. In torch.
+questions, answers, rounds or tokens (ChatIR, Levy et al. 2023, Sec. 5): each unit is drawn separately and goes with its
+separator. Not everything is ever hidden: a caption only if rounds are left, and at least one of several words or
+tokens stays. In torch.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from viewfinder.retrievers.shared.picture_dialogues import PictureDialogue, Pict
 from viewfinder.training import Batches, draw_epochs
 
 MASK = "[MASK]"
-"""What stands for a word that is hidden, in texts."""
+"""The mask that replaces a hidden word in texts."""
 
 VARIANTS = 4
-"""Ways in which the words of a text are hidden; each has a sentence vector of its own."""
+"""How many ways the words of a text are hidden; each has a sentence vector of its own."""
 
 VALIDATED = 1000
-"""Pictures that validation takes, evenly; the dialogue of each is looked for among all of them."""
+"""How many evenly spaced pictures validation takes; each one's dialogue looks for it among all of them."""
 
 Unit = TypeVar("Unit")
 Numbers = Int[np.ndarray, " b"]
@@ -49,9 +49,9 @@ class VisibleParts(NamedTuple):
 def draw_masks(
     masking: Masking, share: float, rounds_b: Numbers, columns: int, rng: np.random.Generator
 ) -> VisibleParts:
-    """What is left of dialogues with these numbers of rounds; of tokens nothing is hidden here.
+    """What is left of dialogues with these numbers of rounds; tokens are not hidden here.
 
-    Every strategy draws as many numbers, so that dialogues are the same ones whatever is hidden of them.
+    Every strategy draws equally many numbers, so that dialogues are the same whatever is hidden of them.
     """
     read_bt = np.arange(columns) < rounds_b[:, None]
     hidden_bt = rng.random(read_bt.shape) < share
@@ -64,7 +64,7 @@ def draw_masks(
 
 
 def mask_units(units: Sequence[Unit], mask: Unit, share: float, rng: np.random.Generator) -> list[Unit]:
-    """Words or tokens with a share of them replaced by the mask; of several one at least stays.
+    """Words or tokens with a share of them replaced by the mask; of several, at least one stays.
 
     >>> mask_units("a dog on a sofa".split(), "[MASK]", 0.5, np.random.default_rng(1))
     ['a', 'dog', '[MASK]', 'a', '[MASK]']
@@ -76,14 +76,14 @@ def mask_units(units: Sequence[Unit], mask: Unit, share: float, rng: np.random.G
 
 
 def dialogue_rounds(dialogue: PictureDialogue, *, verbatim: bool = False) -> tuple[RoundText, ...]:
-    """The rounds of a dialogue that say something, as a search would be given them."""
+    """The rounds of a dialogue that say something, as a search would get them."""
     return informative_rounds(((said.question, said.answer) for said in dialogue.rounds), verbatim=verbatim)
 
 
 class SentenceTensors:
-    """Dialogues as sentence vectors: of captions, and of questions with their answers. What is not there is zeros.
+    """Dialogues as sentence vectors: of captions, and of questions with their answers. What is missing is zeros.
 
-    `columns` is how many rounds are read at most, the last of those that are given.
+    `columns` is how many rounds are read at most: the last of those given.
     """
 
     verbatim = False
@@ -99,7 +99,7 @@ class SentenceTensors:
         captions = [dialogue.caption for dialogue in dialogues.dialogues]
         said = [dialogue_rounds(dialogue) for dialogue in dialogues.dialogues]
         texts = sorted({*captions, *(text for rounds in said for one in rounds for text in one)} - {""})
-        variants = []  # of every text with some words hidden, a few ways that are always the same
+        variants = []  # every text with some words hidden, in a few fixed ways
         for text in texts if hidden else ():
             rng = np.random.default_rng(int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big"))
             variants.append([" ".join(mask_units(text.split(), MASK, hidden, rng)) for _ in range(VARIANTS)])
@@ -123,8 +123,8 @@ class SentenceTensors:
     ) -> tuple[Tensor, ...]:
         """Vectors of captions (b s), of questions and answers (b t 2s), and which of both are there (b 1+t).
 
-        Some dialogues as far as their first `rounds_b` rounds that say something, and of the last `columns` of these
-        what is there. Words are hidden by draws of `rng`, where that is the strategy; None: none.
+        Dialogues are read up to their first `rounds_b` rounds that say something; of these, the last `columns`. Words
+        are hidden by draws of `rng`, if that is the strategy; None: none are hidden.
         """
         column_bt = np.maximum(rounds_b - self.columns, 0)[:, None] + np.arange(self.columns)
         captions_b = self._captions_d[dialogues_b] * there.captions_b
@@ -163,7 +163,7 @@ class TokenTensors:
     def __call__(
         self, dialogues_b: Numbers, rounds_b: Numbers, there: VisibleParts, rng: np.random.Generator | None
     ) -> tuple[Tensor, ...]:
-        """Numbers of tokens (b l), filled up with zeros, and where there are any (b l); else as `SentenceTensors`."""
+        """Token numbers (b l), padded with zeros, and their mask (b l); otherwise as `SentenceTensors`."""
         rows = [
             self._ids(dialogue, rounds, VisibleParts(*(one[row] for one in there)), rng)
             for row, (dialogue, rounds) in enumerate(zip(dialogues_b.tolist(), rounds_b.tolist(), strict=True))
@@ -189,7 +189,7 @@ class TokenTensors:
 
 
 def _table(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "d r"]:
-    """Lists of numbers as one table, filled up with zeros; one column at least."""
+    """Lists of numbers as one table, padded with zeros; at least one column."""
     table_dr = np.zeros((len(rows), max(1, *map(len, rows))), np.intp)
     for row, numbers in enumerate(rows):
         table_dr[row, : len(numbers)] = numbers
@@ -218,8 +218,8 @@ class ChatirBatches:
     ) -> None:
         """Batches of dialogues, read up to `rounds`; training hides a `share` of what `masking` says.
 
-        `pictures_px` is what is known of every picture: its vector where that stays as it is, else its raw vector;
-        `unasked` the share of rounds that training reads as if they had been said without being asked.
+        `pictures_px` is what is known of every picture: its vector if that is frozen, else its raw vector; `unasked`
+        the share of rounds that training reads as if nobody had asked.
         """
         self._tensors, self._pictures_px, self._rounds = tensors, pictures_px, rounds
         self._masking, self._share, self._unasked = masking, share, unasked
@@ -237,9 +237,9 @@ class ChatirBatches:
             self._informative_dr[number, 1 : len(told) + 1] = np.cumsum(told)
 
     def epoch(self, size: int, epoch: int, seed: int) -> Batches[ChatirBatch]:
-        """What a `TrainingJob` calls batches, always the same ones.
+        """The `batches` of a `TrainingJob`, always the same ones.
 
-        In an epoch every picture comes once, with one of its dialogues, up to a round that is drawn, round 0 included.
+        In an epoch every picture comes once, with one of its dialogues, up to a random round, round 0 included.
         """
 
         def draw_batch(pictures_b: Numbers, rng: np.random.Generator) -> ChatirBatch:
@@ -252,7 +252,7 @@ class ChatirBatches:
         return draw_epochs(len(self._count_p), size, draw_batch)(epoch, seed)
 
     def fixed(self, rounds: int, size: int) -> Iterator[ChatirBatch]:
-        """The first dialogue about each of some pictures, taken evenly, up to this round; nothing is hidden."""
+        """The first dialogue about each of some evenly spaced pictures, up to this round; nothing is hidden."""
         count = min(len(self._count_p), VALIDATED)
         chosen = np.linspace(0, len(self._count_p) - 1, count).round().astype(np.intp)
         for at in range(0, count, size):

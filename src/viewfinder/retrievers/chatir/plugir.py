@@ -1,7 +1,7 @@
-"""PlugIR as a retriever: after every turn a language model rewrites all that was said into one caption.
+"""PlugIR as a retriever: after every turn a language model rewrites the whole dialogue into one caption.
 
-The caption is looked for as plain words, so no encoder need be trained for dialogues (Lee et al., "Interactive
-Text-to-Image Retrieval with Large Language Models", ACL 2024). Where the model fails, or says something else than it
+The search uses the caption as plain words, so no encoder needs training on dialogues (Lee et al., "Interactive
+Text-to-Image Retrieval with Large Language Models", ACL 2024). If the model fails, or writes something other than it
 was told, the turn is appended as it was said, and an adapter says so.
 """
 
@@ -24,19 +24,19 @@ a an the and or of in on at to with from by for is are was were be it its this t
 no not yes one some any what which who where when how do does can you see picture photo image
 """
 SMALL_WORDS = frozenset(_SMALL.split())
-"""Words that need not stay in a caption."""
+"""Words that need not survive in a caption."""
 
 KEPT = 0.6
-"""Of the other words of a caption, the share that its new form must have."""
+"""The share of a caption's other words that its new form must contain."""
 
 MOST_WORDS, MOST_TOKENS = 70, 64
-"""Different words of a caption, and tokens that the model may write."""
+"""How many different words a caption may have, and how many tokens the model may write."""
 
 SECONDS = 10.0
 """For a turn, paraphrase included."""
 
 ELSE = "What else is there to say?"
-"""The question to what was said without one."""
+"""The question for statements that answered none."""
 
 _REWRITE = """\
 Put the answer into the caption.
@@ -65,7 +65,7 @@ In other words:"""
 class PlugirState:
     """All that was said as one caption, and the turn that last changed it.
 
-    `pieces` are what the caption is made of, each with its turn: the last rewriting, and what could only be added.
+    `pieces` are the parts of the caption, each with its turn: the last rewriting, and what could only be appended.
     """
 
     caption: str = ""
@@ -77,14 +77,14 @@ class PlugirState:
 
 
 class PlugirRetriever:
-    """The retriever. A turn costs one or two calls of the model; the caption that a conversation begins with, none.
+    """The retriever. A turn costs one or two calls of the model; the caption that opens a conversation costs none.
 
     `fingerprint` says which model rewrites.
     """
 
     name: ClassVar[str] = "plugir"
     reads: ClassVar[Reads] = Reads()
-    trained_on: ClassVar[None] = None  # what the language model has read is its own
+    trained_on: ClassVar[None] = None  # what the language model was trained on is not ours
 
     def __init__(self, model: LanguageModel, seconds: float = SECONDS) -> None:
         self._model, self._seconds = model, seconds
@@ -97,7 +97,7 @@ class PlugirRetriever:
     def step(self, state: PlugirState, turn: ResolvedTurn) -> PlugirState:
         """The state with this turn in its caption."""
         question, heard = "", verbalize_turn(turn)
-        if isinstance(turn.turn, Answer):  # as it was given, every other turn as sentences
+        if isinstance(turn.turn, Answer):  # as given; every other turn as sentences
             question, answer = turn.turn.question.text.strip(), " ".join(turn.turn.text.split())
             heard = VerbalizedTurn(() if is_dont_know(answer) else (answer,))
         for said in heard.sentences:
@@ -121,10 +121,10 @@ class PlugirRetriever:
         return Query((part,), excluded=state.excluded, adapters=state.adapters)
 
     def _rewrite(self, caption: str, question: str, said: str) -> str:
-        """One caption of both; a paraphrase where the model changed nothing.
+        """One caption of both; a paraphrase if the model changed nothing.
 
         Raises:
-            LanguageModelFailed: it fails, loses what was said before, or what was said now.
+            LanguageModelFailed: it fails, or loses what was said before or now.
         """
         new = self._complete(_REWRITE.format(caption=caption, question=question, answer=said))
         unchanged = same_words(new, caption)
@@ -151,7 +151,7 @@ def same_words(one: str, other: str) -> bool:
 
 
 def keeps_content(new: str, caption: str) -> bool:
-    """Whether a rewritten caption still says most of what the caption said, and is one.
+    """Whether a rewritten caption still says most of what the caption said, and is a caption.
 
     >>> keeps_content("a brown dog lying on a red sofa", "a dog lying on a sofa")
     True
@@ -163,7 +163,7 @@ def keeps_content(new: str, caption: str) -> bool:
 
 
 def mentions_answer(new: str, question: str, said: str) -> bool:
-    """Whether a new caption has a word of what was said; of "yes", a word of the question; of "no", anything.
+    """Whether a new caption has a word of what was said; for "yes", a word of the question; for "no", anything.
 
     >>> mentions_answer("a dog in the snow", "Are they in the snow?", "yes")
     True
@@ -184,7 +184,7 @@ def _telling(text: str) -> set[str]:
 def load(checkpoint: Path | None = None) -> PlugirRetriever:
     """The retriever with the language model of a folder or GGUF file, else with the one that the environment names.
 
-    Returns when the model is loaded.
+    Returns once the model is loaded.
 
     Raises:
         BadInput: neither is given, or the model cannot be loaded.

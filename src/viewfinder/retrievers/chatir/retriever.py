@@ -1,6 +1,6 @@
 """ChatIR as a retriever: a turn adds what was asked and answered, and the whole dialogue is one vector.
 
-Numpy only where sentence vectors are read. A turn that is no description and no answer goes through the adapters of
+Numpy only if sentence vectors are read. A turn that is neither description nor answer goes through the adapters of
 `shared.wording`. Training calls the same functions on texts, so that a network meets what it was trained on.
 """
 
@@ -32,7 +32,7 @@ SHIPPED = Path(__file__).with_name("lab.safetensors")
 
 
 class RoundText(NamedTuple):
-    """A round as it is read; what was said without being asked has no question."""
+    """A round as it is read; an unasked statement has no question."""
 
     question: str
     answer: str
@@ -44,7 +44,7 @@ class RoundText(NamedTuple):
 def informative_rounds(rounds: Iterable[tuple[str, str]], *, verbatim: bool = False) -> tuple[RoundText, ...]:
     """The rounds that say something: without those that were skipped, or answered by "don't know" (ours).
 
-    Questions get their "?", which VisDial's lack. Where they are read `verbatim` all stay as they are (published code).
+    Questions get their "?", which VisDial's lack. If read `verbatim`, all rounds stay as they are (published code).
 
     >>> informative_rounds([("is it big", "no"), ("is it old?", "can't tell"), ("", "a red boat")])
     (RoundText(question='is it big?', answer='no'), RoundText(question='', answer='a red boat'))
@@ -60,7 +60,7 @@ def informative_rounds(rounds: Iterable[tuple[str, str]], *, verbatim: bool = Fa
 
 
 def negated_round(sentence: str) -> RoundText:
-    """What is not there, as dialogues say it: a question and no. `sentence` is one of `verbalize_turn`.
+    """What is not there, as dialogues say it: a question answered no. `sentence` comes from `verbalize_turn`.
 
     >>> str(negated_round("there is no dog and no cat")), str(negated_round("there are no people"))
     ('is there a dog or a cat? no', 'are there any people? no')
@@ -74,11 +74,11 @@ def negated_round(sentence: str) -> RoundText:
 
 
 def parse_turn(turn: ResolvedTurn, *, verbatim: bool = False) -> tuple[VerbalizedTurn, tuple[RoundText, ...]]:
-    """A turn through the adapters, and as rounds: an answer with its question, anything else as what was said.
+    """A turn after the adapters, and as rounds: an answer with its question, anything else as a statement.
 
     An answer that tells nothing is no round, so it changes nothing, unless it is read `verbatim`: then descriptions and
-    answers are rounds as they are. What is not wanted is a question answered by no: that is how dialogues speak of what
-    is not there.
+    answers are rounds as they are. What is not wanted becomes a question answered no: this is how dialogues speak of
+    what is not there.
     """
     heard = verbalize_turn(turn)
     match turn.turn:
@@ -103,7 +103,7 @@ def parse_turn(turn: ResolvedTurn, *, verbatim: bool = False) -> tuple[Verbalize
 
 @dataclass(frozen=True, eq=False)
 class DialoguePart:
-    """The caption or a round, and what the transformer reads of it (None where it reads the whole text)."""
+    """The caption or a round, and what the transformer reads of it (None if it reads the whole text)."""
 
     said: RoundText
     token_w: Float32[np.ndarray, " w"] | None = None
@@ -132,7 +132,7 @@ class SentenceReader:
         return DialoguePart(said, np.asarray(feed_forward(self._arrays, kind, vector_s), np.float32))
 
     def encode(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
-        """The unit vector of a dialogue, of whose rounds there are at most as many as the network has places for."""
+        """The unit vector of a dialogue, which has at most as many rounds as the network has positions for."""
         tokens = [part.token_w for part in rounds if part.token_w is not None]
         return encode_dialogue(self._arrays, self._settings, caption.token_w if caption else None, tokens)
 
@@ -144,11 +144,11 @@ class DialogueTokens:
     """Dialogues as the tokens of one text each.
 
     It is "caption, question? answer, ..." (published code), or has the encoder's own mark between all parts (paper).
-    Texts are cut into tokens one by one, which for WordPiece gives what the whole would.
+    Texts are tokenised one by one, which for WordPiece gives the same as tokenising the whole.
     """
 
     def __init__(self, tokenizer: str, mark: str, settings: ModelSettings) -> None:
-        """`tokenizer`: the whole of tokenizer.json; `mark`: what "sep" has between elements."""
+        """`tokenizer`: the whole tokenizer.json; `mark`: the separator of "sep" between elements."""
         from tokenizers import Tokenizer
 
         self.tokenizer: Any = Tokenizer.from_str(tokenizer)
@@ -167,11 +167,11 @@ class DialogueTokens:
         return [found.ids for found in self.tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
     def join(self, caption: Tokens, rounds: Sequence[Sequence[Tokens]]) -> list[int]:
-        """Caption and rounds, each its question and its answer, with what comes between them.
+        """Caption and rounds (each a question and an answer) with the separators between them.
 
-        What is empty (a question that nobody asked) goes with its separator. The oldest rounds go where all would be
-        too long; the caption and the newest round always stay, without what even then is too long. A text that is read
-        verbatim is cut at its end.
+        Empty parts (a question that nobody asked) are dropped with their separator. If the whole is too long, the
+        oldest rounds are dropped; the caption and the newest round always stay, cut if even they are too long. A text
+        read verbatim is cut at its end.
         """
         for first in range(max(len(rounds), 1)):
             kept = rounds[first:]
@@ -205,11 +205,11 @@ class TokenReader:
     def read_part(
         self, said: RoundText, kind: Literal["caption", "round"], sentences: SentenceEncoder | None
     ) -> DialoguePart:
-        """What was said, as it is: tokens are read in their context only."""
+        """What was said, unchanged: tokens are read only in context."""
         return DialoguePart(said)
 
     def encode(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
-        """The unit vector of a dialogue, without what is too long to be read: see `DialogueTokens.join`."""
+        """The unit vector of a dialogue, cut to the readable length: see `DialogueTokens.join`."""
         import torch
 
         [first] = self._tokens.cut([caption.said.answer if caption else ""])
@@ -224,7 +224,7 @@ class TokenReader:
 
 @dataclass(frozen=True, eq=False)
 class ChatirState:
-    """What was first said unasked, the rounds, and the turns that said something."""
+    """The first unasked statement, the rounds, and the turns that said something."""
 
     caption: DialoguePart | None = None
     rounds: tuple[DialoguePart, ...] = ()
@@ -247,7 +247,7 @@ class Chatir:
         self._reader = reader(weights, self.settings)
         self._sharpness = Query(()).sharpness
         loss = weights.card.settings.get("loss", {})
-        if loss.get("kind") == "contrastive":  # old cards name a bound of their own
+        if loss.get("kind") == "contrastive":  # old cards name their own bound
             self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MOST_SCALE))
         self._pictures = dict(weights.arrays)
         if (components_gd := weights.arrays.get("components")) is not None:  # a linear map, too
@@ -265,13 +265,13 @@ class Chatir:
     def step(self, state: ChatirState, turn: ResolvedTurn) -> ChatirState:
         """The state with what the turn says; only that is encoded. Raises as `Retriever.step`."""
         if self._probe_d is not None and not state.turns:
-            # Where the encoder's own space is looked in, it must be the one of the training.
+            # If the search is in the encoder's own space, it must be the space of the training.
             way_out = "train with image 'whitened', or without that head"
             check_shared_space(SYSTEM, self.encoder, turn.words([PROBE])[0], self._probe_d, way_out)
         heard, said = parse_turn(turn, verbatim=self.settings.verbatim)
         caption, rounds, lines = state.caption, state.rounds, (*state.adapters, *heard.adapters)
         for one in said:
-            if caption is None and not one.question:  # what is first said unasked
+            if caption is None and not one.question:  # the first unasked statement
                 caption = self._reader.read_part(one, "caption", turn.sentences)
             elif self.settings.rounds:
                 rounds = (*rounds, self._reader.read_part(one, "round", turn.sentences))

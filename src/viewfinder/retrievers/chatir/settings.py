@@ -1,4 +1,4 @@
-"""What a dialogue encoder is, and how it is trained: the tables of presets.toml. No torch here."""
+"""Settings of a dialogue encoder and of its training: the tables of presets.toml. No torch here."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from viewfinder.training.settings import TrainingSettings, check_settings
 Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
 
 MASKED_SHARE = 0.2
-"""Of what training hides (ChatIR, Sec. 5)."""
+"""The share that training hides (ChatIR, Sec. 5)."""
 
 MOST_SCALE = 100.0
-"""What the contrastive loss multiplies scores by at most; the scale is learnt."""
+"""The greatest factor on scores in the contrastive loss; the scale is learnt."""
 
 PROBE = "a picture"
-"""What an encoder makes of these words tells its space from others: kept in weights that look for pictures there."""
+"""An encoder's vector of these words identifies its space: stored in weights that search in that space."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The network: F, which reads a dialogue, and the space of pictures that it aims at.
+    """The network: F, which reads a dialogue, and the space of pictures that it maps to.
 
     Attributes:
         reads: frozen sentence vectors of caption, questions and answers; or the tokens of one long text (published).
         width, layers, heads, hidden: of the transformer over sentence vectors.
         image: the space of pictures: "whitened", principal components of the training pictures' raw vectors, brought
-            closer to one scale; "shared", the encoder's own, as published; "learned", a linear map that is trained
-            along. The first two stay as they are.
+            closer to one scale; "shared", the encoder's own, as published; "learned", a linear map trained with the
+            network. The first two are frozen.
         text_model: tokens: a folder of transformers, a name on its hub, or "minilm", the all-MiniLM-L6-v2 built in.
         separator: tokens: "comma" writes "caption, question? answer, ..." (published code), "sep" has the tokenizer's
             separator between all of them (paper).
-        verbatim: tokens: every round is read as it was said, "don't know" and what has no question mark too, and a text
-            that is too long loses its end (published code); else rounds are told apart first, and the oldest ones go.
+        verbatim: tokens: every round is read as it was said, including "don't know" and questions without a question
+            mark, and too long a text loses its end (published code); else uninformative rounds are dropped, and the
+            oldest ones if the text is too long.
     """
 
     reads: Literal["sentences", "tokens"] = "sentences"
@@ -43,13 +44,13 @@ class ModelSettings:
     heads: int = 4
     hidden: int = 512
     dropout: float = 0.1  # of both transformers, in training
-    pooling: Literal["mean", "first"] = "mean"  # of the last states: their mean, or the first ([CLS], published)
-    rounds: int = 10  # questions and answers that are read beside the caption, the last ones; 0: the caption alone
+    pooling: Literal["mean", "first"] = "mean"  # of the last states: the mean, or the first ([CLS], published)
+    rounds: int = 10  # how many of the last questions and answers are read beside the caption; 0: the caption alone
     image: Literal["whitened", "shared", "learned"] = "whitened"
-    image_width: int = 256  # numbers of a vector in that space; "shared" has the encoder's own
+    image_width: int = 256  # width of that space; "shared" has the encoder's own
     text_model: str = "minilm"
-    keep_layers: int = 0  # tokens: its first layers, which are kept; 0: all
-    train_layers: int = 0  # tokens: the last of these train, and what comes after them; 0: everything, embeddings too
+    keep_layers: int = 0  # tokens: how many of its first layers are kept; 0: all
+    train_layers: int = 0  # tokens: how many last layers train, with what follows them; 0: everything, embeddings too
     separator: Literal["comma", "sep"] = "comma"
     most_tokens: int = 200  # tokens of a text
     verbatim: bool = False
@@ -71,7 +72,7 @@ class LossSettings:
     """What is minimised.
 
     Attributes:
-        kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that begins with trained
+        kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that starts from trained
             weights; or "contrastive", both ways (said to be what the authors ran).
     """
 
@@ -87,18 +88,18 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
-        unasked: the share of rounds that training reads without their question, as a search reads what is said
-            without being asked.
+        unasked: the share of rounds that training reads without their question, as a search reads unasked
+            statements.
     """
 
     model: ModelSettings
     loss: LossSettings
     training: TrainingSettings
     batch: int = 256  # dialogues a step, over all processes
-    rounds: int = 10  # a dialogue is read up to a round that is drawn, this one at most; 0: captions only
+    rounds: int = 10  # a dialogue is read up to a random round, at most this one; 0: captions only
     mask: Masking = "captions"  # what training hides a fifth of
     unasked: float = 0.0
-    dialogues: str = "*"  # which dialogues of the data are learnt from; see `shared.picture_dialogues`
+    dialogues: str = "*"  # which dialogues of the data to learn from; see `shared.picture_dialogues`
     selects: Literal["loss", "recall"] = "recall"  # the validation figure by which the best weights are chosen
 
     def __post_init__(self) -> None:

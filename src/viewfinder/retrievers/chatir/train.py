@@ -1,4 +1,4 @@
-"""Training a dialogue encoder: OUT/best.safetensors, and what `training.fit` says lies beside it."""
+"""Training a dialogue encoder: OUT/best.safetensors, and beside it what `training.fit` lists."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
 
 PICTURES_AT_ONCE = 1024
-"""Pictures whose vectors are computed together."""
+"""How many pictures' vectors are computed together."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset, start = read_preset(plan, PRESETS, Preset)
     if start is None and preset.model.reads == "sentences":
-        # A round that was never read in training could not be read later.
+        # A round that training never read could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
     network, card, train, val = prepare_training(plan, preset, start)
     contrasts = preset.loss.kind == "contrastive"
@@ -74,7 +74,7 @@ def _lost(network: DialogueEncoder, batch: ChatirBatch, *, settings: LossSetting
 
 
 def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[Tensor, "b d"], Float[Tensor, "b d"]]:
-    """The vectors of a batch's dialogues and pictures; those of pictures that stay as they are come with it."""
+    """The vectors of a batch's dialogues and pictures; frozen picture vectors come with the batch."""
     learned = network.settings.image == "learned"
     pictures_bd = network.encode_pictures(batch.pictures_bx) if learned else batch.pictures_bx
     return network.encode_dialogues(*batch.dialogues), pictures_bd
@@ -83,9 +83,9 @@ def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[T
 def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
     """What validation measures: each dialogue looks for its picture among those of all of them, after every round.
 
-    "loss" is that of batches, its mean over all lengths of a dialogue; "recall" likewise is the mean of Recall@10,
-    "first" and "last" are that before any round and after all, "hits" the share that was among the first ten at any
-    time. Ties count half.
+    "loss" is the batch loss, averaged over all lengths of a dialogue; "recall" is Recall@10, averaged likewise;
+    "first" and "last" are Recall@10 before any round and after all, "hits" the share that was among the first ten at
+    any time. Ties count half.
     """
     device = network.log_scale.device
     losses, sizes, found = [], [], []
@@ -112,7 +112,7 @@ def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: Chati
     }
 
 
-# -- what is learnt from
+# -- the training data
 
 
 def _read_dialogues(plan: TrainPlan, split: str, pattern: str) -> PictureDialogues:
@@ -130,7 +130,7 @@ def _read_dialogues(plan: TrainPlan, split: str, pattern: str) -> PictureDialogu
 def prepare_training(
     plan: TrainPlan, preset: Preset, start: Card | None
 ) -> tuple[DialogueEncoder, Card, ChatirBatches, ChatirBatches]:
-    """A network as it begins, its card, and the dialogues of both splits. Raises as `train_system`."""
+    """The initial network, its card, and the dialogues of both splits. Raises as `train_system`."""
     sets = [_read_dialogues(plan, split, preset.dialogues) for split in ("train", "val")]
     shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng
     seen = [one.raw_ng for one in sets]
@@ -179,7 +179,7 @@ def prepare_training(
     batches = []
     for one, said, known_px in zip(sets, tensors, seen, strict=True):
         pictures_py = torch.from_numpy(known_px)
-        if model.image != "learned":  # what stays as it is, is computed once
+        if model.image != "learned":  # frozen vectors are computed once
             device = network.log_scale.device
             runs = (pictures_py[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures_py), PICTURES_AT_ONCE))
             with torch.no_grad():

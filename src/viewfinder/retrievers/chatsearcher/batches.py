@@ -1,7 +1,7 @@
 """Training examples as tensors, in the batches of an epoch. In torch.
 
-Axes: n examples of an epoch, b sequences of a batch, l places, c pictures in them, one after the other, k texts whose
-vectors are read, s numbers of one.
+Axes: n examples of an epoch, b sequences of a batch, l positions, c pictures in them, one after the other, k texts
+whose vectors are read, s width of one.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Stage
 from viewfinder.training import Batches, count_processes
 
 EMPTY = 0
-"""Stands at the places behind the end of a sequence; nothing that counts looks at it."""
+"""Padding after the end of a sequence; nothing that counts attends to it."""
 
 TOGETHER = 8
-"""Batches whose examples are put in the order of their lengths, so that few places of a batch are empty."""
+"""How many batches are sorted together by length, so that a batch has little padding."""
 
 CHARACTERS = 4
-"""Of a piece, about."""
+"""The approximate length of a piece."""
 
 SentenceLookup = Callable[[Sequence[str]], Float[np.ndarray, "k s"]]
 
 
 class SequenceBatch(NamedTuple):
-    """Sequences of one length, the shorter ones with empty places at their ends. Places are counted through all."""
+    """Sequences padded at the end to one length. Positions are counted through all of them."""
 
     numbers_bl: Int[Tensor, "b l"]  # what stands at each place
-    learnt_bl: Bool[Tensor, "b l"]  # whether it is learnt to be written
-    cls_c: Int[Tensor, " c"]  # where the global tokens stand; the slots of a picture come right after
+    learnt_bl: Bool[Tensor, "b l"]  # whether writing it is learnt
+    cls_c: Int[Tensor, " c"]  # where the global tokens stand; the slots of a picture follow directly
     rows_c: Int[Tensor, " c"]  # which pictures they are, by their rows
-    wanted_c: Bool[Tensor, " c"]  # whether a picture is learnt to be found, from the state one place before
+    wanted_c: Bool[Tensor, " c"]  # whether finding a picture is learnt, from the state one position before
     said_k: Int[Tensor, " k"]  # where sentence vectors stand; `sentences_ks`: these
     sentences_ks: Float[Tensor, "k s"]
 
@@ -71,7 +71,7 @@ def make_batch(
 
 
 def fit_example(codec: SequenceCodec, example: TrainingExample, longest: int) -> TokenSequence:
-    """An example as places: of one that is too long its first turns go, then its end, up to a picture that is whole."""
+    """An example as tokens: one that is too long loses its first turns, then its end, but never a part of a picture."""
     turns = example.turns
     found = codec.encode_example(example)
     while len(found) > longest and len(turns) > 2:
@@ -89,7 +89,7 @@ def fit_example(codec: SequenceCodec, example: TrainingExample, longest: int) ->
 
 
 def keep_texts(example: TrainingExample) -> TrainingExample | None:
-    """What an example says, without its pictures; None where it says nothing."""
+    """What an example says, without its pictures; None if it says nothing."""
     spoken = [(turn.role, tuple(item for item in turn.items if isinstance(item, TextItem))) for turn in example.turns]
     turns = tuple(ExampleTurn(role, items) for role, items in spoken if items)
     return TrainingExample(turns, example.kind) if turns else None
@@ -101,10 +101,10 @@ class StageExamples:
 
     examples: tuple[TrainingExample, ...]  # of all kinds, one kind after the other
     counts: Mapping[ExampleKind, int]  # how many there are of each kind
-    codec: SequenceCodec  # makes places of them
+    codec: SequenceCodec  # encodes them
     rows: Mapping[str, int]  # of the pictures, by their names
-    longest: int  # places of an example that are read
-    sentences: SentenceLookup | None = None  # vectors of texts, where they are read
+    longest: int  # how many positions of an example are read
+    sentences: SentenceLookup | None = None  # vectors of texts, if they are read
 
     @staticmethod
     def of(
@@ -115,7 +115,7 @@ class StageExamples:
         longest: int,
         sentences: SentenceLookup | None = None,
     ) -> StageExamples:
-        """The examples of a stage; of the stage "language" what they say alone. Raises BadInput: there are none."""
+        """The examples of a stage; for the stage "language" their words alone. Raises BadInput: there are none."""
         shares = stage.mixture.shares
         known = {kind: tuple(examples.get(kind, ())) for kind in shares}
         if stage.name == "language":
@@ -136,7 +136,7 @@ class StageExamples:
         """The batches of an epoch: shuffled, examples of about one length together.
 
         Raises:
-            BadInput: they do not fill one batch, or processes cannot share it.
+            BadInput: they do not fill one batch, or the processes cannot share it.
         """
         draw = np.random.default_rng([seed, epoch])
         numbers_n = mix_examples(self.counts, stage.mixture.shares, stage.lessons, draw)
@@ -155,7 +155,7 @@ class StageExamples:
 def mix_examples(
     counts: Mapping[ExampleKind, int], shares: Mapping[ExampleKind, float], most: int, draw: np.random.Generator
 ) -> Int[np.ndarray, " n"]:
-    """The numbers of an epoch's examples, shuffled; of a kind, none comes twice before all have come once.
+    """The numbers of an epoch's examples, shuffled; none comes twice before all of its kind have come once.
 
     The numbers of the kinds follow each other as `counts` does; `shares` says how often each example of a kind comes.
     `most` is how many there are in all, in the same proportions; 0: as many as the shares say.
@@ -174,7 +174,7 @@ def mix_examples(
 def bucket_by_length(
     numbers_n: Int[np.ndarray, " n"], lengths_n: Int[np.ndarray, " n"], batch: int, draw: np.random.Generator
 ) -> Int[np.ndarray, " m"]:
-    """The same numbers, in batches of about one length, without those that do not fill a last one."""
+    """The same numbers, in batches of similar length, without those that do not fill the last batch."""
     whole = len(numbers_n) - len(numbers_n) % batch
     chunk = TOGETHER * batch
     parts = [at + np.argsort(lengths_n[at : min(at + chunk, whole)], kind="stable") for at in range(0, whole, chunk)]

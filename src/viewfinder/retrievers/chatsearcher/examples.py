@@ -1,7 +1,7 @@
-"""Records of data sets as training examples: the assistant's last answer is what is to be found, or to be said.
+"""Records of data sets as training examples: the assistant's last answer is the target to find or to say.
 
-What a user brings stands before the user's words, in training as at search. Every function leaves pictures under the
-names that the data has them by.
+A user's own picture stands before the user's words, in training as in search. Every function refers to pictures by
+their names in the data.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
 
 FEWEST, MOST = 2, 4
-"""Pictures of a document that is put together."""
+"""How many pictures an assembled document has."""
 
 ROUNDS = 5
-"""Questions about a picture in one example at most."""
+"""The most questions about a picture in one example."""
 
 OF_COMMANDS = (
     "{}",
@@ -41,7 +41,7 @@ OF_COMMANDS = (
     "what would it look like if you were to {}?",
     "find me the same with one change: {}.",
 )
-"""Ways to ask for an edit that is told as a command ("make the car red")."""
+"""Ways to ask for an edit given as a command ("make the car red")."""
 
 OF_CLAUSES = (
     "{}",
@@ -59,13 +59,13 @@ OF_CLAUSES = (
     "please find one that {}.",
     "is there one that {}?",
 )
-"""Ways to ask for goods of which clauses are true ("is red and has long sleeves")."""
+"""Ways to ask for goods described by clauses ("is red and has long sleeves")."""
 
 OF_REQUESTS = ("{}", "{}", "{}", "show me {}", "i am looking for {}", "find {}", "do you have {}?", "a picture of {}")
-"""Ways to ask for a picture; most people type what it shows, and no more."""
+"""Ways to ask for a picture; most people type only what it shows."""
 
 TWO_PARTS = 0.3
-"""How often a second caption follows as a turn of its own, where a picture has several."""
+"""How often a second caption follows as a turn of its own, if a picture has several."""
 
 
 def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExample:
@@ -74,7 +74,7 @@ def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExamp
 
 
 def request_example(picture: str, captions: Sequence[str], rng: random.Random) -> TrainingExample:
-    """A picture asked for by one of its captions, sometimes by a second one after it was not found."""
+    """A picture asked for by one of its captions, sometimes by a second one when the first did not find it."""
     first, *rest = rng.sample(captions, len(captions))
     said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(reword_instruction(first, OF_REQUESTS, rng)),))]
     if rest and rng.random() < TWO_PARTS:
@@ -83,7 +83,7 @@ def request_example(picture: str, captions: Sequence[str], rng: random.Random) -
 
 
 def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
-    """Documents of two to four pictures with one caption each; every picture is in one of them, but for a last one."""
+    """Documents of two to four pictures with one caption each; every picture is in one, except perhaps a last one."""
     order = rng.sample(captioned, len(captioned))
     while len(order) >= FEWEST:
         count = rng.randint(FEWEST, MOST)
@@ -112,14 +112,14 @@ def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
 
 
 def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
-    """What one side said and showed: pictures first, but where an answer's may stand behind its words."""
+    """What one side said and showed: pictures first, unless an answer's may follow its words."""
     if turn.role == "assistant" and not image_first:
         return ExampleTurn("assistant", turn.content)
     return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
 
 
 def dialogue_examples(dialogue: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
-    """Its questions and answers, one to five rounds an example; the first question comes with the picture."""
+    """Its questions and answers, one to five rounds per example; the first question comes with the picture."""
     turns: list[ChatTurn] = []
     for said in dialogue.rounds:
         if said.question and said.answer:
@@ -130,9 +130,9 @@ def dialogue_examples(dialogue: Dialogue, rng: random.Random) -> Iterator[Traini
 def split_into_examples(
     turns: Sequence[ChatTurn], shown: tuple[ImageItem, ...], rng: random.Random
 ) -> Iterator[TrainingExample]:
-    """A dialogue about a picture, from a question on to an answer, in examples of one to five rounds, drawn by `rng`.
+    """A dialogue about a picture, from a question to an answer, split into examples of one to five rounds by `rng`.
 
-    `shown` is what the first question of every example comes with; nothing, if it is not about a picture.
+    `shown` is the picture with the first question of every example; none if it is not about a picture.
     """
     left = turns[: len(turns) // 2 * 2]  # a question that nobody answers teaches nothing
     while left:
@@ -145,14 +145,14 @@ def split_into_examples(
 
 
 def edit_example(before: str, words: str, after: str) -> TrainingExample:
-    """A picture, what should be different, and the picture in which it is."""
+    """A picture, the change to make, and the changed picture."""
     return TrainingExample((ExampleTurn("user", (ImageItem(before), TextItem(words))), _shows(after)), "edits")
 
 
 def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[TrainingExample]:
-    """Each turn of FashionMT as an edit of its own, in words of ours.
+    """Each turn of FashionMT as a separate edit, in our own wording.
 
-    What a turn goes back to is the picture it is an edit of; one that keeps parts of earlier ones is left out.
+    A turn that goes back edits the picture it goes back to; a turn that keeps parts of earlier ones is left out.
     """
     for turn, (modification, (before, after)) in enumerate(zip(one.modifications, pairwise(one.pictures), strict=True)):
         back, said = parse_ordinal_reference(modification), split_modification(modification).clauses
@@ -163,7 +163,7 @@ def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[Train
 
 
 def reword_instruction(instruction: str, ways: Sequence[str], rng: random.Random) -> str:
-    """An instruction as a person might say it, by templates as in the paper.
+    """An instruction as a person might say it, using templates as in the paper.
 
     >>> reword_instruction("Make the car red.", ("please {}.",), random.Random(0))
     'please make the car red.'
@@ -172,13 +172,13 @@ def reword_instruction(instruction: str, ways: Sequence[str], rng: random.Random
 
 
 def _bare(instruction: str) -> str:
-    """An instruction as a part of a sentence: without a full stop, and without a capital, unless a word is all such."""
+    """An instruction as a clause: without a full stop, without an initial capital unless the word is all capitals."""
     text = instruction.strip().rstrip(".!? ")
     return text[:1].lower() + text[1:] if not text[1:2].isupper() else text
 
 
 def _document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> TrainingExample:
-    """Pictures and their sentences, each picture before its sentence or behind it."""
+    """Pictures and their sentences, each picture before or after its sentence."""
     items: list[Item] = []
     for picture, sentence, first in shown:
         pair = (ImageItem(picture), TextItem(sentence))

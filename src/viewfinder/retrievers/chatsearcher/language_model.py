@@ -1,4 +1,4 @@
-"""The language model inside: one that is drawn, or a published one by name, with adapters or whole. In torch."""
+"""The language model inside: a randomly initialised or a published one, with adapters or whole. In torch."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
 
 SPECIAL = 2
-"""[IMG] and [/IMG], which are written besides the pieces."""
+"""[IMG] and [/IMG], which are written in addition to the pieces."""
 
 ADAPTED = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-"""Ends of the names of the linear maps that adapters stand beside."""
+"""Name endings of the linear maps that get adapters."""
 
 LLAMA_LIKE = ("llama", "mistral", "qwen2")
 """Model types that compute as transformers' `LlamaModel` does, with or without biases of queries, keys and values."""
 
 ROTARY = ("default", "linear", "llama3")
-"""Kinds of rotary positions whose frequencies are the same for texts of all lengths, and scale no attention."""
+"""Kinds of rotary positions whose frequencies do not depend on a text's length, and which do not scale attention."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +41,11 @@ class CausalLanguageModel:
 
     model: Any  # transformers' `LlamaModel`, or one that is built like it
     head: nn.Linear | None  # scores the pieces; None: their own vectors do
-    tokenizer: TokenizerRecord  # cuts texts into its pieces
+    tokenizer: TokenizerRecord  # splits texts into its pieces
 
 
 def draw_language_model(settings: ModelSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
-    """A small one that has read nothing yet."""
+    """A small, untrained one."""
     config = LlamaConfig(
         vocab_size=tokenizer.count,
         hidden_size=settings.width,
@@ -55,7 +55,7 @@ def draw_language_model(settings: ModelSettings, tokenizer: TokenizerRecord) -> 
         intermediate_size=settings.hidden,
         max_position_embeddings=settings.longest,
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
-        # 0.02 is for thousands of numbers; of few, everything would look alike for long.
+        # 0.02 is for widths of thousands; at small widths everything would look alike for long.
         initializer_range=settings.width**-0.5 if settings.width < 1024 else 0.02,
         bos_token_id=tokenizer.begin,
         eos_token_id=tokenizer.end,
@@ -65,10 +65,10 @@ def draw_language_model(settings: ModelSettings, tokenizer: TokenizerRecord) -> 
 
 @torch.no_grad()
 def add_special_pieces(language: CausalLanguageModel) -> tuple[Any, nn.Linear | None]:
-    """Its model and head with rows for [IMG] and [/IMG], which begin about where the mean of the others is."""
+    """Its model and head with rows for [IMG] and [/IMG], which start near the mean of the others."""
 
     def grow(rows_vh: torch.Tensor) -> torch.Tensor:
-        # A little apart, lest the two stay the same.
+        # A little apart, or the two would stay the same.
         apart_kh = torch.randn(SPECIAL, rows_vh.shape[1]) * rows_vh.std()
         return torch.cat([rows_vh, rows_vh.mean(dim=0, keepdim=True) + apart_kh])
 
@@ -84,9 +84,9 @@ def add_special_pieces(language: CausalLanguageModel) -> tuple[Any, nn.Linear | 
 
 
 def add_lora(model: nn.Module, lora: LoraSettings) -> None:
-    """Puts adapters beside the linear maps of all layers, by peft; it computes as before until they have learnt.
+    """Adds adapters to the linear maps of all layers, by peft; the output is unchanged until they have learnt.
 
-    Nothing of it but the adapters needs gradients afterwards. A map becomes W + alpha / rank * B A (Hu et al. 2021), by
+    Only the adapters need gradients afterwards. A map becomes W + alpha / rank * B A (Hu et al. 2021), by
     the names `q_proj.base_layer.weight`, `q_proj.lora_A.default.weight` and `q_proj.lora_B.default.weight`.
     """
     from peft import LoraConfig, inject_adapter_in_model
@@ -99,7 +99,7 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     """The language model in the folder or .gguf file, or of the hub name, that the settings name; single precision.
 
     Raises:
-        BadInput: nothing there, weights or tokeniser that are missing, or something that is not built like Llama.
+        BadInput: nothing there, weights or tokeniser missing, or something that is not built like Llama.
     """
     path = Path(settings.language).expanduser()
     if path.suffix.lower() != ".gguf":
@@ -119,18 +119,18 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
         raise BadInput(f"{source.called}: reads {most} pieces at most; --set model.longest={most}")
     tokenizer = load_tokenizer(source, eos="a piece for the end of a text")
     causal = load_whole(AutoModelForCausalLM, source, "the weights", "a causal language model", config=config)
-    if len(tokenizer) > config.vocab_size:  # it was given pieces that the model has no vectors for yet
+    if len(tokenizer) > config.vocab_size:  # the tokeniser has pieces without vectors in the model
         with silence_transformers():
             causal.resize_token_embeddings(len(tokenizer))
     table, head = causal.get_input_embeddings(), causal.get_output_embeddings()
     end = tokenizer.eos_token_id
-    begin = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id  # of Qwen2, what ends the text before
+    begin = end if tokenizer.bos_token_id is None else tokenizer.bos_token_id  # for Qwen2, the end of the previous text
     record = TokenizerRecord(tokenizer.backend_tokenizer.to_str(), begin, end, len(table.weight))
     return CausalLanguageModel(causal.model, None if head.weight is table.weight else head, record)
 
 
 def _difference(config: Any) -> str:
-    """What a model does otherwise than Llama; "" if nothing."""
+    """How a model differs from Llama; "" if it does not."""
     if config.model_type not in LLAMA_LIKE:
         return f"is of type {config.model_type!r}"
     if getattr(config, "attention_bias", False) or getattr(config, "mlp_bias", False):

@@ -1,7 +1,7 @@
-"""What ChatSearcher minimises (Sec. 4.2): words and pictures, both as what comes next. In torch.
+"""ChatSearcher's losses (Sec. 4.2): predicting the next words and pictures. In torch.
 
-Axes: p places, v pieces, c pictures of a batch, q those of them that are looked for, n pictures that they are told
-from, x numbers that are read of a picture, d numbers of the vectors that pictures are found by.
+Axes: p positions, v pieces, c pictures of a batch, q those of them that are targets, n pictures that they are told
+from, x width that is read of a picture, d width of the vectors that pictures are found by.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch.nn.functional import cross_entropy
 from viewfinder.retrievers.chatsearcher.settings import LossSettings
 
 NOBODY = -1
-"""In place of a picture's row: a place of the queue that is empty yet."""
+"""Stands in place of a picture's row: an empty place of the queue."""
 
 
 class FeaturePool(NamedTuple):
-    """Pictures that the right one is told from, and which they are."""
+    """Pictures that the right one is told from, and their rows."""
 
     whole_nx: Float[Tensor, "n x"]
     rows_n: Int[Tensor, " n"]
@@ -29,8 +29,8 @@ class FeaturePool(NamedTuple):
 class FeatureQueue(nn.Module):
     """The pictures of the last batches as the frozen encoder gave them: first in, first out (Sec. 4.1).
 
-    They never grow stale, since what trains is applied to all of them anew in every step. Several processes keep the
-    queue of the first.
+    They never grow stale, since the trained parts are applied to all of them again in every step. Several processes
+    keep the queue of the first.
     """
 
     def __init__(self, size: int, width: int) -> None:
@@ -51,7 +51,7 @@ class FeatureQueue(nn.Module):
 
     @torch.no_grad()
     def enqueue(self, whole_cx: Float[Tensor, "c x"], rows_c: Int[Tensor, " c"]) -> None:
-        """Takes a batch in, and lets the oldest pictures out."""
+        """Adds a batch, and drops the oldest pictures."""
         pool = self.with_batch(whole_cx, rows_c)
         vectors, rows = self.get_buffer("vectors"), self.get_buffer("rows")
         vectors.copy_(pool.whole_nx[: len(vectors)])
@@ -76,7 +76,7 @@ def picture_loss(
     out_qn: Bool[Tensor, "q n"],
     temperature: Float[Tensor, ""],
 ) -> Float[Tensor, ""]:
-    """Mean over queries of -log P(picture), Eq. 3; 0 of no queries."""
+    """Mean over queries of -log P(picture), Eq. 3; 0 without queries."""
     if not len(right_q):
         return similarities_qn.sum()
     scores_qn = (similarities_qn / temperature).masked_fill(out_qn, -torch.inf)
@@ -97,14 +97,14 @@ def symmetric_picture_loss(
 
 
 def word_loss(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> Float[Tensor, ""]:
-    """Mean over places of -log P(piece); 0 of no places."""
+    """Mean over positions of -log P(piece); 0 without positions."""
     return cross_entropy(scores_pv, numbers_p) if len(numbers_p) else scores_pv.sum()
 
 
 def combine_losses(
     settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
 ) -> Float[Tensor, ""]:
-    """The mean losses of words, over so many places, and of pictures, so many that are found, as one (Eq. 1)."""
+    """Combines the mean losses of words and of pictures, given the count of positions and of targets (Eq. 1)."""
     if settings.reduction == "means":
         return words + pictures
     return (places * words + found * pictures) / max(places + found, 1)

@@ -1,11 +1,11 @@
 """ChatSearcher's network (Sec. 4.1): pictures and words in one sequence, a head for words and one for pictures.
 
-Pictures are read as a global token and what the perceiver makes of their regions. In torch.
+Pictures are read as a global token and the perceiver's slots for their regions. In torch.
 
-Axes: b sequences, l places, h numbers of a place, n pictures, c those in the sequences, one after the other, g numbers
-of a raw whole vector, x those that are read of it, r regions, e numbers of a raw one, y those that are read of it, t
-slots, w numbers of a slot, s numbers of a sentence vector, v pieces that are written, d numbers of the vectors that
-pictures are found by.
+Axes: b sequences, l positions, h width of a position, n pictures, c those in the sequences, one after the other, g
+width of a raw whole vector, x the width read of it, r regions, e width of a raw one, y the width read of it, t slots, w
+width of a slot, s width of a sentence vector, v pieces that can be written, d width of the vectors that pictures are
+found by.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from viewfinder.retrievers.shared.blip2 import (
 from viewfinder.training.picture_layers import PictureInput, PictureKind
 
 PICTURES_AT_ONCE = 512
-"""Pictures whose raw regions are held in single precision at a time."""
+"""How many pictures' raw regions are held in single precision at a time."""
 
 FIRST_TEMPERATURE = 0.07
-"""Of the loss over pictures, at the beginning; the paper does not say."""
+"""The initial temperature of the loss over pictures; the paper does not give it."""
 
 SIZES = {
     "perceiver_width": "hidden_size",
@@ -47,27 +47,27 @@ SIZES = {
     "perceiver_hidden": "intermediate_size",
     "cross_every": "cross_attention_frequency",
 }
-"""Settings, and what transformers calls them in the configuration of a Q-Former."""
+"""Settings, and their names in transformers' configuration of a Q-Former."""
 
 PICTURE = ("crossattention.attention.key", "crossattention.attention.value")
 """Ends of the names of the maps by which the Q-Former reads a picture's numbers."""
 
 
 class PictureFeatures(NamedTuple):
-    """Pictures as far as nothing of it trains: the same for all of a training. Regions are in half precision."""
+    """Pictures before anything trainable: the same throughout a training. Regions are in half precision."""
 
     whole_nx: Float32[Tensor, "n x"]
     regions_nry: Float16[Tensor, "n r y"]
 
     def select(self, rows_c: Int[Tensor, " c"]) -> PictureFeatures:
-        """Those of some pictures."""
+        """The inputs of some pictures."""
         return PictureFeatures(self.whole_nx[rows_c], self.regions_nry[rows_c])
 
 
 class Perceiver(nn.Module):
     """The Q-Former of BLIP-2 without a text: N slots that look at the regions of a picture (Sec. 4.1).
 
-    That a region lies where it does is learnt: unlike a transformer's patches, regions of a convolution do not say.
+    Where a region lies is learnt: unlike a transformer's patches, regions of a convolution do not carry it.
     """
 
     def __init__(self, settings: ModelSettings, regions: int, region_width: int) -> None:
@@ -82,13 +82,13 @@ class Perceiver(nn.Module):
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,
             encoder_hidden_size=region_width,
-            # BERT's 0.02 is for 768 numbers; of few, everything would look alike for long.
+            # BERT's 0.02 is for width 768; at small widths everything would look alike for long.
             initializer_range=width**-0.5 if width < 768 else 0.02,
         )
         self.qformer = Blip2QFormerModel(config)
 
     def forward(self, regions_cry: Float[Tensor, "c r y"]) -> Float[Tensor, "c t w"]:
-        """The slots after they have looked."""
+        """The slots after attending to the regions."""
         seen_cry = self.norm(regions_cry + self.positions)
         slots_ctw = self.queries.expand(len(regions_cry), *self.queries.shape)
         found: Tensor = self.qformer(slots_ctw, encoder_hidden_states=seen_cry).last_hidden_state
@@ -117,17 +117,17 @@ def read_picture_features(
 
 @torch.no_grad()
 def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
-    """Fills a perceiver with BLIP-2's weights in a folder or of a name on the hub, as far as it has the same parts.
+    """Fills a perceiver with BLIP-2's weights from a folder or a name on the hub, where both have the same parts.
 
-    What maps a picture's numbers to keys and values, and the norm before it, are BLIP-2's only where its pictures have
-    as many numbers as regions are read by; else they stay as they were drawn, as the places of regions do.
+    The maps from a picture's numbers to keys and values, and the norm before them, are BLIP-2's only if its pictures
+    have the width that regions are read by; else they keep their random values, as the positions of regions do.
 
     Raises:
-        BadInput: nothing there, something else, weights that are missing, or sizes that are not the perceiver's.
+        BadInput: nothing there, something else, missing weights, or sizes that are not the perceiver's.
     """
     source = find_checkpoint(name_or_path)
     config = read_blip2_config(source, "weights of BLIP-2, such as Salesforce/blip2-itm-vit-g")
-    config.qformer_config.use_qformer_text_input = False  # no text is read here: what is for texts is left out
+    config.qformer_config.use_qformer_text_input = False  # no text is read here: the parts for texts are left out
     theirs, own = (
         {name: getattr(qformer, size) for name, size in SIZES.items()} | {"tokens": tokens}
         for qformer, tokens in (
@@ -150,7 +150,7 @@ def load_perceiver(name_or_path: str, perceiver: Perceiver) -> None:
 
 @dataclass(frozen=True)
 class InputSizes:
-    """Widths of what comes in: raw whole vectors, regions and their raw vectors, sentence vectors."""
+    """Input sizes: raw whole vectors, regions and their raw vectors, sentence vectors."""
 
     raw: int
     regions: int
@@ -161,8 +161,8 @@ class InputSizes:
 class ChatSearcherNetwork(nn.Module):
     """One language model over words and pictures.
 
-    `language` is a transformers `LlamaModel`; `text_head` is there only where it is not the pieces' own vectors. With
-    `holds_pieces` the vectors of all pieces but [IMG] and [/IMG] stay as they are.
+    `language` is a transformers `LlamaModel`; `text_head` exists only if it is not the pieces' own vectors. With
+    `holds_pieces` the vectors of all pieces but [IMG] and [/IMG] are frozen.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class ChatSearcherNetwork(nn.Module):
         self.language, self.text_head = add_special_pieces(language)
         width = self.language.config.hidden_size
         self.register_buffer("frequencies", self.language.rotary_emb.inv_freq.detach().clone())
-        # Principal components of a raw vector, or, of 0 components, all its numbers on one scale.
+        # Principal components of a raw vector or, with 0 components, all its numbers on one scale.
         whole: PictureKind = "whitened" if settings.components else "standardised"
         self.whole_input = PictureInput(whole, sizes.raw, settings.components)
         seen = self.whole_input.width
@@ -227,22 +227,22 @@ class ChatSearcherNetwork(nn.Module):
             table_vh[-SPECIAL:] *= length / table_vh[-SPECIAL:].norm(dim=1, keepdim=True)
 
     def _without_others(self, gradient_vh: Tensor) -> Tensor:
-        """The gradient of the pieces' vectors, where they are held without that of the others."""
+        """The gradient of the pieces' vectors; if they are frozen, only that of [IMG] and [/IMG]."""
         if not self.holds_pieces:
             return gradient_vh
         return torch.cat([torch.zeros_like(gradient_vh[:-SPECIAL]), gradient_vh[-SPECIAL:]])
 
     def forward(self, batch: SequenceBatch, pictures: PictureFeatures) -> Float[Tensor, "b l h"]:
-        """The state at every place; `pictures`: the batch's, in its order.
+        """The state at every position; `pictures`: the batch's, in its order.
 
-        Nothing looks at what comes after it, so the empty places at the ends need no mask.
+        No position attends to later ones, so the padding at the end needs no mask.
         """
         places_blh = self.embed(batch, pictures)
         found: Tensor = self.language(inputs_embeds=places_blh, use_cache=False).last_hidden_state
         return found
 
     def embed(self, batch: SequenceBatch, pictures: PictureFeatures) -> Float[Tensor, "b l h"]:
-        """What stands at every place."""
+        """The input at every position."""
         table_vh = self.language.embed_tokens.weight
         places_blh = nn.functional.embedding(batch.numbers_bl.clamp_max(len(table_vh) - 1), table_vh)
         flat_ph = places_blh.flatten(0, 1)
@@ -256,7 +256,7 @@ class ChatSearcherNetwork(nn.Module):
         return flat_ph.view_as(places_blh)
 
     def score_pieces(self, states_ph: Float[Tensor, "p h"]) -> Float[Tensor, "p v"]:
-        """Scores of the piece that comes next."""
+        """Scores of the next piece."""
         weight_vh = self.language.embed_tokens.weight if self.text_head is None else self.text_head.weight
         return linear(states_ph, weight_vh)
 

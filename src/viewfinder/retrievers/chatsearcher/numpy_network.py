@@ -1,14 +1,14 @@
 """`network.ChatSearcherNetwork` without torch, its language model piece by piece, with a cache of what was read.
 
-Names of arrays are those of the torch modules; tests compare the two.
+Arrays are named as in the torch modules; tests compare the two.
 
-Axes of the language model: l places that are read now, s all of them, those that were read before included, h numbers
-of a place, n heads of queries, k heads of keys, e = n / k queries that share a key, m = e l, v numbers of a head,
-r = v / 2, f numbers between the maps of a layer, q and o numbers of all heads.
+Axes of the language model: l positions read now, s all positions, including those read before, h width of a position,
+n heads of queries, k heads of keys, e = n / k queries that share a key, m = e l, v width of a head, r = v / 2, f hidden
+width of a layer, q and o width of all heads.
 
-Axes of what stands at its places: p = 1 + t places of a picture (the global token, its slots), g numbers of a raw
-vector, r regions, e numbers of a raw one, k texts whose vectors are read, s numbers of one, v pieces that are written,
-n pictures, d numbers of the vectors that pictures are found by.
+Axes of its input: p = 1 + t positions of a picture (the global token, its slots), g width of a raw vector, r regions,
+e width of a raw one, k texts whose vectors are read, s width of one, v pieces that can be written, n pictures, d width
+of the vectors that pictures are found by.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from viewfinder.retrievers.shared import numpy_network as shared
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageShape:
-    """What the weights do not say themselves; `eps` is what norms add to a mean square."""
+    """What the weights themselves do not say; `eps` is what norms add to a mean square."""
 
     layers: int
     heads: int
@@ -37,7 +37,7 @@ class LanguageShape:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The maps of a layer, those that read the same side by side."""
+    """The maps of a layer; those with the same input are side by side."""
 
     first_norm_h: Float32[np.ndarray, " h"]
     asks_hq: Float32[np.ndarray, "h q"]
@@ -60,7 +60,7 @@ class NumpyLanguageModel:
 
 @dataclass(frozen=True, eq=False)
 class CacheSegment:
-    """Keys and values of places that were read at once, of all layers."""
+    """Keys and values of positions that were read at once, for all layers."""
 
     keys: Float32[np.ndarray, "layers k places v"]
     values: Float32[np.ndarray, "layers k places v"]
@@ -71,7 +71,7 @@ class CacheSegment:
 
 @dataclass(frozen=True, eq=False)
 class KeyValueCache:
-    """What was read so far. Nothing of it ever changes: what goes on from it shares it."""
+    """What was read so far. It never changes: its continuations share it."""
 
     segments: tuple[CacheSegment, ...] = ()
 
@@ -79,7 +79,7 @@ class KeyValueCache:
         return sum(map(len, self.segments))
 
     def shorter(self, places: int) -> KeyValueCache:
-        """Without the newest places, which must be of what was read last."""
+        """Without the newest positions, which must be from the last reading."""
         *before, last = self.segments
         kept = len(last) - places
         if not kept:
@@ -113,7 +113,7 @@ def build_language_model(arrays: shared.Arrays, shape: LanguageShape, lora: Lora
 
 
 class _Folded:
-    """Arrays by name; of a map with adapters W + alpha / rank * B A (Hu et al. 2021)."""
+    """Arrays by name; for a map with adapters W + alpha / rank * B A (Hu et al. 2021)."""
 
     def __init__(self, arrays: Mapping[str, np.ndarray], lora: LoraSettings) -> None:
         self._arrays, self._lora = arrays, lora
@@ -127,20 +127,20 @@ class _Folded:
         return np.asarray(self._arrays[f"{module}.base_layer.weight"] + scale * (up @ down), np.float32)
 
     def biases(self, *modules: str) -> Float32[np.ndarray, " q"] | None:
-        """Side by side; None where there are none."""
+        """Side by side; None if there are none."""
         names = [name for module in modules for name in (f"{module}.bias", f"{module}.base_layer.bias")]
         found = [self._arrays[name] for name in names if name in self._arrays]
         return np.concatenate(found).astype(np.float32) if len(found) == len(modules) else None
 
     def side_by_side(self, *modules: str) -> Float32[np.ndarray, "i o"]:
-        """Maps of the same numbers as one."""
+        """Maps with the same input as one map."""
         return np.ascontiguousarray(np.concatenate([self[f"{module}.weight"] for module in modules]).T)
 
 
 def read_places(
     language: NumpyLanguageModel, places_lh: Float32[np.ndarray, "l h"], cache: KeyValueCache = EMPTY_CACHE
 ) -> tuple[Float32[np.ndarray, "l h"], KeyValueCache]:
-    """`LlamaModel` on places that come after those of the cache: their states, and the cache with them."""
+    """`LlamaModel` on positions that follow those of the cache: their states, and the extended cache."""
     turned = rotary_angles(language.frequencies_r, len(cache), len(places_lh))
     keys, values = [], []
     for at, layer in enumerate(language.layers):
@@ -165,13 +165,13 @@ Rotation = tuple[Float32[np.ndarray, "l 1 r"], Float32[np.ndarray, "l 1 r"]]
 
 
 def rotary_angles(frequencies_r: Float32[np.ndarray, " r"], first: int, count: int) -> Rotation:
-    """Cosines and sines of the angles by which places are turned (Su et al. 2021), `first` that of the first."""
+    """Cosines and sines of the angles that rotate positions (Su et al. 2021), `first` being the first position."""
     angles_l1r = np.arange(first, first + count, dtype=np.float32)[:, None, None] * frequencies_r
     return np.cos(angles_l1r), np.sin(angles_l1r)
 
 
 def rotate_heads(heads_lnv: Float32[np.ndarray, "l n v"], turned: Rotation) -> Float32[np.ndarray, "l n v"]:
-    """Every number of the first half of a head is turned with that of the second half."""
+    """Rotates every number of the first half of a head with its counterpart in the second half."""
     cosines, sines = turned
     one, other = np.split(heads_lnv, 2, axis=-1)
     return np.concatenate([one * cosines - other * sines, other * cosines + one * sines], axis=-1)
@@ -188,7 +188,7 @@ def rms_norm(
 def _asked(
     layer: Layer, shape: LanguageShape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
 ) -> tuple[Float32[np.ndarray, "k m v"], Float32[np.ndarray, "k l v"], Float32[np.ndarray, "k l v"]]:
-    """What places ask (those that share a key one after the other), and what they answer to: keys and values."""
+    """The queries of positions (those that share a key one after the other), with keys and values."""
     count = len(normed_lh)
     asked_lq = normed_lh @ layer.asks_hq
     if layer.asks_q is not None:
@@ -209,11 +209,11 @@ def _gathered(
     value_ksv: Float32[np.ndarray, "k s v"],
     count: int,
 ) -> Float32[np.ndarray, "l o"]:
-    """What each of `count` places gathers from itself and all before it."""
+    """What each of `count` positions gathers from itself and all before it."""
     scores_kms = query_kmv @ key_ksv.swapaxes(1, 2)
     scores_kels = scores_kms.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
     if count > 1:
-        # Minus infinity where a place would look at one that comes after it.
+        # Minus infinity where a position would attend to a later one.
         scores_kels[..., -count:] += np.triu(np.full((count, count), -np.inf, np.float32), k=1)
     found_kmv = shared.softmax(scores_kms) @ value_ksv
     found_kelv = found_kmv.reshape(len(key_ksv), -1, count, value_ksv.shape[-1])
@@ -222,7 +222,7 @@ def _gathered(
 
 TABLE = "language.embed_tokens.weight"
 NORM_EPS = 1e-5
-"""What torch's norms add to a variance, but for those of the Q-Former and of the language model."""
+"""The epsilon of torch's norms, except those of the Q-Former and the language model."""
 
 
 def embed_picture(
@@ -231,7 +231,7 @@ def embed_picture(
     whole_g: Float[np.ndarray, " g"],
     regions_re: Float[np.ndarray, "r e"] | None,
 ) -> Float32[np.ndarray, "p h"]:
-    """A picture as it is read: its global token, then what the perceiver makes of its regions."""
+    """A picture as it is read: its global token, then the perceiver's slots for its regions."""
     cls_1h = shared.numpy_linear(arrays, "cls", shared.numpy_picture_input(arrays, "whole_input", whole_g[None]))
     if not settings.tokens:
         return np.asarray(cls_1h, np.float32)
@@ -243,7 +243,7 @@ def embed_picture(
 def perceive_regions(
     arrays: shared.Arrays, settings: ModelSettings, regions_re: Float[np.ndarray, "r e"]
 ) -> Float32[np.ndarray, "t w"]:
-    """`network.Perceiver` of one picture."""
+    """`network.Perceiver` for one picture."""
     regions_1ry = shared.numpy_picture_input(arrays, "region_input", regions_re[None])
     seen_1ry = shared.numpy_layer_norm(arrays, "perceiver.norm", regions_1ry + arrays["perceiver.positions"], NORM_EPS)
     slots_1tw = np.asarray(arrays["perceiver.queries"], np.float32)[None]
@@ -262,9 +262,9 @@ def embed_places(
     pictures: Sequence[Float32[np.ndarray, "p h"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
 ) -> Float32[np.ndarray, "l h"]:
-    """What stands at every place (`SequenceCodec` says which number is what).
+    """The input at every position (`SequenceCodec` says what the numbers mean).
 
-    `pictures`: `embed_picture` of those that are shown, in order; `said_ks`: the vectors of texts at SAID, in order.
+    `pictures`: `embed_picture` of the shown pictures, in order; `said_ks`: the vectors of texts at SAID, in order.
     """
     table_vh = arrays[TABLE]
     cls, said = len(table_vh), len(table_vh) + 1 + settings.tokens
@@ -277,18 +277,18 @@ def embed_places(
 
 
 def score_pieces(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " v"]:
-    """Scores of the piece that comes next: by a head of its own, else by the pieces' own vectors."""
+    """Scores of the next piece: by a separate head, else by the pieces' own vectors."""
     head_vh = arrays.get("text_head.weight", arrays[TABLE])
     return np.asarray(head_vh @ state_h, np.float32)
 
 
 def encode_query(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " d"]:
-    """What is looked for by the state at [IMG], of length 1 (Eq. 2)."""
+    """The query of the state at [IMG], of length 1 (Eq. 2)."""
     return np.asarray(shared.to_unit(arrays["visual_head.weight"] @ state_h), np.float32)
 
 
 def encode_pictures(arrays: shared.Arrays, whole_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n d"]:
-    """Pictures as unit vectors (Eq. 2); those of which nothing is known as zeros."""
+    """Pictures as unit vectors (Eq. 2); zeros for those of which nothing is known."""
     return np.asarray(
         shared.to_unit(shared.numpy_picture_input(arrays, "whole_input", whole_ng) @ arrays["queue_head.weight"].T),
         np.float32,

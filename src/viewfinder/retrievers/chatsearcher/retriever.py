@@ -1,8 +1,8 @@
-"""ChatSearcher as a retriever: it reads on where it stopped, and answers with pictures or in words.
+"""ChatSearcher as a retriever: it continues reading where it stopped, and answers with pictures or in words.
 
-Numpy only; the network is what was trained. A state ends where an answer begins: what it came to (the picture that was
-picked, what was written) is read at the beginning of the next turn, so that a turn costs its own places alone.
-What cannot be taken as it was given goes through an adapter, which is named (`shared.wording`).
+Numpy only; `network` is what was trained. A state ends where an answer begins: the outcome of the answer (the picked
+picture, or the words written) is read at the beginning of the next turn, so that a turn costs only its own positions.
+What cannot be taken as given goes through a named adapter (`shared.wording`).
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ SYSTEM = "chatsearcher"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
 MOST_PIECES = 32
-"""Pieces of an answer in words at most."""
+"""The most pieces of an answer in words."""
 
 LEFT = 0.75
-"""How full a sequence that grew too long is at most, once its oldest turns are out: reading anew is for many turns."""
+"""How full a sequence may be once its oldest turns were dropped: one rereading then serves many turns."""
 
 A_PICTURE = ImageItem("")
-"""Any picture: places do not say which."""
+"""Stands for any picture: positions do not say which."""
 
 LIKE_IT = "one like this"
-"""What a picture says that comes without words."""
+"""The words for a picture that comes without any."""
 
 BROKEN = "\N{REPLACEMENT CHARACTER}"
-"""What stands for a character of which a piece has a part only."""
+"""Stands for a character of which a piece has only a part."""
 
 
 @dataclass(frozen=True, eq=False)
 class UserMessage:
     """What a turn says.
 
-    `brought` is a picture of the user's own, which stands before the words; `picked` the one among those that were
-    shown, and `asked` what the user was asked: these become the answer. `ruled`: the pictures ruled out and readmitted.
+    `brought` is the user's own picture, which stands before the words; `picked` the one picked among those shown, and
+    `asked` the question to the user: these become the answer. `ruled`: the pictures ruled out and readmitted.
     """
 
     text: str = ""
@@ -66,9 +66,9 @@ class UserMessage:
 
 
 def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
-    """A turn as it is read; one without words says nothing, and only rules pictures out.
+    """A turn as it is read; one without words says nothing, and only rules out pictures.
 
-    `shown`: whether the answer before it was pictures, so that one may be picked.
+    `shown`: whether the previous answer was pictures, so that one may be picked.
     """
     match turn.turn:
         case Say(text):
@@ -76,7 +76,7 @@ def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
         case Answer(question, text):
             return UserMessage(_one_line(text), asked=_one_line(question.text))
         case Like(text=words) | Show(text=words):
-            # Words said of a picture rule it out; without any it may be the one, whatever ruled it out before.
+            # Words said of a picture rule it out; without words it may be the target, whatever ruled it out before.
             picture, text, lines = turn.pictures[0], _one_line(words), []
             own = frozenset() if picture.id is None else frozenset({picture.id})
             ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
@@ -98,7 +98,7 @@ def _one_line(text: str) -> str:
 
 
 class LazyPieces:
-    """Numbers that are worked out once, when somebody first wants them, and kept; for all threads."""
+    """Numbers computed once, on first use, and kept; thread-safe."""
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
         self._known: list[int] = []
@@ -116,9 +116,9 @@ class LazyPieces:
 
 
 def stream_text(numbers: Iterable[int], text_of: Callable[[list[int]], str]) -> Iterator[str]:
-    """The words that pieces make, as far as they are whole characters; joined they are the text of all pieces.
+    """The words of pieces, as whole characters; joined they are the text of all pieces.
 
-    A character of which parts are missing at the very end is left out.
+    An incomplete character at the very end is left out.
     """
     known: list[int] = []
     told = 0
@@ -132,7 +132,7 @@ def stream_text(numbers: Iterable[int], text_of: Callable[[list[int]], str]) -> 
 
 @dataclass(frozen=True, eq=False)
 class OpenAnswer:
-    """The answer that has begun: pictures, perhaps after some words, or words alone."""
+    """An answer begun: pictures, perhaps after some words, or words alone."""
 
     shows: bool
     words: LazyPieces
@@ -140,7 +140,7 @@ class OpenAnswer:
 
 @dataclass(frozen=True, eq=False)
 class ReadRound:
-    """What was read of a turn, and of its answer once that is closed."""
+    """What was read of a turn, and of its answer once it is closed."""
 
     turn: int
     places_lh: Float32[np.ndarray, "l h"]
@@ -148,19 +148,19 @@ class ReadRound:
 
 @dataclass(frozen=True, eq=False)
 class ChatState:
-    """What was read so far, and what it came to.
+    """What was read so far, and its results.
 
     Attributes:
-        excluded, adapters: as `Query` has them.
+        excluded, adapters: as in `Query`.
     """
 
     cache: numpy_network.KeyValueCache  # of all rounds
-    rounds: tuple[ReadRound, ...] = ()  # what they were read from
-    forgot: bool = False  # whether older rounds are out
+    rounds: tuple[ReadRound, ...] = ()  # the rounds it was read from
+    forgot: bool = False  # whether older rounds were dropped
     open: OpenAnswer | None = None  # the answer to the last turn that said something; None: nothing was said
-    silent: bool = False  # whether the last turn said nothing, and is answered with what is looked for anyway
-    turns: tuple[TurnVector, ...] = ()  # those that were answered with pictures
-    forced: TurnVector | None = None  # what the last turn would have looked for, where none was answered with pictures
+    silent: bool = False  # whether the last turn said nothing, and is answered with the standing query
+    turns: tuple[TurnVector, ...] = ()  # the turns answered with pictures
+    forced: TurnVector | None = None  # the query of the last turn, if no turn was answered with pictures
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
 
@@ -184,9 +184,9 @@ class ChatSearcher:
         self._language = numpy_network.build_language_model(
             weights.arrays, numpy_network.LanguageShape(**known["language"]), settings.lora
         )
-        apart = ("language.layers.", "queue.")  # in `_language`, and for training
+        apart = ("language.layers.", "queue.")  # held in `_language`, or for training only
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
-        # Old cards name a bound of their own.
+        # Old cards name their own bound.
         least = known["loss"].get("least_temperature", LEAST_TEMPERATURE)
         self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), least)
         self._img_1h = self._embed(np.array([self._codec.img]))
@@ -248,14 +248,14 @@ class ChatSearcher:
         return state.open is None or state.open.shows or state.silent
 
     def reply(self, state: ChatState) -> Iterator[str]:
-        """See `AnsweringRetriever`; what is written is kept with the state."""
+        """See `AnsweringRetriever`; the written words are kept with the state."""
         if state.open is not None and not self.shows(state):
             yield from stream_text(state.open.words, self._codec.decode)
 
     # -- reading
 
     def _embed_answer(self, state: ChatState, message: UserMessage, turn: ResolvedTurn) -> Float32[np.ndarray, "l h"]:
-        """What the answer came to that was open: the picture that was picked, the question, or what was written."""
+        """The outcome of the open answer: the picked picture, the question, or what was written."""
         if state.open is None:
             return self._img_1h[:0]
         pictures = [message.picked] if message.picked is not None else []
@@ -268,7 +268,7 @@ class ChatSearcher:
     def _embed_message(
         self, message: UserMessage, turn: ResolvedTurn
     ) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
-        """What the user says, and a line where it is too long to be read whole."""
+        """What the user says, and a line if it is too long to be read whole."""
         pictures = [] if message.brought is None else [message.brought]
         shown = [A_PICTURE] * len(pictures)
         found, lines = self._codec.encode_user([*shown, TextItem(message.text)]), tuple[str, ...]()
@@ -283,10 +283,10 @@ class ChatSearcher:
     def _read_on(
         self, state: ChatState, ended_lh: Float32[np.ndarray, "_e h"], said: ReadRound
     ) -> tuple[ChatState, Float32[np.ndarray, "2 h"]]:
-        """The state with another round, and what the network makes of where an answer begins, and of [IMG] there.
+        """The state with another round, and the network's states where the answer begins, and at [IMG] there.
 
-        [IMG] is read at once, as most answers begin with it, but is not kept. Where the dialogue is too long, its
-        oldest rounds go out and the others are read anew.
+        [IMG] is read at once, as most answers begin with it, but is not kept. If the dialogue is too long, its oldest
+        rounds are dropped and the others reread.
         """
         rounds = (*state.rounds, said)
         if state.rounds:
@@ -324,12 +324,12 @@ class ChatSearcher:
     def _begin_answer(
         self, cache: numpy_network.KeyValueCache, states_2h: Float32[np.ndarray, "2 h"]
     ) -> tuple[OpenAnswer, Float32[np.ndarray, " d"]]:
-        """The answer as it begins, and what it looks for if it shows pictures."""
+        """The beginning of the answer, and its query if it shows pictures."""
         first = self._next_piece(states_2h[0], pictures=True, first=True)
         query_d = numpy_network.encode_query(self._arrays, states_2h[1])
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
-        if self._image_first:  # pictures would have come at once: words may wait until somebody reads them
+        if self._image_first:  # pictures would have come at once: words can wait until somebody reads them
             return OpenAnswer(False, LazyPieces(self._write(cache, first, pictures=False))), query_d
         words = list(self._write(cache, first, pictures=True))
         if words[-1] != self._codec.img:
@@ -338,7 +338,7 @@ class ChatSearcher:
         return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(self._arrays, states_lh[-1])
 
     def _write(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
-        """An answer from its first piece on, without its end; with `pictures`, [IMG] may come and ends it as well."""
+        """An answer from its first piece on, without its end; with `pictures`, [IMG] is allowed and also ends it."""
         for _ in range(MOST_PIECES):
             yield piece
             if piece == self._codec.img:
@@ -349,7 +349,7 @@ class ChatSearcher:
                 return
 
     def _next_piece(self, state_h: Float32[np.ndarray, " h"], *, pictures: bool, first: bool = False) -> int:
-        """The likeliest piece: never [/IMG], and not the end at once; [IMG] by how much it leans to pictures."""
+        """The likeliest piece: never [/IMG], and not the end at once; [IMG] with the picture bias."""
         scores_v = numpy_network.score_pieces(self._arrays, state_h)
         img = float(scores_v[self._codec.img]) + self.picture_bias
         scores_v[[self._codec.img, self._codec.end]] = -np.inf

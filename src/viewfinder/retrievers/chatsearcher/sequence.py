@@ -1,10 +1,10 @@
-"""A dialogue as one sequence of places: pieces of texts, and pictures as [IMG] CLS q1..qN [/IMG] (Sec. 4.1). No torch.
+"""A dialogue as one sequence: pieces of texts, and pictures as [IMG] CLS q1..qN [/IMG] (Sec. 4.1). No torch.
 
     USER: <text> [IMG] CLS q1..qN [/IMG] ASSISTANT: <text> [IMG] CLS q1..qN [/IMG] </s>
 
-Numbers of places: 0 to v - 1 are the pieces of the tokenizer, then [IMG], [/IMG], which are written too; CLS, the
-slots q1..qN and, where what a user says is followed by its frozen sentence vector, SAID, which are only read.
-Axes: l places, v pieces.
+Token numbers: 0 to v - 1 are the pieces of the tokenizer, then [IMG], [/IMG], which are written too; CLS, the slots
+q1..qN and, if a user's words are followed by their frozen sentence vector, SAID, which are only read.
+Axes: l positions, v pieces.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ Role = Literal["user", "assistant", "document"]
 Item = TextItem | ImageItem
 
 FEWEST = 2
-"""How often two pieces must stand together to become one."""
+"""How often two pieces must occur together to become one."""
 
 
 @dataclass(frozen=True)
 class TokenizerRecord:
-    """A tokenizer as a card has it.
+    """A tokenizer as stored on a card.
 
     Attributes:
         begin, end: the numbers of the pieces before a dialogue and after an answer.
     """
 
-    json: str = field(repr=False)  # the whole of tokenizer.json
+    json: str = field(repr=False)  # the whole tokenizer.json
     begin: int
     end: int
-    count: int  # how many pieces the language model knows; at least those of the tokenizer
+    count: int  # how many pieces the language model knows; at least as many as the tokenizer
 
 
 class TextTokenizer:
-    """Cuts texts into pieces, and puts pieces together again."""
+    """Splits texts into pieces, and joins pieces again."""
 
     def __init__(self, record: TokenizerRecord) -> None:
         from tokenizers import Tokenizer
@@ -49,20 +49,20 @@ class TextTokenizer:
         self._tokenizer: Any = Tokenizer.from_str(record.json)
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._tokenizer.encode_special_tokens = True  # "</s>" that somebody types is four signs, no end
+        self._tokenizer.encode_special_tokens = True  # a typed "</s>" is four characters, not an end
 
     def encode(self, text: str) -> list[int]:
-        """The numbers of a text's pieces, none for a beginning or an end."""
+        """The numbers of a text's pieces, without a beginning or end."""
         found: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return found
 
     def decode(self, numbers: Sequence[int]) -> str:
-        """The words that pieces make."""
+        """The text of some pieces."""
         return str(self._tokenizer.decode(list(numbers), skip_special_tokens=True)).strip()
 
 
 def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
-    """A tokenizer of the pieces that are frequent in texts, in lower case, `most` at most.
+    """A tokenizer of the pieces that are frequent in texts, in lower case, at most `most`.
 
     All bytes are among them, so that any text can be read.
     """
@@ -115,13 +115,13 @@ class TokenSequence:
     """A piece of a sequence.
 
     Attributes:
-        learnt_l: whether it is learnt to be written: a piece of text, [IMG] and [/IMG] by the text head, CLS as the
-            picture that is retrieved.
+        learnt_l: whether writing it is learnt: a piece of text, [IMG] and [/IMG] by the text head, CLS as the picture
+            to retrieve.
     """
 
-    numbers_l: Int[np.ndarray, " l"]  # what stands at each place
+    numbers_l: Int[np.ndarray, " l"]  # the token at each position
     learnt_l: Bool[np.ndarray, " l"]
-    pictures: tuple[str, ...] = ()  # those that are shown, in order
+    pictures: tuple[str, ...] = ()  # those shown, in order
     said: tuple[str, ...] = ()  # the texts whose vectors stand at SAID, in order
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ class TokenSequence:
 
 
 class SequenceCodec:
-    """Turns to places, and back to words."""
+    """Encodes turns as tokens, and decodes them to words."""
 
     def __init__(self, record: TokenizerRecord, tokens: int, *, says: bool = False, learns_end: bool = True) -> None:
         """`tokens`: N; `says`: whether a user's words are followed by their sentence vector."""
@@ -142,11 +142,11 @@ class SequenceCodec:
         self.said = self.img + 3 + tokens
 
     def begin(self) -> TokenSequence:
-        """What every dialogue and document begins with."""
+        """The beginning of every dialogue and document."""
         return _sequence([self.tokenizer.begin], learnt=False)
 
     def encode_user(self, items: Sequence[Item]) -> TokenSequence:
-        """What the user says, up to where the answer begins. Nothing of it is learnt."""
+        """What the user says, up to where the answer begins. None of it is learnt."""
         parts = [self._text("USER:", learnt=False), *self._items(items, learnt=False)]
         words = " ".join(item.text for item in items if isinstance(item, TextItem))
         if self.says and words:
@@ -154,11 +154,11 @@ class SequenceCodec:
         return join_sequences([*parts, self._text("ASSISTANT:", learnt=False)])
 
     def encode_answer(self, items: Sequence[Item]) -> TokenSequence:
-        """What is answered, with the end of the answer; of pictures that nobody picked there is the end alone."""
+        """The answer, with its end; for pictures that nobody picked, the end alone."""
         return join_sequences([*self._items(items, learnt=True), _sequence([self.tokenizer.end], learnt=bool(items))])
 
     def encode_picture(self, key: str, *, learnt: bool) -> TokenSequence:
-        """A picture; where it is learnt, its [IMG] is, and its CLS, but none of its slots."""
+        """A picture; if it is learnt, so are its [IMG] and its CLS, but none of its slots."""
         found = _sequence([self.img, self.cls, *self.slots, self.end], learnt=learnt, pictures=(key,))
         found.learnt_l[2:-1] = False
         found.learnt_l[-1] = learnt and self.learns_end

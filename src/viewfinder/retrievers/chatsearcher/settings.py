@@ -1,4 +1,4 @@
-"""What the networks of ChatSearcher are, and how they are trained: the tables of presets.toml. No torch here."""
+"""Settings of ChatSearcher's networks and of their training: the tables of presets.toml. No torch here."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")
 KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 
 LORA_ALPHA = 16.0
-"""An update of an adapter counts LORA_ALPHA / rank."""
+"""An adapter's update is scaled by LORA_ALPHA / rank."""
 
 LEAST_TEMPERATURE = 0.01
-"""Of the loss over pictures, which learns it."""
+"""The lowest temperature of the loss over pictures, which learns it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoraSettings:
-    """Low-rank adapters of all linear maps in the layers of a language model (Hu et al. 2021); 0: all of it trains."""
+    """Low-rank adapters on all linear maps in a language model's layers (Hu et al. 2021); 0: the whole model trains."""
 
     rank: int = 0
 
@@ -34,10 +34,10 @@ class ModelSettings:
     """The network.
 
     Attributes:
-        language: the language model to begin with: a folder, a .gguf file or a hub name of a Llama-like one; "": one
-            is drawn, of the next six, and its pieces are learnt from the texts of the training.
-        width, layers, heads, key_heads, hidden: of a language model that is drawn.
-        tokens: N, what the perceiver makes of a picture; 0: there is no perceiver, a picture is its global token alone.
+        language: the language model to start from: a folder, a .gguf file or a hub name of a Llama-like one; "": one
+            is randomly initialised from the next six settings, and its pieces are learnt from the training texts.
+        width, layers, heads, key_heads, hidden: of a randomly initialised language model.
+        tokens: N, the perceiver's tokens for a picture; 0: no perceiver, a picture is its global token alone.
         perceiver_width, perceiver_layers, perceiver_heads, perceiver_hidden: of the Q-Former.
         components: principal components that are read of a picture's raw vector; 0: all its numbers, on one scale.
     """
@@ -48,20 +48,20 @@ class ModelSettings:
     heads: int = 4
     key_heads: int = 4
     hidden: int = 352
-    pieces: int = 3000  # how many pieces of texts a drawn one knows at most
-    lora: LoraSettings = field(default_factory=LoraSettings)  # adapters instead of training a language model whole
-    longest: int = 256  # places of a dialogue that are read; what was said first goes out first
+    pieces: int = 3000  # how many pieces a randomly initialised one knows at most
+    lora: LoraSettings = field(default_factory=LoraSettings)  # adapters, instead of training the whole language model
+    longest: int = 256  # positions of a dialogue that are read; the oldest words are dropped first
     tokens: int = 4
     perceiver_width: int = 96
     perceiver_layers: int = 2
     perceiver_heads: int = 4
     perceiver_hidden: int = 192
-    cross_every: int = 1  # every how manyth of its layers looks at the picture
-    perceiver: str = ""  # weights to begin with, BLIP-2's by folder or hub name; "": drawn
+    cross_every: int = 1  # the interval between its layers that look at the picture
+    perceiver: str = ""  # weights to start from, BLIP-2's by folder or hub name; "": random
     components: int = 256
-    region_components: int = 128  # principal components that are read of a region, likewise
-    retrieval: int = 128  # d, numbers of the vectors that queries and pictures are compared by
-    says: bool = False  # whether the encoder's frozen vector of a text stands behind what a user says (ours)
+    region_components: int = 128  # the same for a region
+    retrieval: int = 128  # d, width of the vectors by which queries and pictures are compared
+    says: bool = False  # whether the encoder's frozen vector of a text follows what a user says (ours)
 
     def __post_init__(self) -> None:
         may_be_zero = ("tokens", "components", "region_components")
@@ -80,8 +80,8 @@ class LossSettings:
     """What is minimised (Sec. 4.2).
 
     Attributes:
-        negatives: what a picture is told from: "queue", the feature queue with the batch in it; "batch", the other
-            pictures of the batch; "symmetric", those, and the other way round as well (InfoNCE, FROMAGe).
+        negatives: what a picture is told from: "queue", the feature queue including the batch; "batch", the other
+            pictures of the batch; "symmetric", those, in both directions (InfoNCE, FROMAGe).
         reduction: "tokens", the mean over words and pictures alike, as Eq. 1 sums them; or "means", the mean over
             words plus the mean over pictures.
     """
@@ -90,7 +90,7 @@ class LossSettings:
     queue: int = 1000  # pictures in the queue
     mask_copies: bool = True  # whether other copies of the right picture in the queue are left out (ours)
     reduction: Literal["tokens", "means"] = "means"
-    learns_end: bool = True  # whether [/IMG] is learnt to be written, too
+    learns_end: bool = True  # whether writing [/IMG] is learnt, too
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "queue")
@@ -98,7 +98,7 @@ class LossSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture:
-    """What is learnt from: how often each example of a kind comes in an epoch."""
+    """The training data: how often each example of a kind comes in an epoch."""
 
     captions: float = 0.0  # a picture and its caption, in either order
     documents: float = 0.0  # several pictures and their sentences
@@ -107,7 +107,7 @@ class Mixture:
     mchat: float = 0.0
     visual: float = 0.0  # questions about a picture, and their answers
     edits: float = 0.0  # a picture, an instruction, and the picture it leads to
-    requests: float = 0.0  # a picture's caption as what a user asks for, sometimes in two parts (ours)
+    requests: float = 0.0  # a picture's caption as a user's request, sometimes in two parts (ours)
 
     def __post_init__(self) -> None:
         if not self.shares or min(vars(self).values()) < 0:
@@ -121,20 +121,20 @@ class Mixture:
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """One of the trainings that follow each other.
+    """One of the consecutive trainings.
 
     Attributes:
-        name: "language": a drawn language model reads texts alone; "alignment": captions and documents, everything
-            is learnt (Stage 1); "instruction": dialogues, of which the assistant's part is learnt (Stage 2).
-        trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", the linear maps
-            and the new pieces alone (FROMAGe).
+        name: "language": a randomly initialised language model reads texts alone; "alignment": captions and documents,
+            everything is learnt (Stage 1); "instruction": dialogues, whose assistant's part is learnt (Stage 2).
+        trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", only the linear maps
+            and the new pieces (FROMAGe).
     """
 
     name: StageName
-    mixture: Mixture  # what is learnt from
+    mixture: Mixture  # the training data
     batch: int = 64  # examples of a step
     trains: Literal["all", "frozen", "projectors"] = "all"
-    lessons: int = 0  # of an epoch, in the mixture's proportions; 0: as many as it says
+    lessons: int = 0  # of an epoch, in the mixture's proportions; 0: as many as the mixture says
     training: TrainingSettings  # optimiser, schedule, length
 
     def __post_init__(self) -> None:
@@ -146,9 +146,9 @@ class Preset:
     """One table of presets.toml.
 
     Attributes:
-        language, alignment, instruction: the stages; without one (None) it is left out.
+        language, alignment, instruction: the stages; None leaves one out.
         image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
-            pictures or words come; else words may stand before it, as in the data.
+            pictures or words come; else words may precede it, as in the data.
     """
 
     model: ModelSettings  # the network
@@ -157,9 +157,9 @@ class Preset:
     alignment: Stage | None = None
     instruction: Stage | None = None
     image_first: bool = True
-    unpicked: bool = False  # whether the best picture that was shown stands in the dialogue where the user picked none
+    unpicked: bool = False  # whether the best shown picture is put in the dialogue when the user picked none
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """Those that there are, in their order."""
+        """The stages that exist, in order."""
         return tuple(stage for stage in (self.language, self.alignment, self.instruction) if stage is not None)

@@ -1,9 +1,9 @@
 """Training ChatSearcher: up to three stages, one after the other (Sec. 4.3).
 
 OUT/language/, OUT/alignment/, OUT/instruction/     the stages (`training.fit` says what lies there)
-OUT/best.safetensors                                the network after the last of them, with the bias that was chosen
+OUT/best.safetensors                                the network after the last of them, with the chosen bias
 
-Axes: p places that are learnt to be written, q pictures that are looked for, n pictures among which, k answers.
+Axes: p positions where writing is learnt, q target pictures, n pictures of the gallery, k answers.
 """
 
 from __future__ import annotations
@@ -64,25 +64,25 @@ SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")
 
 REGIONS = 512
-"""Pictures whose regions tell the principal components of regions."""
+"""How many pictures' regions determine the principal components of regions."""
 
 MOST = 200
-"""Examples of a kind that are measured, the first ones."""
+"""How many examples of a kind are measured: the first ones."""
 
 AT_ONCE = 64
-"""Examples that are measured at a time."""
+"""How many examples are measured at a time."""
 
 Tensors = TypeVar("Tensors", SequenceBatch, PictureFeatures)
 BatchLoss = Callable[[ChatSearcherNetwork, PictureFeatures, SequenceBatch], tuple[Tensor, dict[str, Tensor]]]
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
+    """Train as the plan says; `plan.resume` continues an interrupted training.
 
-    With weights to begin with, only the stages after theirs are trained; after the last one, it once more.
+    With weights to start from, only the stages after theirs are trained; after the last stage, that one again.
 
     Raises:
-        BadInput, UnknownName, EncoderMismatch: data, preset or start that cannot serve.
+        BadInput, UnknownName, EncoderMismatch: the data, preset or start cannot be used.
     """
     preset, start = read_preset(plan, PRESETS, Preset)
     if start is not None:
@@ -96,7 +96,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         if fitted.ended == "asked":
             return fitted
         load_network(fitted.best, prepared.network, system=SYSTEM, encoder=prepared.train.raw_version)
-    # The network once more, with the bias that tells dialogues about a picture from searches best.
+    # The network again, with the bias that best tells dialogues about a picture from searches.
     network, stage = prepared.network.eval(), preset.stages[-1]
     card = replace(prepared.card(plan, stage), figures=dict(fitted.figures), trained_on=plan.list_training())
     if stage.name == "instruction":
@@ -109,12 +109,12 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(fitted, best=best)
 
 
-# -- what is learnt from
+# -- the training data
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedTraining:
-    """A network as it begins, what its card says of it, and what is learnt from and measured on."""
+    """The initial network, its card, and the training and validation data."""
 
     network: ChatSearcherNetwork
     codec: SequenceCodec
@@ -125,15 +125,15 @@ class PreparedTraining:
     sentences: SentenceLookup | None
 
     def card(self, plan: TrainPlan, stage: Stage) -> Card:
-        """Of the network after a stage."""
+        """The card of the network after a stage."""
         known = {**self.known, "stage": stage.name}
         return Card(system=SYSTEM, preset=plan.preset, encoder=self.train.raw_version, settings=known)
 
 
 def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
-    """The data of a plan, and the network over it: drawn, or as the plan's start has it. Raises as `train_system`."""
+    """The data of a plan, and its network: randomly initialised, or the plan's start. Raises as `train_system`."""
     model = preset.model
-    # Before the data, so that what is wrong is told soon.
+    # Before the data, so that errors are reported early.
     published = load_pretrained_language(model) if model.language else None
     kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
     train, val = (
@@ -146,7 +146,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         tokenizer = TokenizerRecord(**start.settings["tokeniser"])
     else:
         plan.notify("learning the pieces of texts")
-        every_turn = ("USER:", "ASSISTANT:") * len(train.rows)  # few pieces for what every turn has
+        every_turn = ("USER:", "ASSISTANT:") * len(train.rows)  # so that what every turn contains becomes few pieces
         texts = (text for some in train.examples.values() for one in some for text in one.texts)
         tokenizer = train_tokenizer(chain(every_turn, texts), model.pieces)
     sentences, width, version = _sentence_lookup(plan, model, (train, val))
@@ -176,7 +176,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
 def _build_network(
     plan: TrainPlan, preset: Preset, seen: TrainingData, language: CausalLanguageModel, sentence: int
 ) -> ChatSearcherNetwork:
-    """A network over the training's vectors, measured by them; or as the plan's start has it."""
+    """A network for the training's vectors, with statistics measured on them; or the plan's start."""
     model = preset.model
     regions, region = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
     network = ChatSearcherNetwork(
@@ -199,7 +199,7 @@ def _build_network(
 def _sentence_lookup(
     plan: TrainPlan, model: ModelSettings, data: tuple[TrainingData, ...]
 ) -> tuple[SentenceLookup | None, int, str]:
-    """What gives sentence vectors of what users say, if they are read; their width and version."""
+    """The function that gives sentence vectors of what users say, if they are read; their width and version."""
     if not model.says:
         return None, 1, ""
     said = {
@@ -224,7 +224,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         stage, prepared.train.examples, codec, prepared.train.rows, preset.model.longest, prepared.sentences
     )
     measured = ValidationExamples.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
-    # Whether the language model stays as it is, but for the vectors of its new pieces.
+    # Whether the language model is frozen, except for the vectors of its new pieces.
     held = stage.name != "language" and (stage.trains != "all" or preset.model.lora.rank > 0)
     if held and stage.training.weight_decay:
         raise BadInput(
@@ -274,7 +274,7 @@ def batch_loss(
     """The loss of a batch (Eq. 1) and its parts; in training, its pictures go into the queue."""
     own_features = features.select(batch.rows_c)
     states_ph = network(batch, own_features).flatten(0, 1)
-    is_word_bl = batch.learnt_bl & (batch.numbers_bl < network.written)  # what is written, but no pictures
+    is_word_bl = batch.learnt_bl & (batch.numbers_bl < network.written)  # written pieces, not pictures
     at_p = is_word_bl.flatten().nonzero().flatten()
     words = word_loss(network.score_pieces(states_ph[at_p - 1]), batch.numbers_bl.flatten()[at_p])
     right_q = batch.wanted_c.nonzero().flatten()
@@ -296,7 +296,7 @@ def batch_loss(
 
 @dataclass(frozen=True, eq=False)
 class ValidationExamples:
-    """The examples that a stage is measured on, in batches of one kind."""
+    """The examples a stage is measured on, in batches of one kind."""
 
     examples: StageExamples
     kinds: tuple[tuple[str, tuple[int, ...]], ...]
@@ -305,7 +305,7 @@ class ValidationExamples:
     def of(
         stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
     ) -> ValidationExamples:
-        """Of a stage; raises BadInput where there are no examples."""
+        """For a stage; raises BadInput if there are no examples."""
         few = {kind: examples[:MOST] for kind, examples in val.examples.items()}
         examples, kinds, first = StageExamples.of(stage, few, codec, val.rows, longest, sentences), [], 0
         for kind, count in examples.counts.items():
@@ -317,7 +317,7 @@ class ValidationExamples:
 def validate_stage(
     network: ChatSearcherNetwork, features: PictureFeatures, measured: ValidationExamples, loss_of: BatchLoss
 ) -> dict[str, float]:
-    """The loss, and R@10 of the last picture of every example among all those that are wanted, as mean over kinds."""
+    """The loss, and R@10 of the last picture of every example among all targets, averaged over kinds."""
     queries: dict[str, list[Tensor]] = {}
     rows: dict[str, list[Tensor]] = {}
     losses = []
@@ -325,7 +325,7 @@ def validate_stage(
         batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         loss, _ = loss_of(network, features, batch)
         losses.append(float(loss) * len(numbers))
-        # Of each sequence the last picture that is looked for.
+        # The last target picture of each sequence.
         wanted_q = batch.wanted_c.nonzero().flatten()
         sequence_q = batch.cls_c[wanted_q] // batch.numbers_bl.shape[1]
         last_q = wanted_q[sequence_q != pad(sequence_q[1:], (0, 1), value=-1)] if len(wanted_q) else wanted_q
@@ -348,7 +348,7 @@ def validate_stage(
 
 
 def recall_among(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = DEPTH) -> float:
-    """The share of queries whose picture is among the best."""
+    """The share of queries whose picture is among the top results."""
     return float((target_ranks(scores_qn, right_q) < depth).double().mean())
 
 
@@ -358,15 +358,15 @@ def choose_picture_bias(
 ) -> float:
     """What to add to the score of [IMG] so that answers begin with pictures where those of validation do.
 
-    It is measured at the beginning of every answer: how much better [IMG] is than any other piece. Answers in pictures
-    and in words weigh alike; `default` where there is one kind alone.
+    It is measured at the beginning of every answer: how far [IMG] is ahead of any other piece. Answers in pictures
+    and in words weigh alike; `default` if there is only one kind.
     """
     codec = measured.examples.codec
     margins, shows = [], []
     for _, numbers in measured.kinds:
         batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         states_ph = network(batch, features.select(batch.rows_c)).flatten(0, 1)
-        # An answer goes on behind what is learnt, and behind a picture, of which the slots are not.
+        # An answer continues after what is learnt, and after a picture, whose slots are not learnt.
         before_bl = pad(batch.numbers_bl[:, :-1], (1, 0))
         inside = torch.tensor([codec.cls, *codec.slots, codec.end], device=before_bl.device)
         goes_on_bl = pad(batch.learnt_bl[:, :-1], (1, 0)) | torch.isin(before_bl, inside)
@@ -382,7 +382,7 @@ def choose_picture_bias(
 
 
 def best_threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " j"]) -> float:
-    """What to add so that as many of the first as possible are at least 0, and as many of the second below.
+    """What to add so that as many as possible of the first are at least 0, and of the second below 0.
 
     >>> best_threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0]))
     2.0

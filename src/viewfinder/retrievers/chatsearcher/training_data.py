@@ -1,15 +1,15 @@
 """What ChatSearcher is trained on: examples of all data sets of a plan, with the raw vectors of their pictures.
 
 captions    captions.csv, COCO's annotations/, Conceptual Captions (.tsv, or folders as img2dataset writes them)
-documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to four of them put together
+documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to four combined
 tchat, ichat, mchat     chatsearch/<subtask>_train.jsonl
 visual      llava*.json; else dialogues about the pictures, ChatIR's or VisDial's
 edits       InstructPix2Pix's folders; FashionMT's modifiers/
-requests    each picture of `captions` once, as what a user asks for
+requests    each picture of `captions` once, as a user's request
 
-Only what a data set has for training is read, the part for validation held out of it where it names none. Where a set
-knows no splits at all, its pictures are split by their names (`data.splits`); those for testing are left alone.
-Axes: n pictures, g numbers of a raw whole vector, r regions, e numbers of one.
+Only a data set's training split is read; a part of it is held out for validation if the set names none. If a set has
+no splits at all, its pictures are split by their names (`data.splits`); those for testing are never read.
+Axes: n pictures, g width of a raw whole vector, r regions, e width of one.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class TrainingData:
     """Training examples of one split and all data sets.
 
     Attributes:
-        examples: of each kind that there is; their pictures are called by data set and key, "scenes/images/1.jpg".
+        examples: of each kind present; their pictures are named by data set and key, "scenes/images/1.jpg".
     """
 
     examples: Mapping[ExampleKind, tuple[TrainingExample, ...]]
     rows: Mapping[str, int]  # the row of each picture that an example shows
     raw_ng: Float32[np.ndarray, "n g"]  # raw global vectors of these pictures
     regions_nre: Float16[np.ndarray, "n r e"] | None  # their raw regions, None where these are not read
-    raw_version: str  # which numbers these are
+    raw_version: str  # the version of these vectors
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Folder:
     seed: int
 
     def rng(self, kind: ExampleKind) -> random.Random:
-        """Chance of one kind alone, so that it does not hang on which others are read."""
+        """A random generator for one kind alone, so that it does not depend on which others are read."""
         return random.Random(f"viewfinder/chatsearcher/{self.seed}/{self.name}/{self.split}/{kind}")
 
 
@@ -84,7 +84,7 @@ def read_training_data(
     `seed`: of what is drawn (orders, lengths, templates).
 
     Raises:
-        BadInput: two data sets of one name, damaged data, or no example of any of the kinds.
+        BadInput: two data sets have the same name, data is damaged, or there is no example of any of the kinds.
         EncoderMismatch: vectors of the data sets are of different encoders.
     """
     folders = [_Folder(path, path.resolve().name, split, image_first, seed) for path in plan.data]
@@ -107,7 +107,7 @@ def read_training_data(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What one data set gives; a picture is called by its name in the training data and has a row in the features."""
+    """The examples of one data set; a picture has a name in the training data and a row in the features."""
 
     examples: Mapping[ExampleKind, tuple[TrainingExample, ...]]
     rows: Mapping[str, int]
@@ -115,7 +115,7 @@ class _Part:
 
 
 def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], regions: bool) -> _Part | None:
-    """None where a data set has nothing; no vectors are computed for it then."""
+    """None if a data set has nothing; no vectors are computed for it then."""
     drafts = {kind: tuple(READERS[kind](folder)) for kind in kinds}
     if not any(drafts.values()):
         return None
@@ -143,7 +143,7 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], region
 
 
 def _join_parts(found: Mapping[ExampleKind, tuple[TrainingExample, ...]], parts: Sequence[_Part]) -> TrainingData:
-    """The vectors of all pictures that are shown, read from disk into one array."""
+    """The vectors of all shown pictures, read from disk into one array."""
     versions = list(dict.fromkeys(part.features.raw_version for part in parts))
     if len(versions) > 1:
         raise EncoderMismatch(f"data sets with vectors of {', '.join(versions)} cannot be learnt from together")
@@ -161,7 +161,7 @@ def _join_parts(found: Mapping[ExampleKind, tuple[TrainingExample, ...]], parts:
 
 
 def _gather_rows(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequence[int]]) -> Num[np.ndarray, "n ..."]:
-    """Some rows of each array, one array after the other, none of it twice in memory."""
+    """Some rows of each array, one array after the other, never twice in memory."""
     out = np.empty((sum(map(len, rows)), *arrays[0].shape[1:]), arrays[0].dtype)
     at = 0
     for array, some in zip(arrays, rows, strict=True):
@@ -170,7 +170,7 @@ def _gather_rows(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequ
     return out
 
 
-# Readers: a data set -> examples, pictures called as the data has them
+# Readers: a data set -> examples, pictures named as in the data
 
 
 def _captions(folder: _Folder) -> Iterator[TrainingExample]:
@@ -208,7 +208,7 @@ def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
 def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tuple[str, tuple[str, ...]]]:
     """Those of a split by the data set's own lists (worlds have some), else by name.
 
-    Pictures that transactions of the data set have for another split are left out.
+    Pictures that the data set's transactions use in another split are left out.
     """
     other = {split for split in SPLITS if split != folder.split}
     elsewhere = {PurePosixPath(name).stem for one in _transactions(folder.path, other) for name in one.pictures}
@@ -271,7 +271,7 @@ def _edits(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("edits")
     if (folder.path / "seeds.json").is_file() or any(folder.path.glob("*/prompt.json")):
         pairs, _ = read_instruct_pix2pix(folder.path)
-        # By the folder of the pair: those of one prompt lie together, and a world's pair is numbered by it.
+        # By the folder of the pair: pairs of one prompt lie together, and a world numbers its pairs by it.
         for pair in _by_name(folder, pairs, lambda pair: pair.source.parent.name):
             words = examples.reword_instruction(pair.instruction, examples.OF_COMMANDS, rng)
             yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))

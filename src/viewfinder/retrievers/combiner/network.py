@@ -6,8 +6,8 @@
     query = unit(out(drop(relu(mixed(j)))) + s x + (1 - s) y)
     state' = GRU(query, state), zeros at first
 
-Without a memory there is no state, and every turn is the published network. Axes: b conversations, t turns, d numbers
-of the encoder's shared space, p of a projection, h hidden ones; j is 2 p numbers.
+Without a memory there is no state, and every turn is the published network. Axes: b conversations, t turns, d width
+of the encoder's shared space, p of a projection, h of hidden layers; j has width 2 p.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from viewfinder.retrievers.shared.network import UpdateCell
 
 
 class CombinerNetwork(nn.Module):
-    """The network over a shared space of `width` numbers.
+    """The network over a shared space of `width` dimensions.
 
-    The buffer `probe` is the vector of a known text in that space, by which a search finds that it is in the same.
+    The buffer `probe` is the vector of a known text in that space, by which a search checks that its space is the same.
     """
 
     probe: Float[Tensor, " d"]
@@ -44,7 +44,7 @@ class CombinerNetwork(nn.Module):
     def forward(
         self, texts_btd: Float[Tensor, "b t d"], pictures_btd: Float[Tensor, "b t d"]
     ) -> Float[Tensor, "b t d"]:
-        """The query of every turn: what was said, and the picture that it was said of."""
+        """The query of every turn, from the words and the picture they are about."""
         state_bd, queries = torch.zeros_like(texts_btd[:, 0]), []
         for text_bd, picture_bd in zip(texts_btd.unbind(dim=1), pictures_btd.unbind(dim=1), strict=True):
             queries.append(self.combine(state_bd, text_bd, picture_bd))

@@ -1,14 +1,14 @@
 """The Combiner as a retriever: a picture and words become one vector of the encoder's shared space, turn by turn.
 
 Numpy only: how a modification is read, `network.CombinerNetwork` in numpy, a turn as words on a picture, and the
-retriever. Words without a picture, or a picture without words, are looked for as they are, as both lie in that space.
+retriever. Words without a picture, or a picture without words, are the query as they are: both lie in that space.
 
-What cannot be taken as it was given goes through an adapter, which is named: those of `shared.wording`, and
+What cannot be taken as given goes through a named adapter: those of `shared.wording`, and
 
-picture      what was said of no picture is taken as said of one
-words        what a turn does with earlier pictures is read as the words it is said in
+picture      words said of no picture are taken as said of one
+words        what a turn does with earlier pictures is read as the words that say it
 
-Axes: d numbers of the shared space, p pieces of a text.
+Axes: d width of the shared space, p pieces of a text.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float
 
 
 PROBE = "a red dress with long sleeves"
-"""A text whose vector tells whether two shared spaces are one."""
+"""A text whose vector tells whether two shared spaces are the same."""
 
 
 def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
-    """What an encoder reads of a modification, without the numbers of its clauses: all in one, or its lead and clauses.
+    """What an encoder reads of a modification, without clause numbers: all in one, or its lead and clauses.
 
     >>> modification_pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
     ('I prefer the FIRST, and is red, has a 3 inch heel',)
@@ -76,14 +76,14 @@ def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> 
 
 
 def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarray, " d"]:
-    """The vector of a text by those of its pieces: their mean, at length 1."""
+    """The vector of a text from those of its pieces: their mean, at length 1."""
     return np.asarray(to_unit(of_pieces_pd.mean(axis=0)), np.float32)
 
 
 def look_back(said: PictureTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> PictureTurn:
-    """What the words say of earlier pictures: a conversation that goes back is read with the picture of that turn.
+    """What the words say of earlier pictures: a turn that goes back is read with the picture of that earlier turn.
 
-    `pictured`: the numbers of the turns that were about a picture, this one among them.
+    `pictured`: the numbers of the turns that were about a picture, including this one.
     """
     looked = find_back_reference(said.text) if said.text else None
     if looked is None:
@@ -93,7 +93,7 @@ def look_back(said: PictureTurn, turn: ResolvedTurn, pictured: Sequence[int]) ->
     kept = [one for one in operations if one.kind == "keep"]
     notes += tuple(f'words: "{one.words}" of turn {one.turn} is read as words, not looked up' for one in kept)
     found: tuple[Picture, ...] = ()
-    if back is not None and not said.operations:  # where a turn was given, words do not choose another
+    if back is not None and not said.operations:  # if a turn was given, words do not choose another
         found = turn.earlier(back.turn)
         notes += () if found else (f"drop: turn {back.turn} has no picture to go back to",)
     said = replace(said, adapters=(*said.adapters, *notes))
@@ -105,7 +105,7 @@ SYSTEM = "combiner"
 
 @dataclass(frozen=True, eq=False)
 class CombinerState:
-    """What is carried along: the memory, the turns that were about a picture, and the last query with its turn."""
+    """What is carried between turns: the memory, the turns about a picture, and the last query with its turn."""
 
     memory_d: Float32[np.ndarray, " d"]
     pictured: tuple[int, ...] = ()
@@ -118,7 +118,7 @@ class CombinerState:
 class Combiner:
     """A trained Combiner at work.
 
-    `fingerprint` changes with every number of the weights; `encoder` names the shared space that they are of.
+    `fingerprint` changes with every number of the weights; `encoder` names their shared space.
     """
 
     name: ClassVar[str] = SYSTEM
@@ -156,7 +156,7 @@ class Combiner:
         return self._looking_for(state, turn, said) if said.text or said.picture is not None else state
 
     def query(self, state: CombinerState) -> Query:
-        """One part: what the last turn that said something came to."""
+        """One part: the query of the last turn that said something."""
         parts = () if state.query is None else (state.query,)
         trained = all(part.kind == "picture" for part in parts)
         return Query(

@@ -1,6 +1,6 @@
-"""What a Combiner is, and how it is trained: the tables of presets.toml. No torch here.
+"""Settings of a Combiner and of its training: the tables of presets.toml. No torch here.
 
-Every default but what repeated targets count is what the published code does.
+Every default is what the published code does, except how repeated targets count.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ Repeats = Literal["left_out", "wrong"]
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSettings:
-    """The network, and how a conversation is brought to it.
+    """The network, and how a conversation is given to it.
 
     Attributes:
-        projection, hidden: numbers that text and picture become, and numbers of the layers after that.
-        text_length, picture_length: how long vectors are that are combined. Encoders give those of length 1; the
-            published ones are as long as CLIP makes them, for which one length of all can stand.
+        projection, hidden: widths of the projected text and picture, and of the layers after that.
+        text_length, picture_length: the lengths of the combined vectors. Encoders give vectors of length 1; the
+            published ones are as long as CLIP makes them, which one common length can stand for.
         memory: what is carried from turn to turn: nothing (published), or a GRU's state over the queries so far.
         texts: how a modification becomes a vector: as a "whole", or as the mean of its numbered "clauses".
-        rollback: of a turn that goes back to an earlier picture: read with that one ("replace"), or as any other turn.
+        rollback: a turn that goes back to an earlier picture is read with that one ("replace"), or as any other turn.
     """
 
     projection: int = 2560
@@ -47,19 +47,19 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
-        repeats: what a target counts that is also another's of the batch: nothing, it is "left_out" of what the
-            other is told from; or as any "wrong" answer (published).
+        repeats: how a target counts that another row of the batch shares: it is "left_out" of what that row is told
+            from; or counts as any "wrong" answer (published).
         selects: the validation figure by which the best weights are chosen: of all turns, or of the last.
     """
 
     model: ModelSettings
     training: TrainingSettings
-    scale: float = 100.0  # what scores are multiplied by in the loss
+    scale: float = 100.0  # the factor on scores in the loss
     repeats: Repeats = "left_out"
-    sources: tuple[str, ...] = ()  # sources of the data to learn from; none: all that there are
-    transactions: int = 0  # of a source at most, the first ones; 0: all
+    sources: tuple[str, ...] = ()  # sources of the data to learn from; empty: all of them
+    transactions: int = 0  # how many of a source at most, the first ones; 0: all
     batch: int = 4096  # transactions a step
-    exclude_shown: bool = False  # whether a picture goes out once it was said how the wanted one differs
+    exclude_shown: bool = False  # whether a picture is ruled out once the user said how the wanted one differs
     selects: Literal["recall", "last"] = "recall"
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
-"""Training a Combiner: OUT/best.safetensors, and what `training.fit` says lies beside it.
+"""Training a Combiner: OUT/best.safetensors, and beside it what `training.fit` lists.
 
 It is trained on FashionMT's transactions as vectors of the encoder's shared space. Axes: s transactions, t turns, n
-pictures, x distinct modifications, g pictures of a gallery, b transactions of a batch, d numbers of the space.
+pictures, x distinct modifications, g pictures of a gallery, b transactions of a batch, d width of the space.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
 from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
 
 NO_TURN = -1
-"""In place of a row: the transaction is over."""
+"""Stands in place of a row: the transaction is over."""
 
 Vectors = dict[str, Float32[np.ndarray, " d"]]
 """Vectors of texts."""
 
 TEXTS_AT_ONCE = 512
-"""Texts that are encoded together."""
+"""How many texts are encoded together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,12 @@ class RecordedTransactions:
 
     Attributes:
         pictures_nd: vectors of all pictures they are about, and of the galleries of their sources.
-        gallery_g: the rows of those among which targets are looked for: the galleries, and the targets.
+        gallery_g: the rows of the pictures searched for targets: the galleries, and the targets.
     """
 
     pictures_nd: Float32[np.ndarray, "n d"]
     gallery_g: Int[np.ndarray, " g"]
-    transactions: tuple[TransactionRows, ...]  # each as it is in its file, and the rows of its pictures
+    transactions: tuple[TransactionRows, ...]  # each as in its file, and the rows of its pictures
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
 
     Raises:
         UnknownName: a data set has no such source.
-        BadInput: data that is missing or damaged, or no transaction whose pictures are all there.
+        BadInput: data is missing or damaged, or no transaction has all its pictures.
     """
     vectors: list[Float32[np.ndarray, "m d"]] = []
     gallery: set[int] = set()
@@ -120,7 +120,7 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
 
 
 def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) -> list[int]:
-    """The picture that each turn is read with: the one it is said of, or an earlier one to which it goes back."""
+    """The picture that each turn is read with: the one it is about, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
         back = parse_ordinal_reference(said) if model.rollback == "replace" else None
@@ -130,7 +130,7 @@ def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) 
 
 
 def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str], None]) -> Vectors:
-    """The vectors of texts in the shared space, each once; every tenth of the work is reported."""
+    """The vectors of distinct texts in the shared space; progress is reported at every tenth."""
     wanted = sorted(set(texts))
     found: Vectors = {}
     tenth = -1
@@ -147,11 +147,11 @@ SYSTEM = "combiner"
 PRESETS = Path(__file__).with_name("presets.toml")
 
 AT_ONCE = 1024
-"""Transactions that validation reads together."""
+"""How many transactions validation reads together."""
 
 
 class Batch(NamedTuple):
-    """Transactions as vectors; `rows_bt` says which pictures the targets are, `NO_TURN` where there is no such turn."""
+    """Transactions as vectors; `rows_bt` are the rows of the targets, `NO_TURN` where there is no such turn."""
 
     texts_btd: Float[Tensor, "b t d"]
     pictures_btd: Float[Tensor, "b t d"]
@@ -160,7 +160,7 @@ class Batch(NamedTuple):
 
 
 def train(plan: TrainPlan) -> training.TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset, _ = read_preset(plan, PRESETS, Preset)
     model = preset.model
     recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
@@ -190,7 +190,7 @@ def train(plan: TrainPlan) -> training.TrainingResult:
 
 
 def make_batch(turns: EncodedTransactions, rows_b: Int[np.ndarray, " b"]) -> Batch:
-    """Some transactions; where one has no such turn, the last rows of all stand in, and play no role."""
+    """Some transactions; where one has no such turn, the last rows of all stand in and are ignored."""
     return Batch(
         texts_btd=torch.from_numpy(turns.texts_xd[turns.text_st[rows_b]]),
         pictures_btd=torch.from_numpy(turns.pictures_nd[turns.reference_st[rows_b]]),
@@ -224,7 +224,7 @@ def _lost(
 def validate_network(
     network: CombinerNetwork, *, turns: EncodedTransactions, scale: float, repeats: Repeats = "left_out"
 ) -> dict[str, float]:
-    """What validation measures: every turn's target is looked for in the gallery of the sources.
+    """What validation measures: every turn looks for its target in the gallery of the sources.
 
     "recall" is Recall@10 over all turns, "first" and "last" that of the first and of the last turn of a transaction.
     """
@@ -250,7 +250,7 @@ def validate_network(
 def mark_found(queries_std: Float[np.ndarray, "s t d"], turns: EncodedTransactions) -> Float[np.ndarray, "s t"]:
     """1 where the target is among the first ten of the gallery, else 0; NaN where there is no such turn.
 
-    Of equal scores the mean of their ranks counts.
+    Equal scores share the mean of their ranks.
     """
     place_n = np.full(len(turns.pictures_nd), NO_TURN)
     place_n[turns.gallery_g] = np.arange(len(turns.gallery_g))

@@ -1,4 +1,4 @@
-"""Drill-down's losses over a batch of dialogues: finding the pictures, and choosing slots, which a policy learns."""
+"""Drill-down's losses over a batch of dialogues: for finding the pictures, and for the policy that chooses slots."""
 
 from __future__ import annotations
 

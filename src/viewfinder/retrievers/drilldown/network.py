@@ -1,7 +1,7 @@
 """Drill-down (Tan, Cascante-Bonilla, Guo, Wu, Feng, Ordonez, NeurIPS 2019) in torch: a set of state vectors.
 
 A sentence becomes a query vector; a policy names a slot; a GRU cell writes the query there. Pictures are region
-vectors, and the states look at those that resemble them. Axes: b dialogues, t turns, m slots, d numbers, k regions.
+vectors, and the states attend to those that resemble them. Axes: b dialogues, t turns, m slots, d width, k regions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from viewfinder.training.transformer_layers import FeedForward
 
 
 class SlotStates(NamedTuple):
-    """The states of dialogues, and how much of each slot was written (0 or 1, in between where writing is soft)."""
+    """The states of dialogues, and how much of each slot was written (0 or 1; in between if writing is soft)."""
 
     states_bmd: Float[Tensor, "b m d"]
     written_bm: Float[Tensor, "b m"]
@@ -51,12 +51,12 @@ class DrilldownNetwork(nn.Module):
             shared.add_scale(self, "regions", inputs.regions)
             shared.add_scale(self, "whole", inputs.whole)
 
-    # -- what comes in
+    # -- the input
 
     def project_pictures(
         self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
     ) -> Float[Tensor, "b all d"]:
-        """Pictures as unit vectors: their regions, and the whole as the last one where the settings say so."""
+        """Pictures as unit vectors: their regions, and the whole as the last one if the settings say so."""
         vectors_bkd: Tensor = self.project(self._scaled("regions", regions_bke))
         if not self.settings.whole:
             return vectors_bkd
@@ -70,7 +70,7 @@ class DrilldownNetwork(nn.Module):
     def read(
         self, said: Float[Tensor, "b t s"] | Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]
     ) -> Float[Tensor, "b t d"]:
-        """Query vectors of sentences: numbers of words with their counts, or sentence vectors."""
+        """Query vectors of sentences: word numbers with their counts, or sentence vectors."""
         if self.settings.reads == "sentences":
             vectors_btd: Tensor = self.read_sentences(dropout(said, self.settings.dropout, self.training))
             return vectors_btd
@@ -81,14 +81,14 @@ class DrilldownNetwork(nn.Module):
     # -- the states
 
     def begin(self, dialogues: int, device: torch.device) -> SlotStates:
-        """States before anything was said: zeros."""
+        """States before anything is said: zeros."""
         shape = (dialogues, self.settings.slots)
         return SlotStates(torch.zeros(*shape, self.settings.width, device=device), torch.zeros(shape, device=device))
 
     def policy_logits(
         self, query_bd: Float[Tensor, "*b d"], states_bmd: Float[Tensor, "*b m d"]
     ) -> Float[Tensor, "*b m"]:
-        """How much the policy would have the query written into each slot (f of Eq. 3)."""
+        """How much the policy prefers each slot for the query (f of Eq. 3)."""
         query_bmd = query_bd.unsqueeze(-2).expand(states_bmd.shape)
         pair = (query_bmd, states_bmd) if self.settings.policy_reads == "query_state" else (states_bmd, query_bmd)
         logits_bm: Tensor = self.policy(torch.cat(pair, dim=-1)).squeeze(-1)
@@ -102,7 +102,7 @@ class DrilldownNetwork(nn.Module):
         return SlotStates(states_bmd, slots.written_bm.index_put((rows_b, slot_b), torch.ones_like(query_bd[:, 0])))
 
     def write_softly(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> SlotStates:
-        """The states with every slot moved towards its update, as far as the policy says."""
+        """The states with every slot moved towards its update by the policy's share."""
         own_m = torch.arange(self.settings.slots, device=query_bd.device) == turn % self.settings.slots
         logits_bm = self.policy_logits(query_bd, slots.states_bmd) + self.settings.own_slot * own_m
         gate_bm = torch.softmax(logits_bm, dim=-1)
@@ -118,7 +118,7 @@ class DrilldownNetwork(nn.Module):
     # -- whole dialogues
 
     def read_dialogues(self, queries_btd: Float[Tensor, "b t d"]) -> list[SlotStates]:
-        """The states after every turn, as a live search would have them."""
+        """The states after every turn, as in a live search."""
         slots, after = self.begin(len(queries_btd), queries_btd.device), []
         for turn, query_bd in enumerate(queries_btd.unbind(dim=1)):
             if self.settings.write == "soft":

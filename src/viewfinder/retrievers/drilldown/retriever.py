@@ -1,4 +1,4 @@
-"""Drill-down as a retriever: one sentence a turn goes into the state vectors, and they look at the pictures' regions.
+"""Drill-down as a retriever: one sentence a turn updates the state vectors, which attend to the pictures' regions.
 
 Numpy only; `network` is what was trained. A turn that is no description goes through the adapters of `shared.wording`.
 """
@@ -37,7 +37,7 @@ SHIPPED = Path(__file__).with_name("modern.safetensors")
 class DrilldownState:
     """The state vectors, how much of each was written, and which turns are in which slot.
 
-    `said_m` holds (turn, sentence) pairs by slot; where writing is soft, by the slot that took most of it. `written_m`
+    `said_m` holds (turn, sentence) pairs by slot; if writing is soft, by the slot that took most of it. `written_m`
     is 0 for an empty slot and 1 for a full one.
     """
 
@@ -85,7 +85,7 @@ class Drilldown:
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: DrilldownState) -> Query:
-        """A part a written slot."""
+        """One part for each written slot."""
         latest = max((turn for said in state.said_m for turn, _ in said), default=0)
         parts = tuple(
             Part(
@@ -106,7 +106,7 @@ class Drilldown:
     def _written(
         self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]
     ) -> DrilldownState:
-        """The state with a sentence written into one slot, or into each as far as the policy says."""
+        """The state with a sentence written into one slot, or into each by the policy's share."""
         if self.settings.write == "soft":
             logits_m = self._policy_logits(state, query_d).copy()
             logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
@@ -125,7 +125,7 @@ class Drilldown:
         return replace(state, states_md=states_md, written_m=written_m, said_m=said_m, sentences=state.sentences + 1)
 
     def _choose_slot(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> int:
-        """As `DrilldownNetwork.choose_slot`; which of the empty slots is taken makes no difference to the scores."""
+        """Like `DrilldownNetwork.choose_slot`; which empty slot is taken makes no difference to the scores."""
         settings, sentences = self.settings, state.sentences
         if settings.choice == "first":
             return 0
@@ -133,7 +133,7 @@ class Drilldown:
             return sentences % settings.slots
         if settings.choice == "learned":
             return int(self._policy_logits(state, query_d).argmax())
-        # A draw that is the same whenever the same is said again: `step` is pure.
+        # The draw is the same whenever the same words are said: `step` is pure.
         rng = np.random.default_rng(zlib.crc32(query_d.tobytes(), sentences))
         if settings.choice == "random":
             return int(rng.integers(settings.slots))

@@ -1,6 +1,6 @@
-"""What a Drill-down model is, and how it is trained: the tables of presets.toml. No torch here.
+"""Settings of a Drill-down model and of its training: the tables of presets.toml. No torch here.
 
-Every default is what the published code does; where the paper says otherwise, the paper's way is an option.
+Every default is what the published code does; where the paper differs, the paper's way is an option.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class ModelSettings(RegionSettings):
     Attributes:
         reads: a table of words and a GRU, trained here; or an encoder's frozen sentence vectors.
         mean_over: only slots that were written count (code), or all M from the start (paper).
-        own_slot: how much more, as a logit, soft writing has for the slot whose turn it is: so slots become different.
+        own_slot: the logit that soft writing adds for the slot whose turn it is: this makes slots differ.
         choice: which slot, once all were written: t mod M, the policy's best, a draw from the policy, the first,
             any. Soft writing has no such choice.
         policy_reads: the order of query and state in the policy's input.
@@ -33,15 +33,15 @@ class ModelSettings(RegionSettings):
     reads: Literal["words", "sentences"] = "words"
     sentence_hidden: int = 256  # between a frozen sentence vector and a query vector
     mean_over: Literal["written", "all"] = "written"
-    write: Literal["one", "soft"] = "one"  # into one slot, or into every slot as far as the policy says
+    write: Literal["one", "soft"] = "one"  # into one slot, or into every slot by the policy's share
     own_slot: float = 3.0
     learned_scale: bool = False  # whether the network keeps a scale for the contrastive loss
     choice: Choice = "circular"
     empty: Literal["next", "any"] = "next"  # which slot while some are empty: the next, or any of them (paper)
-    policy_relu: bool = True  # whether logits are cut at zero (code), so that a slot may never be learnt to be chosen
+    policy_relu: bool = True  # whether logits are cut at zero (code): choosing some slot may then never be learnt
     policy_reads: Literal["query_state", "state_query"] = "query_state"
-    whole: bool = False  # whether the picture as a whole is one more region
-    dropout: float = 0.0  # share of the numbers that come in (raw vectors, sentence vectors) that training hides
+    whole: bool = False  # whether the whole picture is one more region
+    dropout: float = 0.0  # share of the input numbers (raw vectors, sentence vectors) that training drops
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -56,16 +56,16 @@ class LossSettings:
     Attributes:
         kind: the hardest decoy of the batch with a margin (published), every decoy with a margin, or all of the batch
             with a softmax.
-        reward: of the policy's look-ahead: dot products of states as they are (code) or cosines (paper).
+        reward: of the policy's look-ahead: dot products of unscaled states (code) or cosines (paper).
         executes: which slot is written in training: the look-ahead's best (code) or a draw from the policy (paper).
-        discount: gamma, how much the reward of each later turn of the look-ahead counts beside the turn before it.
+        discount: gamma, how much the reward of each later turn of the look-ahead counts relative to the turn before.
         policy_weight: mu, how much the policy's loss counts.
     """
 
     kind: Literal["hardest", "every", "contrastive"] = "hardest"
-    margin: float = 0.2  # of the first two
+    margin: float = 0.2  # of the first two kinds
     reward: Literal["dot", "cosine"] = "dot"
-    discount: float = 1.0  # Sec. 4; the code has none, which is the same
+    discount: float = 1.0  # Sec. 4; the code has none, which is equivalent
     executes: Literal["look_ahead", "sampled"] = "look_ahead"
     policy_turns: Literal["full", "all"] = "full"  # at which turns the policy learns: from turn M on (code), or at all
     policy_weight: float = 0.1  # Sec. 4
@@ -77,7 +77,7 @@ class Preset(DescriptionPreset):
 
     model: ModelSettings
     loss: LossSettings
-    learned: TrainingSettings | None = None  # the second stage, in which the policy learns; None: there is none
+    learned: TrainingSettings | None = None  # the second stage, in which the policy learns; None: no second stage
 
     def __post_init__(self) -> None:
         super().__post_init__()

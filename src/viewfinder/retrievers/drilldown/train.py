@@ -1,7 +1,7 @@
-"""Training Drill-down: first with slots taken in turn, then, where the preset says so, with a policy that chooses.
+"""Training Drill-down: first with slots taken in turn, then, if the preset says so, with a policy that chooses.
 
 OUT/fixed/, OUT/learned/     the two stages (`training.fit` says what lies there)
-OUT/best.safetensors         the network: of the second stage, where there is one
+OUT/best.safetensors         the network: of the second stage, if there is one
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Loss = Callable[[DrilldownNetwork, LossSettings, DialogueBatch], tuple[Tensor, d
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
     start = read_start_card(plan)
     if start is not None:

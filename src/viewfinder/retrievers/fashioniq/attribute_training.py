@@ -39,13 +39,13 @@ from viewfinder.training.weights import check_card
 PRESETS = Path(__file__).with_name("attributes.toml")
 
 STEEP = 8.0
-"""What ridge regression tells, 0 to 1, becomes a logit of so much times it: from -4 to 4."""
+"""The factor that turns a ridge regression's output, 0 to 1, into a logit from -4 to 4."""
 
 TINY = 1e-5
-"""What the published code adds below the line, where nothing may be right."""
+"""What the published code adds to denominators, which may be zero."""
 
 AT_ONCE = 1024
-"""Pictures that validation looks at together."""
+"""Pictures in a batch of validation."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,16 +53,16 @@ class AttributePreset:
     """A table of attributes.toml.
 
     Attributes:
-        ridge: of the ridge regression that the layer begins with, as a share of the mean squared length of its
-            inputs; 0: it begins with zeros.
-        f1_of: what F1 is of: of "all" pictures together, or the mean of that of each "picture" (published).
+        ridge: of the ridge regression that the layer starts from, as a share of the mean squared length of its
+            inputs; 0: it starts from zeros.
+        f1_of: what F1 is computed on: "all" pictures together, or each "picture", then averaged (published).
     """
 
     training: TrainingSettings
-    kinds: tuple[str, ...] = ()  # kinds of the data to learn from, as its files name them; none: all that there are
-    batch: int = 64  # pictures a step; all of them, where there are fewer
-    fewest: int = 8  # pictures of the training set that must have a label for it to be learnt
-    told: int = 5  # labels of a picture that validation takes as predicted
+    kinds: tuple[str, ...] = ()  # kinds of the data to learn from, as its files name them; empty: all of them
+    batch: int = 64  # pictures a step; all of them if there are fewer
+    fewest: int = 8  # how many training pictures must have a label for it to be learnt
+    told: int = 5  # how many labels of a picture validation takes as predicted
     ridge: float = 0.0
     f1_of: Literal["all", "picture"] = "all"
 
@@ -72,7 +72,7 @@ class AttributePreset:
 
 
 class LearnedHead(nn.Module):
-    """An `AttributeHead` that learns: the same names, its weights in single precision."""
+    """A trainable `AttributeHead`: the same names, with weights in single precision."""
 
     def __init__(self, labels: int, raw_width: int) -> None:
         super().__init__()
@@ -95,12 +95,12 @@ class LabelledPictures:
     has_nk: Bool[np.ndarray, "n k"]
 
     def batch(self, rows_b: Int[np.ndarray, " b"]) -> tuple[Float[Tensor, "b g"], Float[Tensor, "b k"]]:
-        """Some of them."""
+        """A subset of them."""
         return torch.from_numpy(self.raw_ng[rows_b]), torch.from_numpy(self.has_nk[rows_b].astype(np.float32))
 
 
 def train_attributes(plan: TrainPlan) -> TrainingResult:
-    """Train a predictor as planned; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train a predictor as planned; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset = load_preset(PRESETS, plan.preset, AttributePreset, plan.overrides)
     garments, seen = (read_garments(plan, split, preset.kinds) for split in ("train", "val"))
     labels = _labels(plan, garments, preset.fewest)
@@ -130,7 +130,7 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
 
 
 def _labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]:
-    """Labels that enough pictures have, in alphabetical order; or those of the weights to begin with."""
+    """Labels that enough pictures have, in alphabetical order; or those of the weights to start from."""
     if plan.start is not None:
         card = read_card(plan.start)
         check_card(plan.start, card, system=SYSTEM, encoder=garments.raw_version)
@@ -156,7 +156,7 @@ def label_pictures(garments: Garments, labels: Sequence[str]) -> LabelledPicture
 
 
 def _begun(plan: TrainPlan, training: LabelledPictures, ridge: float) -> LearnedHead:
-    """A head on the scale of the training set, with zeros or by ridge regression; or as `plan.start` has it."""
+    """A head on the scale of the training set, started from zeros or ridge regression; or the one of `plan.start`."""
     head = LearnedHead(training.has_nk.shape[1], training.raw_ng.shape[1])
     if plan.start is not None:
         load_network(plan.start, head, system=SYSTEM, encoder=read_card(plan.start).encoder)
@@ -175,14 +175,14 @@ def _begun(plan: TrainPlan, training: LabelledPictures, ridge: float) -> Learned
 def ridge_regression(
     rows_ng: Float32[np.ndarray, "n g"], has_nk: Bool[np.ndarray, "n k"], ridge: float
 ) -> tuple[Float32[np.ndarray, "k g"], Float32[np.ndarray, " k"]]:
-    """Weights and bias that tell 1 where there is a label and 0 elsewhere; rows are of mean 0.
+    """Weights and bias that predict 1 where there is a label and 0 elsewhere; rows have mean 0.
 
     `ridge` is a share of the mean squared length of rows.
     """
     count, width = rows_ng.shape
     share_k = has_nk.mean(axis=0, dtype=np.float32)
     wanted_nk = has_nk - share_k
-    gram = rows_ng @ rows_ng.T if count < width else rows_ng.T @ rows_ng  # the smaller of the two, with one answer
+    gram = rows_ng @ rows_ng.T if count < width else rows_ng.T @ rows_ng  # the smaller of the two, same answer
     gram.flat[:: len(gram) + 1] += ridge * np.square(rows_ng).sum() / count
     if count < width:
         return (rows_ng.T @ np.linalg.solve(gram, wanted_nk)).T, share_k
@@ -207,7 +207,7 @@ def attribute_figures(
 ) -> dict[str, float]:
     """Precision, recall and F1 = 2pr/(p + r) of the `most` likeliest labels of every picture, all pictures together.
 
-    With `f1_of` "picture" F1 is the mean over pictures, with the small numbers of the published code below the line.
+    With `f1_of` "picture", F1 is the mean over pictures, with the published code's small numbers in the denominators.
     """
     likeliest_nt = np.argsort(-scores_nk, axis=1, kind="stable")[:, :most]
     right_n = np.take_along_axis(has_nk, likeliest_nt, axis=1).sum(axis=1)

@@ -1,6 +1,6 @@
 """Training the relative captioner: OUT/best.safetensors, and in OUT/attributes the attributes that it reads.
 
-It stands with the retrievers because it is trained as they are, and because it is what one of them is trained with.
+It lives with the retrievers because it is trained as they are, and because one of them is trained with it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PRESETS = Path(__file__).with_name("captioner.toml")
 SmoothingOver = Literal["all", "others"]
 
 PAIRS_AT_ONCE = 128
-"""Pairs captioned at once in validation."""
+"""How many pairs validation captions at once."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +57,9 @@ class CaptionerPreset:
     """A table of captioner.toml.
 
     Attributes:
-        kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
-        smoothing, smoothing_over: what share of a label goes to other words, and to which: to "all" alike, the right
-            one too, or to all "others" (published).
+        kinds: kinds of the data to learn from, as its files name them; empty: all of them, in one network.
+        smoothing, smoothing_over: what share of a label goes to other words, and to which: to "all" alike, including
+            the right one, or to all "others" (published).
         selects: the validation figure by which the best weights are chosen; the published one is BLEU-3.
     """
 
@@ -69,7 +69,7 @@ class CaptionerPreset:
     batch: int = 64  # captions a step; each caption of a pair is an example of its own
     smoothing: float = 0.0
     smoothing_over: SmoothingOver = "all"
-    attribute_file: str = ""  # trained attributes to read; "" trains them first, where the model reads any
+    attribute_file: str = ""  # trained attributes to read; "" trains them first, if the model reads any
     selects: Literal["bleu3", "cider", "loss"] = "bleu3"
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class CaptionerPreset:
 
 
 class TrainingStopped(ViewfinderError):
-    """A training that another one needs was asked to stop; `fitted` says how far it came."""
+    """A training that another one needs was asked to stop; `fitted` says how far it got."""
 
     def __init__(self, fitted: TrainingResult) -> None:
         super().__init__("stopped while the simulated user was trained; go on with --resume")
@@ -86,12 +86,12 @@ class TrainingStopped(ViewfinderError):
 
 
 def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...]) -> Captioner:
-    """Who says how a wanted picture differs while a retriever is trained: the captioner of the file `named`; or one
-    trained first in OUT/captioner, on these kinds (none: every kind there is).
+    """The simulated user a retriever is trained with, who says how a wanted picture differs: the captioner of the file
+    `named`; or one trained first in OUT/captioner, on these kinds (empty: every kind there is).
 
     Raises:
         TrainingStopped: its training was asked to stop.
-        BadInput, UnknownName, EncoderMismatch: as `train_captioner`, or a file that cannot serve.
+        BadInput, UnknownName, EncoderMismatch: as `train_captioner`, or the file cannot be used.
     """
     if not named:
         plan.notify("training the simulated user")
@@ -101,10 +101,10 @@ def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, .
 
 
 def train_captioner(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`.
+    """Train as the plan says; `plan.resume` continues an interrupted training.
 
     Raises:
-        BadInput, UnknownName, EncoderMismatch: data or preset that cannot serve.
+        BadInput, UnknownName, EncoderMismatch: the data or preset cannot be used.
     """
     preset = load_preset(PRESETS, plan.preset, CaptionerPreset, plan.overrides)
     if plan.start is not None:
@@ -146,11 +146,11 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
 
 
 def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
-    """What tells a picture's attributes: that of the file `named`, or trained first in OUT/attributes for a `reader`.
+    """The attribute predictor: that of the file `named`, or one trained first in OUT/attributes for a `reader`.
 
     Raises:
         TrainingStopped: its training was asked to stop.
-        BadInput, EncoderMismatch: a file that cannot serve.
+        BadInput, EncoderMismatch: the file cannot be used.
     """
     if not named:
         plan.notify(f"training the attributes that the {reader} reads")
@@ -167,7 +167,7 @@ def _trained_file(
     preset: str,
     kinds: tuple[str, ...],
 ) -> Path:
-    """The file `named`, or where nothing is named the weights of a training in OUT/`system`.
+    """The file `named`, or if nothing is named the weights of a training in OUT/`system`.
 
     Raises:
         TrainingStopped: it was asked to stop.
@@ -184,11 +184,11 @@ def _trained_file(
 def _begun(
     model: CaptionerModel, garments: Garments, words: CaptionVocabulary, predictor: AttributePredictor | None
 ) -> CaptionerNetwork:
-    """A network as it begins: weights drawn, what does not train set by the training pictures, attributes put in."""
+    """The initial network: random weights, untrained parts set from the training pictures, attributes put in."""
     raw_width = garments.raw_ng.shape[1]
     network = make_captioner(model, raw_width, len(words.words), 0 if predictor is None else len(predictor.labels))
     if model.kind == "transformer":
-        # Every matrix anew by Glorot's rule, as published; what stands for nothing stays zeros.
+        # Every matrix is redrawn by Glorot's rule, as published; what stands for nothing stays zeros.
         for module in network.modules():
             for parameter in module.parameters(recurse=False):
                 if parameter.dim() > 1:
@@ -201,12 +201,12 @@ def _begun(
     return network
 
 
-# -- what is learnt from
+# -- the training data
 
 
 class CaptionBatch(NamedTuple):
-    """Captions of pairs, whose pictures are raw vectors: <start> and the words; and at every place the word that comes
-    next, <end> last. <pad> follows both."""
+    """Captions of pairs, whose pictures are raw vectors: <start> and the words; and at every position the next word,
+    <end> last. <pad> follows both."""
 
     shown_bg: Float[Tensor, "b g"]
     wanted_bg: Float[Tensor, "b g"]
@@ -227,7 +227,7 @@ class CaptionExamples:
     words_el: Int[np.ndarray, "e l"]
 
     def batch(self, rows_b: Int[np.ndarray, " b"]) -> CaptionBatch:
-        """Some examples, as long as the longest of them."""
+        """Some examples, padded to the longest of them."""
         words_bl = torch.from_numpy(self.words_el[rows_b])
         words_bl = words_bl[:, : int((words_bl != PAD).sum(dim=1).max())]
         shown_b, wanted_b = (torch.from_numpy(rows_e[rows_b]) for rows_e in (self.shown_e, self.wanted_e))
@@ -236,9 +236,9 @@ class CaptionExamples:
 
 
 def make_caption_examples(garments: Garments, words: CaptionVocabulary, model: CaptionerModel) -> CaptionExamples:
-    """The captions of a split's pairs as examples, as long as the model has it.
+    """The captions of a split's pairs as examples, up to the model's length.
 
-    Of a longer caption the beginning is learnt; that it ends there with `learnt_words` only.
+    The beginning of a longer caption is learnt; that it ends there only with `learnt_words`.
     """
     learnt, room = model.learnt_words or None, model.learnt_words + 2 if model.learnt_words else model.most_words + 1
     pairs = garments.pairs
@@ -256,7 +256,7 @@ def smoothed_loss(
     logits_nv: Float[Tensor, "n v"], goals_n: Int[Tensor, " n"], smoothing: float, over: SmoothingOver
 ) -> Float[Tensor, ""]:
     """Cross-entropy of words, summed, <pad> left out; `smoothing` of each label goes to other words, see the preset."""
-    if over == "others":  # torch's is over all v: of what it takes, (v - 1) / v goes to others
+    if over == "others":  # torch smooths over all v: of the share it takes, (v - 1) / v goes to others
         smoothing *= logits_nv.shape[1] / (logits_nv.shape[1] - 1)
     return functional.cross_entropy(logits_nv, goals_n, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
 
@@ -276,7 +276,7 @@ def _lost(
 def measure_captions(
     network: CaptionerNetwork, *, examples: CaptionExamples, garments: Garments, words: CaptionVocabulary
 ) -> dict[str, float]:
-    """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss of a word."""
+    """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss per word."""
     device = next(network.parameters()).device
     pairs = garments.pairs
     said: list[str] = []

@@ -1,8 +1,8 @@
-"""Dialogues with a simulated user, which training and validation hold: what is shown next is what was found last.
+"""Dialogues with a simulated user, held in training and validation: the picture shown next is the one found last.
 
-A dialogue is about one kind of garments, which are numbered within it. In torch. Axes: n garments of a kind, x numbers
+A dialogue is about one kind of garments, which are numbered within it. In torch. Axes: n garments of a kind, x width
 that a network reads of a picture, a attributes, p recorded pairs, c sentences, l words, b dialogues, t turns, m
-pictures of other kinds, h numbers of a query and of a picture's vector.
+pictures of other kinds, h width of a query and of a picture's vector.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Places = Int[Tensor, " b"]
 """A garment of each dialogue, by its number within the kind."""
 
 SimulateFeedback = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
-"""A simulated user, who is shown the first garments and wants the second (rows of `Garments`): numbers of words."""
+"""A simulated user, shown the first garments and wanting the second (rows of `Garments`), answers in word numbers."""
 
 AT_ONCE = 128
-"""Dialogues that validation holds at a time."""
+"""How many dialogues validation holds at a time."""
 
 TOLD = (1, 3, 5)
-"""Turns whose figures validation tells, as the paper's tables do."""
+"""Turns whose figures validation reports, as the paper's tables do."""
 
 FIRST_PICTURES = 0
 """The seed of the first pictures in validation."""
@@ -47,7 +47,7 @@ FIRST_PICTURES = 0
 
 @dataclass(frozen=True, eq=False)
 class SentenceTable:
-    """Sentences about each of several things (garments, or pairs): those about thing i from `first_n[i]` on."""
+    """Sentences about each of several things (garments, or pairs): those about thing i start at `first_n[i]`."""
 
     words_cl: Int[Tensor, "c l"]
     first_n: Int[Tensor, " n"]
@@ -55,14 +55,14 @@ class SentenceTable:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[str]], words: WordNumbers) -> SentenceTable:
-        """What `texts` say of each thing; there may be nothing."""
+        """The sentences in `texts` about each thing; there may be none."""
         count_n = torch.tensor([len(some) for some in texts], dtype=torch.long)
         words_cl = words([text for some in texts for text in some])
-        # The last row is for things of which nothing is said.
+        # The last row is for things without a sentence.
         return cls(torch.nn.functional.pad(words_cl, (0, 0, 0, 1)), count_n.cumsum(0) - count_n, count_n)
 
     def sentences(self, things_b: Places, which_b: Places) -> Int[Tensor, "b l"]:
-        """Sentence 0, 1, ... about some things; after the last comes the first again."""
+        """Sentence 0, 1, ... about some things; after the last it starts again."""
         count_b = self.count_n[things_b]
         row_b = self.first_n[things_b] + which_b % count_b.clamp_min(1)
         return self.words_cl[torch.where(count_b > 0, row_b, -1)]
@@ -74,17 +74,17 @@ class GarmentKind:
 
     Attributes:
         target_p, candidate_p: recorded pairs.
-        says: who says how the wanted garment differs; None: nobody, what is said describes the wanted one.
+        says: the simulated user that says how the wanted garment differs; None: descriptions of the wanted one instead.
     """
 
     kind: str  # its name
     row_n: Int[Tensor, " n"]  # which rows of `Garments` they are
     read_nx: Float[Tensor, "n x"]  # what the network's `looks.input` reads of their pictures
-    attributes_na: Int[Tensor, "n a"]  # numbers of their predicted attributes
+    attributes_na: Int[Tensor, "n a"]  # their predicted attributes, by number
     target_p: Int[Tensor, " p"]
     candidate_p: Int[Tensor, " p"]
     recorded: SentenceTable  # what people said of each pair, see `pair_wordings`
-    described: SentenceTable  # what is said of each garment on its own
+    described: SentenceTable  # descriptions of each garment on its own
     says: SimulateFeedback | None
 
     def __len__(self) -> int:
@@ -98,12 +98,12 @@ def garment_kinds(
     words: WordNumbers,
     says: SimulateFeedback | None,
 ) -> tuple[GarmentKind, ...]:
-    """The garments of a split by kind; who simulates users does so for kinds with recorded pairs only."""
+    """The garments of a split by kind; users are simulated only for kinds with recorded pairs."""
     recorded, kinds = garments.pairs, []
     pair_kind_p = garments.kind_n[recorded.target_p]
     for number, kind in enumerate(garments.kinds):
         rows, pairs = garments.gallery_of(number), np.flatnonzero(pair_kind_p == number)
-        # Rows rise, so where one would be put in is its place among them.
+        # Rows ascend, so a row's insertion point is its position among them.
         target_p, candidate_p = (
             torch.from_numpy(np.searchsorted(rows, rows_p[pairs]))
             for rows_p in (recorded.target_p, recorded.candidate_p)
@@ -133,22 +133,22 @@ class FeedbackDialogues(NamedTuple):
     """Dialogues about one kind (by its number), before the first turn."""
 
     kind: int
-    wanted_bt: Int[Tensor, "b t"]  # the garment that is wanted in each turn: the same one, where no mind changes
-    shown_b: Places  # the garments that are shown first, where `seen_b`; else the dialogue begins without a picture
+    wanted_bt: Int[Tensor, "b t"]  # the garment wanted in each turn: the same one unless minds change
+    shown_b: Places  # the garments shown first, where `seen_b`; else the dialogue begins without a picture
     seen_b: Bool[Tensor, " b"]
     others_bt: Int[Tensor, "b t"]  # garments that each turn tells the target from
-    words_btl: Int[Tensor, "b t l"]  # what is said, where `given_bt`; else a simulated user says it
+    words_btl: Int[Tensor, "b t l"]  # what is said, where `given_bt`; else a simulated user speaks
     given_bt: Bool[Tensor, "b t"]
     attributed_b: Bool[Tensor, " b"]  # whether attributes are read
 
     @property
     def targets_b(self) -> Places:
-        """The garments that are wanted in the end."""
+        """The garments wanted in the end."""
         return self.wanted_bt[:, -1]
 
 
 def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[int, int], Batches[FeedbackDialogues]]:
-    """The batches of a `TrainingJob`: an epoch has as many dialogues as there are garments, as far as they fill
+    """The batches of a `TrainingJob`: an epoch has as many dialogues as there are garments, rounded down to whole
     batches; targets are drawn with replacement.
 
     Raises:
@@ -173,7 +173,7 @@ def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[
 def draw_dialogues(
     kinds: Sequence[GarmentKind], preset: Preset, size: int, rng: np.random.Generator
 ) -> FeedbackDialogues:
-    """Dialogues about a kind that is drawn, the likelier the more garments it has."""
+    """Dialogues about a kind drawn in proportion to its number of garments."""
     sizes = np.array([len(kind) for kind in kinds])
     number = int(rng.choice(len(kinds), p=sizes / sizes.sum()))
     kind, turns = kinds[number], preset.turns
@@ -189,12 +189,12 @@ def draw_dialogues(
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
     described_b &= ~recorded_b & (kind.described.count_n[targets_b] > 0)
     wanted_bt = targets_b[:, None].repeat(1, turns)
-    if preset.changes and turns > 1:  # from some turn on another one, where minds change
+    if preset.changes and turns > 1:  # where minds change, another one from some turn on
         changes_b = torch.from_numpy(rng.random(size)) < preset.changes
         turn_b = 1 + _any(rng, turns - 1, size)
         later_bt = (torch.arange(turns) >= turn_b[:, None]) & changes_b[:, None]
         wanted_bt = torch.where(later_bt, _any(rng, len(kind), size)[:, None], wanted_bt)
-    # What is said where nobody simulates users.
+    # What is said when no user is simulated.
     described = (kind.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
     words_btl = torch.stack(list(described), dim=1)
     if len(kind.target_p):
@@ -208,9 +208,9 @@ def draw_dialogues(
 def other_kinds_pictures(
     kinds: Sequence[GarmentKind], dialogues: FeedbackDialogues, count: int
 ) -> Float[Tensor, "m x"] | None:
-    """What is read of about `count` pictures of other kinds than the dialogues', some of each; None: of none.
+    """What is read of about `count` pictures of kinds other than the dialogues', some of each; None: no pictures.
 
-    They follow from what was drawn for the dialogues, so nothing more is drawn.
+    They are derived from what was drawn for the dialogues, so nothing more is drawn.
     """
     others = [kind for number, kind in enumerate(kinds) if number != dialogues.kind]
     if not others or not count:
@@ -220,8 +220,8 @@ def other_kinds_pictures(
 
 
 def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
-    """The dialogues of validation, those about one kind together: every garment is wanted once, and a fixed other one
-    shown first. Where training has recorded pairs alone, these are the dialogues, and both captions are said."""
+    """The dialogues of validation, grouped by kind: every garment is wanted once, and a fixed other one is
+    shown first. If training uses recorded pairs alone, these are the dialogues, and both captions are said."""
     for number, kind in enumerate(kinds):
         if preset.simulator == "recorded" and len(kind.target_p):
             targets_b, shown_b = kind.target_p, kind.candidate_p
@@ -261,7 +261,7 @@ def move_kinds(kinds: tuple[GarmentKind, ...], device: torch.device) -> tuple[Ga
 
 
 def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
-    """Whole numbers below `count`."""
+    """Random integers below `count`."""
     return torch.from_numpy(rng.integers(count, size=shape))
 
 
@@ -269,8 +269,8 @@ def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
 
 
 class RolloutTurn(NamedTuple):
-    """What came of a turn: queries, and how near the pictures of the kind are to them (without gradients); those that
-    are not to be shown any more are infinitely far, but for the target, which may still be found."""
+    """The result of a turn: queries, and how near the pictures of the kind are to them (without gradients). Those that
+    must not be shown again are infinitely far, except the target, which may still be found."""
 
     queries_bh: Float[Tensor, "b h"]
     scores_bn: Float[Tensor, "b n"]
@@ -281,8 +281,8 @@ def roll_out(
 ) -> Iterator[RolloutTurn]:
     """The dialogues turn by turn; after each the best picture is shown, even if it is the target (published).
 
-    The pictures of the kind are embedded once, by the weights as they are; their vectors get no gradients, those of
-    the pictures that are shown do. Dialogues that go on from others begin with their `state`.
+    The pictures of the kind are embedded once, with the present weights; their vectors get no gradients, those of
+    the shown pictures do. Dialogues that continue others begin with their `state`.
     """
     with torch.no_grad():
         gallery_nh = network.looks.projected(kind.read_nx)
@@ -309,8 +309,8 @@ def make_feedback(
     shown_b: Places,
     seen_b: Bool[Tensor, " b"],
 ) -> Feedback:
-    """A turn as the network reads it: what is said of the pictures that are shown (by a simulated user where nothing is
-    given), and what these look like."""
+    """A turn as the network reads it: what is said of the shown pictures (by a simulated user if nothing is given), and
+    the vectors of these pictures."""
     words_bl = dialogues.words_btl[:, turn]
     asked_a = (~dialogues.given_bt[:, turn]).nonzero()[:, 0]
     if len(asked_a) and kind.says is not None:
@@ -327,10 +327,10 @@ def rollout_loss(
     preset: Preset,
     strangers_mx: Float[Tensor, "m x"] | None = None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
-    """The loss of dialogues, summed over turns; and "percentile", the mean of P over turns, as they find their targets,
-    and "percentile_sum", its sum, by which the published code tells whether the training gains.
+    """The loss of dialogues, summed over turns; "percentile", the mean of P over turns, how well they find targets;
+    and "percentile_sum", its sum, by which the published code judges whether training improves.
 
-    `strangers_mx`: pictures of other kinds that the targets are told from, where the loss is contrastive.
+    `strangers_mx`: pictures of other kinds that the targets are told from, if the loss is contrastive.
     """
     strangers_mh = None if strangers_mx is None else network.looks.projected(strangers_mx)
     lost, percentiles = [], []

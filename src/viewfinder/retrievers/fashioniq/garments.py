@@ -1,14 +1,14 @@
-"""Attribute words of pictures from what a table says of them, where a data set brings no lists of its own.
+"""Attribute words of pictures from what a table says of them, for data sets without lists of their own.
 
-Fashion IQ takes a label where its word stands in what a shop says of a product (Wu et al., CVPR 2021, Sec. 3.1). Here
-the values of columns are labels, and the frequent words of titles.
+Fashion IQ assigns a label if its word occurs in a shop's text on the product (Wu et al., CVPR 2021, Sec. 3.1). Here
+labels are the values of columns and the frequent words of titles.
 
-Garments with their raw vectors and what is said of them: what the networks of Fashion IQ are trained on.
+Garments with their raw vectors and captions: what the networks of Fashion IQ are trained on.
 
     garments = read_garments(plan, "train", kinds=())
     wanted_pg = garments.raw_ng[garments.pairs.target_p]
 
-Read are folders in the format of Fashion IQ, and captioned pictures (captions.csv beside images/).
+It reads folders in the format of Fashion IQ, and captioned pictures (captions.csv beside images/).
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ PictureLabels = Mapping[int, tuple[str, ...]]
 TABLES = ("products.csv", "catalogue.csv")
 
 VALUES = range(2, 65)
-"""A column with so many values tells kinds of things apart; one with more names single things."""
+"""A column with this many values distinguishes kinds of things; one with more names single things."""
 
 FREQUENT = 20
-"""Rows in whose titles a word must stand to be a label."""
+"""In how many rows' titles a word must occur to be a label."""
 
-# Words of titles that say nothing of a picture.
+# Words of titles that say nothing about a picture.
 _SMALL = frozenset(("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with"))
 
 _TITLE = re.compile(r"name|title", re.IGNORECASE)
 
 
 def read_labels(vectors: Features) -> PictureLabels:
-    """The labels of every picture of a data set by its row; none where the folder has no table.
+    """The labels of every picture of a data set by its row; none if the folder has no table.
 
     Raises:
         BadInput: a damaged table (the line is named).
@@ -72,7 +72,7 @@ def read_labels(vectors: Features) -> PictureLabels:
 
 
 def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
-    """The labels of every row, lower-case: values of the columns that tell kinds apart, then words of titles."""
+    """The labels of every row, lower-case: values of the columns that distinguish kinds, then words of titles."""
     titles = [name for name in catalogue.attributes if _TITLE.search(name)]
     columns = []
     for name in catalogue.attributes:
@@ -94,7 +94,7 @@ def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
 
 
 OTHERS = "others"
-"""The kind of what a folder in the format of Fashion IQ describes, but has in none of its kinds."""
+"""The kind of pictures that a folder in the format of Fashion IQ describes, but lists in none of its kinds."""
 
 CAPTIONS = "captions.csv"
 
@@ -103,7 +103,7 @@ Name = TypeVar("Name", str, Path)
 
 @dataclass(frozen=True, eq=False)
 class RecordedPairs:
-    """Recorded pairs by rows of `Garments`: what people said who were shown a candidate and wanted a target."""
+    """Recorded pairs by rows of `Garments`: what people said when they were shown a candidate and wanted a target."""
 
     target_p: Int[np.ndarray, " p"]
     candidate_p: Int[np.ndarray, " p"]
@@ -118,13 +118,13 @@ class Garments:
     """The pictures of one split, a row each; a picture of two kinds has two rows.
 
     Attributes:
-        descriptions: captions of each picture on its own, lower-case; there may be none, as of labels and pairs.
+        descriptions: captions of each picture on its own, lower-case; there may be none, as with labels and pairs.
     """
 
     keys: tuple[str, ...]  # the pictures' names, as `features` has them
     raw_ng: Float32[np.ndarray, "n g"]
     raw_version: str
-    kinds: tuple[str, ...]  # names, as the files have them; picture i is of `kinds[kind_n[i]]`
+    kinds: tuple[str, ...]  # names, as in the files; picture i is of `kinds[kind_n[i]]`
     kind_n: Int[np.ndarray, " n"]
     descriptions: tuple[tuple[str, ...], ...]
     labels: tuple[tuple[str, ...], ...]  # attribute words of each picture, lower-case
@@ -134,7 +134,7 @@ class Garments:
         return len(self.keys)
 
     def gallery_of(self, kind: int) -> Int[np.ndarray, " m"]:
-        """The rows of a kind: among these its pictures are looked for."""
+        """The rows of a kind: the gallery for its pictures."""
         return np.flatnonzero(self.kind_n == kind)
 
 
@@ -142,14 +142,14 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
     """The pictures of a split in all data sets of a plan; what is left out is reported.
 
     A folder in the format of Fashion IQ has the kinds for which there is captions/cap.<kind>.<split>.json, with their
-    pairs; and descriptions, if there is a captions.csv. Any other folder is one kind by its own name, without pairs;
+    pairs; and descriptions, if there is a captions.csv. Any other folder is one kind, named after it, without pairs;
     its pictures are split by a hash of their names (`data.splits`).
 
-    `kinds`: which of the kinds; none: all but "others", the pictures of captions.csv that are of no kind.
+    `kinds`: which of the kinds; empty: all but "others", the pictures of captions.csv that are of no kind.
 
     Raises:
         UnknownName: there is no such kind or split.
-        BadInput: data that is missing or damaged, or no picture has vectors.
+        BadInput: data is missing or damaged, or no picture has vectors.
     """
     if split not in SPLITS:
         raise UnknownName(f"no split is called {split!r}; there are: {', '.join(SPLITS)}")
@@ -178,7 +178,7 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
 
 
 def _kinds_in(folder: Path, split: str) -> list[str]:
-    """The kinds of a folder that have something of a split."""
+    """The kinds of a folder that have data in a split."""
     described = (folder / CAPTIONS).is_file() and (folder / IMAGES).is_dir()
     if _is_fashion_iq(folder):
         kinds = [kind for kind, splits in fashion_kinds(folder).items() if split in splits]
@@ -204,7 +204,7 @@ Pairs = tuple[tuple[int, int, tuple[str, ...]], ...]
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The pictures of one kind in one folder, by rows of its vectors; pairs by places among these pictures."""
+    """The pictures of one kind in one folder, by rows of its vectors; pairs by position among these pictures."""
 
     kind: str
     vectors: Features
@@ -240,7 +240,7 @@ def _together(parts: Sequence[_Part]) -> Garments:
 
 @dataclass(frozen=True, eq=False)
 class _Source:
-    """A folder at work; pictures are rows of its vectors."""
+    """One folder being read; pictures are rows of its vectors."""
 
     folder: Path
     split: str
@@ -255,7 +255,7 @@ class _Source:
         if not _is_fashion_iq(self.folder):
             rows, labels = of_split, self._table
         elif kind == OTHERS:
-            # What is described and in no gallery; it has no labels: its kinds' may be others than a table's.
+            # Described, but in no gallery; without labels, as labels of the kinds may differ from a table's.
             files = sorted((self.folder / "image_splits").glob("split.*.json"))
             taken = {row for file in files for row in self._rows(read_keys(file)[0]).values()}
             rows = [row for row in of_split if row not in taken]
@@ -265,9 +265,9 @@ class _Source:
         return _Part(kind, self.vectors, tuple(rows), descriptions, tuple(labels.get(row, ()) for row in rows), pairs)
 
     def _fashion(self, kind: str) -> tuple[list[int], PictureLabels, Pairs]:
-        """A kind of a folder in the format of Fashion IQ: its gallery, its labels, its pairs by place.
+        """A kind of a folder in the format of Fashion IQ: its gallery, its labels, its pairs by position.
 
-        Labels are all types of words but the first, the kind of garment; without such a file, those of the table.
+        Labels are all types of words except the first, the kind of garment; without such a file, those of the table.
         """
         found, report = read_fashion_iq(self.folder, kind, self.split)
         if report.dropped:

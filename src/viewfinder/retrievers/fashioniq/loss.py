@@ -1,6 +1,6 @@
-"""What is minimised at a turn: that queries find their targets. Pure functions; rows belong together.
+"""The losses of a turn, by which queries learn to find their targets. Pure functions; equal rows belong together.
 
-Axes: b dialogues, h numbers of a query and of a picture's vector.
+Axes: b dialogues, h width of a query and of a picture's vector.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ def feedback_turn_loss(
     targets_b: Int[Tensor, " b"],
     strangers_mh: Float[Tensor, "m h"] | None = None,
 ) -> Float[Tensor, ""]:
-    """The loss of one turn as `settings` has it.
+    """The loss of one turn according to `settings`.
 
-    `others_bh` are what a triplet tells the targets from; `strangers_mh` pictures of other kinds, which the contrastive
-    loss tells all targets from.
+    `others_bh` are the pictures that a triplet tells the targets from; `strangers_mh` pictures of other kinds that the
+    contrastive loss tells all targets from.
     """
     if settings.kind == "ranking":
         return pairwise_ranking_loss(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)

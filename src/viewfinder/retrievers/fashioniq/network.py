@@ -3,9 +3,9 @@
 `TransformerRetriever` is f_D of Sec. 4.2, over all that is said and shown. `RecurrentRetriever` is its baseline, the
 dialog manager of Guo et al. (NeurIPS 2018). `CompositionRetriever` is for single turns (appendix B, table 5).
 
-Axes: b dialogues, l words or tokens so far, s numbers of a word, a attributes, t tokens of a turn (of a composition:
-numbers of a sentence), g numbers of a raw picture vector, h numbers of a token, of a state, of a picture's vector and
-of a query, f filters, p places that a filter sees, j numbers of all that a composition reads.
+Axes: b dialogues, l words or tokens so far, s width of a word, a attributes, t tokens of a turn (of a composition:
+width of a sentence), g width of a raw picture vector, h width of a token, of a state, of a picture's vector and of a
+query, f filters, p positions that a filter sees, j width of all that a composition reads.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
 """The kinds of tokens, as `modalities` numbers them."""
 
 EMBEDDED = 0.02
-"""The deviation of embeddings of turns and modalities at first."""
+"""The initial deviation of turn and modality embeddings."""
 
 PAIR = 2
-"""Neighbouring words that a filter sees at a time."""
+"""How many neighbouring words a filter sees at a time."""
 
 
 class PictureEncoder(nn.Module):
-    """A raw vector through a linear map, then through a norm ("l2") or brought to length 1 ("cosine").
+    """A raw vector through a linear map, then through a norm ("l2") or scaled to length 1 ("cosine").
 
-    The norm bounds the length of every vector, as a search needs, which takes dot products of unit vectors.
+    The norm bounds the length of every vector: a search needs this, as it takes dot products of unit vectors.
     """
 
     def __init__(self, settings: FeedbackReading, raw_width: int) -> None:
@@ -61,14 +61,14 @@ class PictureEncoder(nn.Module):
         return self.projected(self.input(raw_bg))
 
     def projected(self, read_bx: Float[Tensor, "b x"]) -> Float[Tensor, "b h"]:
-        """Pictures as vectors, by what `input` reads of them; that never changes in a training."""
+        """Pictures as vectors, from what `input` reads of them, which never changes in a training."""
         projected_bh: Tensor = self.project(read_bx)
         if self.compare == "cosine":
             return normalize(projected_bh, dim=-1, eps=EPS)
         return self.norm(projected_bh)  # type: ignore[no-any-return]
 
     def compared(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
-        """A query as it is compared with pictures: of length 1 for "cosine"."""
+        """A query in the form that is compared with pictures: of length 1 for "cosine"."""
         return normalize(query_bh, dim=-1, eps=EPS) if self.compare == "cosine" else query_bh
 
 
@@ -85,8 +85,8 @@ class Feedback(NamedTuple):
 class FeedbackNetwork(nn.Module, ABC):
     """A network that looks for pictures by relative feedback.
 
-    `looks` makes vectors of pictures; `attributes` predicts their attributes, frozen, and put there by training to be
-    saved along; `log_scale` is the logarithm of what a contrastive loss multiplies scores by.
+    `looks` makes vectors of pictures; `attributes` predicts their attributes, frozen, and is set by training so that it
+    is saved too; `log_scale` is the logarithm of a contrastive loss's factor on scores.
     """
 
     looks: PictureEncoder
@@ -99,7 +99,7 @@ class FeedbackNetwork(nn.Module, ABC):
 
     @abstractmethod
     def begin(self, dialogues: int) -> Any:
-        """The state of dialogues in which nothing was said."""
+        """The state of dialogues before anything is said."""
 
     @abstractmethod
     def step(self, state: Any, feedback: Feedback) -> tuple[Any, Float[Tensor, "b h"]]:
@@ -110,20 +110,20 @@ class TokenHistory(NamedTuple):
     """Dialogues so far.
 
     Attributes:
-        tokens_blh: of a "whole" history the tokens, which are encoded again with every turn; else none.
+        tokens_blh: for a "whole" history the tokens, which are encoded again with every turn; else none.
     """
 
     turns: int  # how many turns each has
     there_bl: Bool[Tensor, "b l"]  # which of the tokens so far are read
     tokens_blh: Float[Tensor, "b whole h"]
-    seen: tuple[KeysValues, ...]  # of an "incremental" one what later tokens look at, an entry a layer; else none
-    summed_bh: Float[Tensor, "b h"]  # of an "incremental" one the sum of the encoded tokens
+    seen: tuple[KeysValues, ...]  # for an "incremental" one what later tokens attend to, an entry a layer; else none
+    summed_bh: Float[Tensor, "b h"]  # for an "incremental" one the sum of the encoded tokens
 
 
 class TransformerRetriever(FeedbackNetwork):
     """f_D (Sec. 4.2): a transformer over all that is said and shown; `labels` is how many attributes there are.
 
-    A turn is read as tokens, always in the same places: a separator, its words, attributes of the shown picture, the
+    A turn is read as tokens, always at the same positions: a separator, its words, attributes of the shown picture, the
     picture.
     """
 
@@ -146,7 +146,7 @@ class TransformerRetriever(FeedbackNetwork):
         self.head = nn.Linear(width, width)
 
     def begin(self, dialogues: int) -> TokenHistory:
-        """Dialogues in which nothing was said."""
+        """Dialogues before anything is said."""
         width, weight = self.settings.width, self.head.weight
         return TokenHistory(
             turns=0,
@@ -211,8 +211,8 @@ def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -
 
 
 class RecurrentRetriever(FeedbackNetwork):
-    """The dialog manager of Guo et al.: words through a convolution over pairs of them, whose strongest answers are
-    added to the picture that they are said of; a GRU cell over turns. `labels` is how many attributes there are."""
+    """The dialog manager of Guo et al.: words go through a convolution over pairs of them; its strongest responses are
+    added to the picture that the words are about; a GRU cell over turns. `labels`: how many attributes there are."""
 
     def __init__(self, settings: RecurrentModel, raw_width: int, words: WordVectors, labels: int) -> None:
         super().__init__()
@@ -246,9 +246,9 @@ class RecurrentRetriever(FeedbackNetwork):
 
 
 class SentenceConvolution(nn.Module):
-    """Word vectors to a vector of the sentence: filters, the strongest answer of each, a norm over the batch, a map.
+    """Word vectors to a vector of the sentence: filters, the strongest response of each, a batch norm, a linear map.
 
-    As published there is no ReLU, and places without a word are read as words of zeros.
+    As published there is no ReLU, and positions without a word are read as words of zeros.
     """
 
     def __init__(self, settings: RecurrentModel, word_width: int) -> None:
@@ -259,19 +259,19 @@ class SentenceConvolution(nn.Module):
         self.out = nn.Linear(settings.filters, settings.width, bias=False)
 
     def forward(self, vectors_bls: Float[Tensor, "b l s"]) -> Float[Tensor, "b h"]:
-        """Sentences of exactly as many places as words are read."""
+        """Sentences of exactly as many positions as words are read."""
         answers_bfp = self.filters(vectors_bls.transpose(1, 2) if self.over_words else vectors_bls)
         mapped_bh: Tensor = self.out(self.norm(answers_bfp.amax(dim=-1)))
         return mapped_bh
 
 
 def shown_pictures(feedback: Feedback) -> Float[Tensor, "b h"]:
-    """The pictures that were shown, zeros where none was."""
+    """The shown pictures, zeros where none was shown."""
     return torch.where(feedback.shown_b[:, None], feedback.picture_bh, 0.0)
 
 
 def mean_attributes(attribute: nn.Embedding, attributes_ba: Int[Tensor, "b a"]) -> Float[Tensor, "b h"]:
-    """The mean vector of the attributes that are there, zeros where there are none."""
+    """The mean vector of the attributes present, zeros where there are none."""
     count_b = (attributes_ba != NO_WORD).sum(dim=-1).clamp_min(1)
     mean_bh: Tensor = attribute(attributes_ba).sum(dim=1) / count_b[:, None]
     return mean_bh
@@ -282,9 +282,9 @@ class CompositionRetriever(FeedbackNetwork):
 
         C to F    query = joint([picture; sentence; attributes]) of those that are read: two linear maps with a ReLU
         A and B   query = sigmoid(gate([...])) * through(sentence) + joint([...])   after Vo et al. (TIRG, CVPR 2019),
-                  who let the picture through where these let the sentence
+                  who pass the picture through where these pass the sentence
 
-    `labels` is how many attributes there are; they are read where they are among the modalities.
+    `labels` is how many attributes there are; they are read if they are among the modalities.
     """
 
     def __init__(self, settings: CompositionModel, raw_width: int, words: WordVectors, labels: int) -> None:
@@ -317,7 +317,7 @@ class CompositionRetriever(FeedbackNetwork):
         return (), self.looks.compared(query_bh)
 
     def _read(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
-        """What is read of one modality, in its own width."""
+        """The vector of one modality, in its own width."""
         if modality == "image":
             return shown_pictures(feedback)
         if modality == "attributes":

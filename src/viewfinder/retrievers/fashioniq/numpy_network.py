@@ -1,10 +1,10 @@
-"""Fashion IQ's networks without torch, one conversation at a time; a state of None is one in which nothing was said.
+"""Fashion IQ's networks without torch, one conversation at a time; a state of None means that nothing was said.
 
-The twin of `network`: names of arrays are those of the torch modules, and tests compare the numbers.
+The twin of `network`: arrays are named as in the torch modules, and tests compare the numbers.
 
-Axes: l words, or tokens so far, t tokens of a turn (of a composition: numbers of a sentence), n heads (or pictures), v
-numbers of a head, s numbers of a word, c channels and p places that a filter sees, f filters, j numbers of all that a
-composition reads, h numbers of a token, of a state, of a picture's vector and of a query.
+Axes: l words, or tokens so far, t tokens of a turn (of a composition: width of a sentence), n heads (or pictures), v
+width of a head, s width of a word, c channels and p positions that a filter sees, f filters, j width of all that a
+composition reads, h width of a token, of a state, of a picture's vector and of a query.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from viewfinder.retrievers.shared.numpy_network import (
 )
 
 NORM_EPS = 1e-6
-"""Of `training.transformer_layers.Norm`."""
+"""Epsilon of `training.transformer_layers.Norm`."""
 
 BATCH_NORM_EPS = 1e-5
-"""Of torch's norm over a batch."""
+"""Epsilon of torch's batch norm."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeedbackVectors:
-    """A turn as networks read it."""
+    """A turn in the form that networks read."""
 
-    words_ls: Float32[np.ndarray, "l s"]  # vectors of its words
-    attributes: tuple[int, ...] = ()  # numbers of the picture's attributes: k + 1 for label k
+    words_ls: Float32[np.ndarray, "l s"]  # its word vectors
+    attributes: tuple[int, ...] = ()  # the picture's attributes as numbers: k + 1 for label k
     picture_h: Float32[np.ndarray, " h"] | None = None  # the vector of the picture; None where none was shown
 
 
@@ -65,7 +65,7 @@ def numpy_pictures(
 
 
 def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
-    """`PictureEncoder.compared`: a query as it is compared with pictures."""
+    """`PictureEncoder.compared`: a query in the form that is compared with pictures."""
     return np.asarray(to_unit(query_h) if settings.compare == "cosine" else query_h, np.float32)
 
 
@@ -78,7 +78,7 @@ KeysValues = tuple[Float32[np.ndarray, "n _ v"], Float32[np.ndarray, "n _ v"]]
 
 @dataclass(frozen=True, eq=False)
 class NumpyHistory:
-    """The tokens so far: `tokens_lh` of a whole history; `seen`, by layer, and `summed_h` of an incremental one."""
+    """The tokens so far: `tokens_lh` for a whole history; `seen`, by layer, and `summed_h` for an incremental one."""
 
     turns: int
     count: int
@@ -90,7 +90,7 @@ class NumpyHistory:
 def numpy_step_transformer(
     arrays: Arrays, settings: TransformerModel, state: NumpyHistory | None, said: FeedbackVectors
 ) -> tuple[NumpyHistory, Float32[np.ndarray, " h"]]:
-    """`TransformerRetriever.step`. An incremental history costs a turn's own tokens, a whole one is encoded again."""
+    """`TransformerRetriever.step`. An incremental history encodes only a turn's own tokens, a whole one all again."""
     if state is None:
         width = settings.width
         state = NumpyHistory(0, 0, np.zeros((0, width), np.float32), (), np.zeros(width, np.float32))
@@ -109,7 +109,7 @@ def numpy_step_transformer(
 def numpy_tokens(
     arrays: Arrays, settings: TransformerModel, turn: int, said: FeedbackVectors
 ) -> Float32[np.ndarray, "t h"]:
-    """`TransformerRetriever.tokens` of turn 0, 1, ...; with a padding mask, only those of something."""
+    """`TransformerRetriever.tokens` of turn 0, 1, ...; with a padding mask, without padding."""
     words_ls = np.pad(said.words_ls, ((int(settings.start_token), 0), (0, 0)))[: settings.most_words]
     numbers = list(said.attributes[: settings.attributes])
     pictures_th = np.zeros((0, settings.width), np.float32) if said.picture_h is None else said.picture_h[None]
@@ -120,7 +120,7 @@ def numpy_tokens(
     attributes_th = np.zeros((0, settings.width), np.float32)
     if settings.attributes:
         attributes_th = numpy_norm(arrays, "attribute_norm", arrays["attribute.weight"][numbers])
-    kinds = [  # as `network` numbers them: the places that each has, and its tokens
+    kinds = [  # numbered as in `network`: the positions that each has, and its tokens
         (1, arrays["word_norm.bias"][None]),
         (settings.most_words, numpy_norm(arrays, "word_norm", numpy_linear(arrays, "word", words_ls))),
         (settings.attributes, attributes_th),
@@ -141,7 +141,7 @@ def numpy_tokens(
 def numpy_encode_tokens(
     arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[KeysValues]
 ) -> tuple[Float[np.ndarray, "t h"], tuple[KeysValues, ...]]:
-    """`transformer_layers.Encoder`: tokens that also look at earlier ones; by layer, what later ones may look at."""
+    """`transformer_layers.Encoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
     kept = []
     for at in range(settings.layers):
         name = f"encoder.layers.{at}"
@@ -169,7 +169,7 @@ def numpy_norm(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n h"]) -> Fl
 
 
 def numpy_sinusoid(places: Sequence[int], width: int, *, published: bool) -> Float32[np.ndarray, "t h"]:
-    """`transformer_layers.sinusoid_positions` at some places."""
+    """`transformer_layers.sinusoid_positions` at some positions."""
     number_h = np.arange(width)
     exponent_h = 2 * number_h if published else number_h - number_h % 2
     angle_th = np.asarray(places, np.float64)[:, None] * 10000.0 ** (-exponent_h / width)
@@ -231,7 +231,7 @@ def numpy_step_composition(
             read[modality] = numpy_mean_attributes(arrays, said.attributes[: settings.attributes])
         else:
             words_ls = said.words_ls[: settings.most_words]
-            # No word at all is read as one of zeros, as `network.SentenceGru` does.
+            # Without any word, one of zeros is read, as in `network.SentenceGru`.
             read[modality] = numpy_gru(
                 arrays, "sentence.gru", words_ls if len(words_ls) else np.zeros((1, words_ls.shape[1]))
             )
@@ -248,4 +248,4 @@ NUMPY_NETWORKS: dict[str, tuple[type[FeedbackReading], Callable[..., tuple[Any, 
     "recurrent": (RecurrentModel, numpy_step_recurrent),
     "composition": (CompositionModel, numpy_step_composition),
 }
-"""By kind of network: its settings, and what one more turn makes of a state, with the query in it."""
+"""By kind of network: its settings, and the function from a state and one more turn to the next state and query."""

@@ -1,9 +1,9 @@
 """Fashion IQ as a retriever: pick a picture, say how the wanted one differs, over and over.
 
-Numpy only; the networks are what was trained. What cannot be read as it was given goes through an adapter, which is
-named: those of `shared.wording`, and
+Numpy only; `network` is what was trained. What cannot be read as given goes through a named adapter: those of
+`shared.wording`, and
 
-picture      what was said of no picture is taken as said of one
+picture      words said of no picture are taken as said of one
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
 EXTRA_WIDTH = 2
-"""Numbers that an embedded vector has more."""
+"""How many dimensions the embedding adds."""
 
 
 @dataclass(frozen=True)
 class DistanceEmbedding:
     """Squared distances as dot products of unit vectors, which is what a gallery compares.
 
-    A picture g becomes [g, |g|^2 / 2, rest] / M, where M is as long as the first two can be and `rest` fills up to
-    length 1; a query q becomes [q, -1, 0]. Their dot product is (|q|^2 - |q - g|^2) / 2M: the nearest picture has the
-    highest. No picture is longer than `longest`. Axes: n pictures, h numbers of a vector, u = h + 2.
+    A picture g becomes [g, |g|^2 / 2, rest] / M, where M is the greatest length of the first two and `rest` fills up
+    to length 1; a query q becomes [q, -1, 0]. Their dot product is (|q|^2 - |q - g|^2) / 2M: it is highest for the
+    nearest picture. No picture is longer than `longest`. Axes: n pictures, h width of a vector, u = h + 2.
     """
 
     longest: float
@@ -55,32 +55,32 @@ class DistanceEmbedding:
         return math.hypot(self.longest, self.longest**2 / 2)
 
     def pictures(self, vectors_nh: Float[np.ndarray, "n h"]) -> Float32[np.ndarray, "n u"]:
-        """Pictures, each at length 1."""
+        """Embeds pictures, each at length 1."""
         half_n1 = np.square(vectors_nh).sum(axis=1, keepdims=True) / 2
         short_n1 = self.scale**2 - 2 * half_n1 - half_n1**2
-        rest_n1 = np.sqrt(np.maximum(short_n1, 0))  # below 0 by rounding at most
+        rest_n1 = np.sqrt(np.maximum(short_n1, 0))  # below 0 only by rounding
         return np.asarray(np.concatenate([vectors_nh, half_n1, rest_n1], axis=1) / self.scale, np.float32)
 
     def query(self, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " u"]:
-        """A query."""
+        """Embeds a query."""
         return np.asarray([*query_h, -1, 0], np.float32)
 
     def restore(self, embedded_u: Float[np.ndarray, " u"]) -> Float32[np.ndarray, " h"]:
-        """A picture's vector as it was before."""
+        """A picture's vector before it was embedded."""
         return np.asarray(embedded_u[:-EXTRA_WIDTH] * self.scale, np.float32)
 
 
 def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
-    """How long a vector can be that comes out of a `transformer_layers.Norm`.
+    """The greatest length of a vector that comes out of a `transformer_layers.Norm`.
 
-    By the unbiased deviation a vector comes to a length of at most sqrt(h - 1), before it is scaled and moved.
+    Divided by the unbiased deviation, a vector has a length of at most sqrt(h - 1), before it is scaled and shifted.
     """
     scaled = float(np.abs(alpha_h).max()) * math.sqrt(max(len(alpha_h) - 1, 0))
     return scaled + float(np.linalg.norm(bias_h))
 
 
 def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool) -> PictureTurn:
-    """A turn as feedback on a picture; `reads_alone`: whether the network can read words that are said of none."""
+    """A turn as feedback on a picture; `reads_alone`: whether the network can read words without a picture."""
     said = read_picture_turn(turn, exclude_shown=exclude_shown)
     lines = [
         f"drop: what was said after turn {back.turn} stays, feedback cannot be taken back" for back in said.operations
@@ -97,7 +97,7 @@ def parse_feedback(turn: ResolvedTurn, *, reads_alone: bool, exclude_shown: bool
 def attribute_numbers(
     given: Sequence[str], number: Mapping[str, int], most: int
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """The numbers of attributes that a user names, capitals aside, and what to tell of those that are not read.
+    """The numbers of attributes that a user names, ignoring case, and what to report of those that are not read.
 
     >>> attribute_numbers(("Cotton", "tartan"), {"cotton": 1}, 8)
     ((1,), ('drop: no attribute is called "tartan"',))
@@ -113,7 +113,7 @@ CUTS: Mapping[str, Callable[[str], Sequence[str]]] = {
     "plain": split_words,
     "nltk": lambda text: tokenize_captions([text])[0],
 }
-"""What makes words of a sentence, by `FeedbackReading.tokens`."""
+"""The functions that split a sentence into words, by `FeedbackReading.tokens`."""
 
 SYSTEM = "fashioniq"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
@@ -133,7 +133,7 @@ class FashionIq:
     """A trained network of Fashion IQ at work.
 
     `fingerprint` changes with every number of the weights; `attributes` predicts what is read of pictures besides
-    their vectors, None where these weights read no attributes.
+    their vectors, None if these weights read no attributes.
     """
 
     name: ClassVar[str] = SYSTEM
@@ -150,12 +150,12 @@ class FashionIq:
         )
         self._exclude_shown = bool(card.settings["exclude_shown"])
         loss = read_card_settings(LossSettings, card, part="loss")
-        self._embedding: DistanceEmbedding | None = None  # where dot products are compared
+        self._embedding: DistanceEmbedding | None = None  # None: dot products are compared
         self._sharpness = Query(()).sharpness
         if self.settings.compare == "l2":
             norm_alpha_h, norm_bias_h = (weights.arrays[f"looks.norm.{part}"] for part in ("alpha", "bias"))
             self._embedding = DistanceEmbedding(longest_normed_vector(norm_alpha_h, norm_bias_h))
-            # A score times this is minus the squared distance, but for what is the same for all pictures.
+            # A score times this is minus the squared distance, up to a term that is the same for all pictures.
             self._sharpness = 2 * self._embedding.scale
         if loss.kind == "contrastive":
             learnt = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
@@ -174,13 +174,13 @@ class FashionIq:
         """The state after one more turn. Raises as `Retriever.step`."""
         parsed = parse_feedback(turn, reads_alone=reads_words_alone(self.settings), exclude_shown=self._exclude_shown)
         notes, network, turns = parsed.adapters, state.network, state.turns
-        if parsed.text or parsed.names_picture:  # else it only rules pictures out, or nothing
+        if parsed.text or parsed.names_picture:  # else it only rules out pictures, or does nothing
             words_ls, of_words = self._words.read(parsed.text, turn.sentences)
             numbers: tuple[int, ...] = ()
             notes += of_words
             if (
                 parsed.picture is not None and self.settings.attributes
-            ):  # of no picture, the session tells what is not read
+            ):  # without a picture, the session reports what is not read
                 given = turn.turn.attributes if isinstance(turn.turn, Like | Show) else None
                 given = parsed.picture.predicted[: self.settings.attributes] if given is None else given
                 numbers, of_attributes = attribute_numbers(given, self._number, self.settings.attributes)
@@ -196,7 +196,7 @@ class FashionIq:
         return FashionIqState(network, turns, parsed.ruled.after(state.excluded), (*state.adapters, *notes))
 
     def query(self, state: FashionIqState) -> Query:
-        """A part a turn, see `turn_parts`."""
+        """One part a turn, see `turn_parts`."""
         parts = turn_parts(state.turns, "regions")
         return Query(parts, self.space, "late_interaction", state.excluded, state.adapters, self._sharpness)
 
@@ -208,7 +208,7 @@ class FashionIq:
 
 
 def reads_words_alone(settings: FeedbackReading) -> bool:
-    """Whether words that are said of no picture can be read as such."""
+    """Whether words without a picture can be read as such."""
     match settings:
         case TransformerModel(padding_mask=masked):
             return masked

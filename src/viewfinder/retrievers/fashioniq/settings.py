@@ -1,4 +1,4 @@
-"""What the networks of Fashion IQ are, and how they are trained: the tables of presets.toml. No torch here."""
+"""Settings of Fashion IQ's networks and of their training: the tables of presets.toml. No torch here."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from viewfinder.training.settings import TrainingSettings, check_settings
 Modality = Literal["image", "text", "attributes"]
 
 ROUNDS = 5
-"""Turns that have an embedding of their own; later ones share the last."""
+"""How many turns have an embedding of their own; later ones share the last."""
 
 FIRST_SCALE, MOST_SCALE = 10.0, 100.0
-"""What a contrastive loss multiplies scores by: at first, and at most, as it is learnt."""
+"""The learnt factor on scores in a contrastive loss: its first and its greatest value."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackReading(WordSettings):
-    """What all networks read and aim at; the published words are "glove".
+    """What all networks read and predict; the published words are "glove".
 
     Attributes:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
-        tokens: what a sentence is cut into: words ("plain"), or words and signs as nltk cuts them, "does", "n't"
-            (published; then a search needs nltk).
+        tokens: how a sentence is split: into words ("plain"), or into words and punctuation as nltk does, "does", "n't"
+            (published; a search then needs nltk).
     """
 
-    width: int = 256  # H, numbers of a picture's vector and of a query
+    width: int = 256  # H, width of a picture's vector and of a query
     image: Literal["raw", "standardised", "whitened"] = "raw"
     components: int = 256  # of "whitened": how many
     words: Literal["encoder", "glove", "learned"] = "encoder"
-    attributes: int = 8  # predicted attributes of a picture that are read; 0: none
+    attributes: int = 8  # how many predicted attributes of a picture are read; 0: none
     tokens: Literal["plain", "nltk"] = "plain"
     compare: Literal["l2", "cosine"] = "l2"  # "l2", squared distance (published); or "cosine"
 
@@ -48,11 +48,11 @@ class TransformerModel(FeedbackReading):
 
     Attributes:
         layers, heads, hidden, dropout: of the encoder; the paper's hidden is 2048.
-        history: "whole", every token looks at all turns so far and all are encoded again every turn (published); or
-            "incremental", a turn's tokens look at theirs and earlier turns' only, and are encoded once.
+        history: "whole", every token attends to all turns so far and all are encoded again every turn (published); or
+            "incremental", a turn's tokens attend to its own and earlier turns only, and are encoded once.
         positions: the published sinusoid (its exponents are twice the usual ones), or the usual one.
-        turn_embeddings, modality_embeddings: whether tokens say which turn and which kind they are of.
-        padding_mask: whether places without a word or an attribute are left out, of attention and of the mean.
+        turn_embeddings, modality_embeddings: whether tokens carry the turn and the kind they belong to.
+        padding_mask: whether positions without a word or an attribute are left out of attention and of the mean.
         start_token: whether the words of a turn begin with <start>, a vector of zeros, so that one word less is read:
             what the published simulator says greedily.
     """
@@ -83,8 +83,8 @@ class RecurrentModel(FeedbackReading):
     """The RNN baseline of Guo et al. (NeurIPS 2018): a convolution over words, and a GRU over turns.
 
     Attributes:
-        slides_over: what the convolution goes along: the words of a sentence (paper); or the numbers of a word, with
-            every place of a sentence as a channel of its own (published code).
+        slides_over: what the convolution slides over: the words of a sentence (paper); or the dimensions of a word,
+            with every position of a sentence as a channel of its own (published code).
     """
 
     kind: Literal["recurrent"] = "recurrent"
@@ -102,7 +102,7 @@ class CompositionModel(FeedbackReading):
 
     kind: Literal["composition"] = "composition"
     modalities: tuple[Modality, ...] = ("image", "text", "attributes")  # what is read of the turn
-    gate: bool = True  # whether the text also goes to the query directly, by a gate (rows A and B)
+    gate: bool = True  # whether the text also enters the query directly, through a gate (rows A and B)
     text_width: int = 256  # of the GRU over words
 
     def __post_init__(self) -> None:
@@ -141,7 +141,7 @@ class LossSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicySettings:
-    """Policy improvement after supervised training (Guo et al. 2018); 0 epochs: none.
+    """Policy improvement after supervised training (Guo et al. 2018); with 0 epochs there is none.
 
     Attributes:
         epochs, learning_rate, batch: of this second stage.
@@ -150,8 +150,8 @@ class PolicySettings:
     epochs: int = 0
     learning_rate: float = 1e-4
     batch: int = 8
-    candidates: int = 4  # nearest pictures that are each tried to the end
-    negatives: int = 5  # random pictures that the best of them is told from
+    candidates: int = 4  # how many nearest pictures are each played out to the end
+    negatives: int = 5  # how many random pictures the best of them is told from
     temperature: float = 0.2  # of the softmax over negative squared distances
 
     def __post_init__(self) -> None:
@@ -165,9 +165,9 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
-        kinds: kinds of the data to learn from, as its files name them; none: all that there are, in one network.
-        simulator: who says how the wanted picture differs: the file of a trained captioner; "" trains one first;
-            "recorded": nobody, training has the recorded pairs alone, of one turn.
+        kinds: kinds of the data to learn from, as its files name them; empty: all of them, in one network.
+        simulator: what says how the wanted picture differs: the file of a trained captioner; "" trains one first;
+            "recorded": none, training uses the recorded pairs alone, of one turn.
         changes: the share of dialogues in which another picture is wanted from some turn on: people change their minds.
         selects: the validation figure by which the best weights are chosen.
     """
@@ -179,12 +179,12 @@ class Preset:
     kinds: tuple[str, ...] = ()
     turns: int = 5  # of a dialogue in training; a composition has one
     simulator: str = ""
-    captioner: str = "lab"  # the table of captioner.toml by which a simulator is trained, where one is
+    captioner: str = "lab"  # the table of captioner.toml by which a simulator is trained, if one is
     attribute_file: str = ""  # trained attributes, for a simulator that has none; "" trains them first
     batch: int = 64  # dialogues a step
-    strangers: int = 0  # pictures of other kinds, some of each, that the contrastive loss tells targets from as well
-    exclude_shown: bool = False  # whether what was shown is not shown again
-    recorded: float = 0.0  # the share of dialogues that begin with a recorded pair and what people said of it
+    strangers: int = 0  # pictures of other kinds, some of each, that the contrastive loss also tells targets from
+    exclude_shown: bool = False  # whether a picture is shown only once
+    recorded: float = 0.0  # the share of dialogues that begin with a recorded pair and its recorded words
     described: float = 0.0  # the share of dialogues that begin with a description of the target and no picture
     changes: float = 0.0
     attribute_dropout: float = 0.0  # the share of dialogues that are read without attributes

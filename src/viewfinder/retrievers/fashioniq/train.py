@@ -1,11 +1,11 @@
-"""Training a retriever of Fashion IQ: OUT/best.safetensors, and what `training.fit` says lies beside it.
+"""Training a retriever of Fashion IQ: OUT/best.safetensors, and beside it what `training.fit` lists.
 
-OUT/captioner/     the simulated user that the retriever is trained with, where the preset names no file
-OUT/attributes/    the attributes that it reads, where neither the simulated user nor the preset brings any
-OUT/supervised/, OUT/policy/   the two stages, where there are two
+OUT/captioner/     the simulated user that the retriever is trained with, if the preset names no file
+OUT/attributes/    the attributes that it reads, if neither the simulated user nor the preset brings any
+OUT/supervised/, OUT/policy/   the two stages, if there are two
 
 Axes: b dialogues, k candidates, o random pictures, c choices (the best candidate, and random pictures), n garments of
-the kind that the dialogues are about, h numbers of a query and of a picture's vector.
+the kind that the dialogues are about, h width of a query and of a picture's vector.
 """
 
 from __future__ import annotations
@@ -63,11 +63,11 @@ SUPERVISED = "supervised"
 PRESETS = Path(__file__).with_name("presets.toml")
 
 AT_ONCE = 1024
-"""Pictures that are read together."""
+"""How many pictures are read together."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset, start = read_preset(plan, PRESETS, Preset)
     try:
         data = read_training_data(plan, preset, start)
@@ -114,12 +114,12 @@ def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> Tr
     )
 
 
-# -- what is learnt from
+# -- the training data
 
 
 @dataclass(frozen=True, eq=False)
 class FashionIqTrainingData:
-    """A network as it begins, its card, and the garments of both splits by kind."""
+    """The initial network, its card, and the garments of both splits by kind."""
 
     network: FeedbackNetwork
     card: Card
@@ -128,17 +128,17 @@ class FashionIqTrainingData:
 
 
 def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> FashionIqTrainingData:
-    """The data of a plan, and the network over it: drawn, or as the plan's start has it.
+    """The data of a plan, and the network for it: randomly initialised, or from the plan's start.
 
-    Raises as `train_system`; and TrainingStopped: that of a simulated user or of attributes was asked to stop.
+    Raises as `train_system`; and TrainingStopped: training a simulated user or attributes was asked to stop.
     """
     garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
     seen, raw_version = garments["train"], garments["train"].raw_version
-    captioner = None  # who simulates users, where anybody does
+    captioner = None  # simulates users, if anything does
     if preset.simulator != "recorded" and len(seen.pairs):
         kinds = tuple(seen.kinds[kind] for kind in np.unique(seen.kind_n[seen.pairs.target_p]))
         captioner = load_simulator(plan, preset.simulator, preset.captioner, kinds)
-    predictor = None  # what tells the attributes of pictures, where the network reads any: the simulated user's, if any
+    predictor = None  # predicts attributes of pictures, if the network reads any: the simulated user's, if any
     if start is None and preset.model.attributes:
         if captioner is not None and not preset.attribute_file:
             predictor = captioner.predictor
@@ -158,7 +158,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
     words = WordVectors(preset.model, table_vs, len(vocabulary))
     network = make_network(preset.model, seen.raw_ng.shape[1], words, len(labels))
     if start is None:
-        # What does not train, by the pictures of the training set; and the scale that scores begin with.
+        # What is not trained is set from the training pictures; then the scale that scores start with.
         network.looks.input.measure(np.asarray(seen.raw_ng))
         with torch.no_grad():
             network.log_scale.fill_(math.log(FIRST_SCALE))
@@ -185,7 +185,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
 
 
 def make_network(model: Model, raw_width: int, words: WordVectors, labels: int) -> FeedbackNetwork:
-    """A network as its settings say, its weights drawn; with room for `labels` attributes if there are any."""
+    """A network by its settings, randomly initialised; with room for `labels` attributes if there are any."""
     kinds: dict[str, Any] = {"transformer": TransformerRetriever, "recurrent": RecurrentRetriever}
     network: FeedbackNetwork = kinds.get(model.kind, CompositionRetriever)(model, raw_width, words, labels)
     if labels:
@@ -196,7 +196,7 @@ def make_network(model: Model, raw_width: int, words: WordVectors, labels: int) 
 def _read_kinds(
     garments: Garments, network: FeedbackNetwork, attributes: int, words: WordNumbers, captioner: Captioner | None
 ) -> tuple[GarmentKind, ...]:
-    """The garments of a split by kind, with what never changes in a training computed once."""
+    """The garments of a split by kind; what never changes in a training is computed once."""
     raw_ng = torch.from_numpy(np.asarray(garments.raw_ng))
     parts, head = [raw_ng[at : at + AT_ONCE] for at in range(0, len(raw_ng), AT_ONCE)], network.attributes
     with torch.no_grad():
@@ -211,7 +211,7 @@ def _read_kinds(
 def simulate_feedback(
     captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: WordNumbers, shown_b: Places, wanted_b: Places
 ) -> Int[Tensor, "b l"]:
-    """What a simulated user says who is shown the first garments and wants the second, in words that are known."""
+    """What a simulated user says when shown the first garments and wanting the second, in known words."""
     network = captioner.network.to(shown_b.device)
     pairs = (raw_ng[rows_b.cpu()].to(shown_b.device) for rows_b in (shown_b, wanted_b))
     return words(caption_texts(decode_greedily(network, *pairs), captioner.vocabulary.words))
@@ -224,8 +224,8 @@ def make_policy_job(first: TrainingJob, preset: Preset, data: FashionIqTrainingD
     """Model-based policy improvement (Guo et al. 2018), after supervised training: which picture is worth showing.
 
     A frozen copy of the network names its nearest pictures. Each of them is shown to the simulated user, and from there
-    the copy holds the dialogue to its end. The one after which the target ranks best is what the network is to come
-    near to, rather than to random ones, beside the target itself. How pictures look stays as it is.
+    the copy holds the dialogue to its end. The network learns to come near the one after which the target ranks best,
+    rather than random ones, and near the target itself. The vectors of pictures do not change.
     """
     policy = preset.policy
     frozen: Any = copy.deepcopy(data.network).requires_grad_(False).eval()
@@ -252,9 +252,9 @@ def policy_loss(
     dialogues: FeedbackDialogues,
     policy: PolicySettings,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
-    """The loss of dialogues, summed over turns; and "percentile", the mean of P over turns, as they find their targets.
+    """The loss of dialogues, summed over turns; and "percentile", the mean of P over turns: how well they find targets.
 
-    After every turn the best candidate is shown (published): dialogues are those that the network is to learn to hold.
+    After every turn the best candidate is shown (published): these are the dialogues the network should learn to hold.
     """
     size, turns = dialogues.given_bt.shape
     state, frozen_state = network.begin(size), frozen.begin(size)
@@ -288,9 +288,9 @@ def try_candidates(
     state_bh: Float[Tensor, "b h"],
     candidates_bk: Int[Tensor, "b k"],
 ) -> Int[Tensor, "b k"]:
-    """How the target ranks in the turns after this one, summed, where a candidate is shown now.
+    """How the target ranks in the turns after this one, summed, if a candidate is shown now.
 
-    As published, dialogues are held for one turn more than they have, so that what is shown last counts too.
+    As published, dialogues are held for one extra turn, so that what is shown last counts too.
     """
     turns, count = dialogues.given_bt.shape[1], candidates_bk.shape[1]
     rest = [min(later, turns - 1) for later in range(turn + 1, turns + 1)]

@@ -1,8 +1,8 @@
 """What MAI's Q-Former reads: a picture as tokens, and a text as places. In torch.
 
-Axes: b or n pictures or texts, g numbers of a raw whole vector, r regions, e numbers of a raw one, x numbers that are
-read of a whole vector, y those of a region, i tokens, l places of a text (the first, then words or pieces), p prompts,
-h numbers of a token or place, s numbers of a word's vector.
+Axes: b or n pictures or texts, g width of a raw whole vector, r regions, e width of a raw one, x the width read of a
+whole vector, y that of a region, i tokens, l places of a text (the first, then words or pieces), p prompts, h width of
+a token or place, s width of a word vector.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from viewfinder.training.picture_layers import PictureInput, PictureKind
 
 
 class PictureComponents(NamedTuple):
-    """Pictures as far as nothing of it trains: the same for all of a training."""
+    """Pictures before anything trainable: the same throughout a training."""
 
     whole_bx: Float[Tensor, "b x"]
     regions_bry: Float[Tensor, "b r y"]
 
     def take(self, rows_b: Int[Tensor, " b"], seen_b: Bool[Tensor, " b"] | None = None) -> PictureComponents:
-        """Some pictures; zeros where `seen_b` says that nothing is seen."""
+        """Some pictures; zeros where `seen_b` is False."""
         whole_bx, regions_bry = self.whole_bx[rows_b], self.regions_bry[rows_b]
         if seen_b is None:
             return PictureComponents(whole_bx, regions_bry)
         return PictureComponents(whole_bx * seen_b[:, None], regions_bry * seen_b[:, None, None])
 
     def blend(self, others: PictureComponents, blended_b: Bool[Tensor, " b"]) -> PictureComponents:
-        """The mean of two pictures each where they are blended."""
+        """The mean of both pictures where two are blended."""
         share_b = blended_b / 2
         return PictureComponents(
             self.whole_bx.lerp(others.whole_bx, share_b[:, None]),
@@ -61,7 +61,7 @@ class ImageTokens(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def measure(self, raw_ng: Float32[np.ndarray, "n g"], regions_pe: Float32[np.ndarray, "p e"] | None) -> None:
-        """Sets what does not train by the pictures of the training set, and by some of their regions."""
+        """Sets what is not trained, from the pictures of the training set and some of their regions."""
         if self.settings.image != "regions":
             self.whole_input.measure(raw_ng)
         if self.settings.image != "whole":
@@ -72,7 +72,7 @@ class ImageTokens(nn.Module):
     def components(
         self, raw_ng: Float[np.ndarray, "n g"], regions_nre: Float16[np.ndarray, "n r e"] | None
     ) -> PictureComponents:
-        """What is read of pictures, before anything that trains."""
+        """What is read of pictures, before anything trainable."""
         whole_bx = regions_bry = torch.zeros(len(raw_ng), 0)
         if self.settings.image != "regions":
             whole_bx = self.whole_input(torch.from_numpy(np.asarray(raw_ng, np.float32)))
@@ -93,7 +93,7 @@ class ImageTokens(nn.Module):
 
 
 POSITIONS = 192
-"""Places that have an embedding of their own; later ones share the last."""
+"""How many places have an embedding of their own; later ones share the last."""
 
 
 class EmbeddedTexts(NamedTuple):
@@ -104,7 +104,7 @@ class EmbeddedTexts(NamedTuple):
 
 
 class WordInput(nn.Module):
-    """Word vectors, brought to the width of the Q-Former, and where they stand."""
+    """Word vectors, mapped to the width of the Q-Former, and their positions."""
 
     def __init__(self, settings: Model, words: WordVectors) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class WordInput(nn.Module):
         self.positions = nn.Parameter(torch.randn(POSITIONS, settings.width) * 0.02)
 
     def forward(self, words_bl: Int[Tensor, "b l"], prompts_ph: Float[Tensor, "p h"] | None = None) -> EmbeddedTexts:
-        """Texts by the numbers of their words, `NO_WORD` after the last; prompts come between first place and words."""
+        """Texts as word numbers, `NO_WORD` after the last; prompts come between the first place and the words."""
         rows = len(words_bl)
         longest = int((words_bl != NO_WORD).sum(dim=1).max()) if rows else 0
         words_bl = words_bl[:, :longest]
@@ -133,7 +133,7 @@ def longest_text(settings: Model) -> int:
 
 
 class PieceInput(nn.Module):
-    """Pieces of a tokeniser between its first and its last one, and where they stand; as BERT and BLIP-2 read texts.
+    """Pieces of a tokeniser between its first and its last one, and their positions; as BERT and BLIP-2 read texts.
 
     Parameters: `pieces.weight`, and `positions`, as many as the longest text with prompts has places.
     """
@@ -146,7 +146,7 @@ class PieceInput(nn.Module):
         self.positions = nn.Parameter(torch.randn(longest_text(settings), settings.width) * 0.02)
 
     def forward(self, words_bl: Int[Tensor, "b l"], prompts_ph: Float[Tensor, "p h"] | None = None) -> EmbeddedTexts:
-        """Texts by the numbers of their pieces, `NO_WORD` after the last; prompts come after the first place."""
+        """Texts as piece numbers, `NO_WORD` after the last; prompts come after the first place."""
         length_b = (words_bl != NO_WORD).sum(dim=1)
         longest = int(length_b.max()) if len(words_bl) else 0
         numbers_bl = nn.functional.pad(words_bl[:, :longest], (1, 1), value=NO_WORD)

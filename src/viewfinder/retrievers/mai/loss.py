@@ -1,6 +1,6 @@
 """The losses of MAI: the cyclic combination loss (CCL, Sec. 4.4), those of SPRC, and noise against the modality gap.
 
-In torch. Axes: b dialogues, c vectors that are compared, d numbers of a vector, k vectors of a picture, t tokens.
+In torch. Axes: b dialogues, c vectors that are compared, d width of a vector, k vectors of a picture, t tokens.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from viewfinder.retrievers.mai.network import EncodedTurns
 from viewfinder.retrievers.mai.settings import LossSettings, Noise
 
 NOISE_SCALE = 0.5
-"""What noise is multiplied by, in units of the root mean square of a text's places."""
+"""The factor on noise, in units of the root mean square of a text's places."""
 
 
 class TurnTargets(NamedTuple):
-    """What the queries of a turn are compared with, None where no term compares it: the wanted pictures (g; k vectors
-    each), the modifications on their own (m), captions of the pictures (c), and SPRC's prompts: what became of them
-    when they were read with the modifications, or as they are."""
+    """What the queries of a turn are compared with, None if no term compares it: the wanted pictures (g; k vectors
+    each), the modifications on their own (m), captions of the pictures (c), and SPRC's prompts: after being read with
+    the modifications, or unread."""
 
     pictures_bkd: Float[Tensor, "b k d"]
     modifications_bd: Float[Tensor, "b d"] | None = None
@@ -44,7 +44,7 @@ def modification_turn_loss(
 ) -> Float[Tensor, ""]:
     """The loss of a turn: the terms of Eq. 9 that are switched on; SPRC's where prompts are given.
 
-    Two terms look from the other side than in Eq. 9, as in the published code: modifications look for targets, and
+    Two terms run in the opposite direction to Eq. 9, as in the published code: modifications look for targets, and
     queries for captions.
     """
     queries_bd, pictures_bkd, modifications_bd, captions_bd, prompts_bph = encoded.queries_bd, *targets
@@ -92,9 +92,9 @@ def best_token_loss(
 
 
 def alignment_loss(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor, "b p h"]) -> Float[Tensor, ""]:
-    """The squared difference of the mean fused token from the mean prompt, which it is to be like (SPRC).
+    """The squared difference of the mean fused token from the mean prompt, which it should resemble (SPRC).
 
-    Published: of the tokens of the first reading from the prompts that no text was read with.
+    Published: between the tokens of the first reading and the prompts read with no text.
     """
     return mse_loss(fused_bth.mean(dim=1), prompts_bph.mean(dim=1).detach())
 
@@ -102,7 +102,8 @@ def alignment_loss(fused_bth: Float[Tensor, "b t h"], prompts_bph: Float[Tensor,
 def add_noise(places: Float[Tensor, "*b h"], kind: Noise) -> Float[Tensor, "*b h"]:
     """Places of a text with noise, in units of their root mean square: normal, uniform from -1 to 1, or both times.
 
-    Against the gap between pictures and texts: what is learnt must hold around a text, not only at it (Gu et al. 2024).
+    It narrows the gap between pictures and texts: what is learnt must hold around a text, not only at it (Gu et al.
+    2024).
     """
     if kind not in {"normal", "uniform", "product"}:
         return places

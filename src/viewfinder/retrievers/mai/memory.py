@@ -2,10 +2,10 @@
 
 MIO is density peaks by k nearest neighbours (Du et al. 2016; Rodriguez and Laio 2014, in the form of TCFormer, Zeng et
 al. 2022): a token that is dense and far from any denser one stands for those around it. It has no parameters. Eq. 1,
-the clusters, has no counterpart: only the tokens in their middle are kept, so no other token is assigned to one. The
-other memories are those that the paper compares it with (table 5).
+the clusters, has no counterpart: only the cluster centres are kept, so no other token is assigned to one. The other
+memories are those that the paper compares it with (table 5).
 
-Axes: b dialogues, t tokens (of a memory: learned ones), q tokens that a turn begins with, h numbers of one, k tokens
+Axes: b dialogues, t tokens (of a memory: learned ones), q tokens that a turn begins with, h width of one, k tokens
 that are kept, m slots of a memory.
 """
 
@@ -22,22 +22,22 @@ from viewfinder.retrievers.mai.settings import SLOTS, Iteration, Model
 
 
 def select_tokens(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Float[Tensor, "b k h"]:
-    """The `count` tokens that stand for all, in their order. The choice has no gradient, what is chosen has."""
+    """The `count` tokens that stand for all, in order. Gradients flow through the chosen tokens, not the choice."""
     with torch.no_grad(), torch.autocast(tokens_bth.device.type, enabled=False):
         chosen_bk = choose_places(tokens_bth.float(), count, settings)
     return tokens_bth.gather(1, chosen_bk[..., None].expand(-1, -1, tokens_bth.shape[2]))
 
 
 def choose_places(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iteration) -> Int[Tensor, "b k"]:
-    """The places of the `count` tokens of the highest score (Eq. 3), in rising order; ties to earlier ones.
+    """The places of the `count` tokens with the highest scores (Eq. 3), in rising order; ties favour earlier ones.
 
-    Where a share is dropped first (paper), the least dense tokens cannot be chosen.
+    If a share is dropped first (paper), the least dense tokens cannot be chosen.
     """
     apart_btt = token_distances(tokens_bth)
     if settings.density == "tcformer":
         apart_btt = apart_btt / tokens_bth.shape[2] ** 0.5
     density_bt = token_log_densities(apart_btt, settings)
-    # In logarithms: plain distances of 768 numbers make every density of the paper's form 0 in single precision.
+    # In logarithms: with plain distances at width 768, the paper's densities are all 0 in single precision.
     score_bt = density_bt + peak_distances(apart_btt, density_bt, settings).log()
     score_bt = score_bt.clamp_min(torch.finfo(tokens_bth.dtype).min)
     dropped = min(int(settings.drop * tokens_bth.shape[1]), tokens_bth.shape[1] - count)
@@ -50,7 +50,7 @@ def choose_places(tokens_bth: Float[Tensor, "b t h"], count: int, settings: Iter
 
 def token_distances(tokens_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b t t"]:
     """How far apart any two tokens are; exactly 0 from itself."""
-    # Tokens that have much in common lose fewer digits without it; distances do not change.
+    # Subtracting what tokens have in common loses fewer digits; distances do not change.
     tokens_bth = tokens_bth - tokens_bth.mean(dim=1, keepdim=True)
     square_bt = tokens_bth.square().sum(dim=-1)
     dots_btt = tokens_bth @ tokens_bth.transpose(1, 2)
@@ -73,7 +73,7 @@ def token_log_densities(apart_btt: Float[Tensor, "b t t"], settings: Iteration) 
 def peak_distances(
     apart_btt: Float[Tensor, "b t t"], density_bt: Float[Tensor, "b t"], settings: Iteration
 ) -> Float[Tensor, "b t"]:
-    """dist(v) of Eq. 3, see `Iteration.distance`. Of equally dense tokens the earlier counts as the denser."""
+    """dist(v) of Eq. 3, see `Iteration.distance`. Of equally dense tokens the earlier counts as denser."""
     tokens = apart_btt.shape[1]
     place_t = torch.arange(tokens, device=apart_btt.device)
     if settings.distance == "nearest":
@@ -135,14 +135,14 @@ class MioMemory(Memory):
 
 
 class RecurrentMemory(Memory):
-    """A cell goes along the turns, once for each place of a token; its output is added to the learned tokens."""
+    """A cell runs over the turns, once for each place of a token; its output is added to the learned tokens."""
 
     def __init__(self, cell: nn.LSTMCell | nn.GRUCell) -> None:
         super().__init__()
         self.cell = cell
 
     def tokens(self, state: MemoryState, learned_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b q h"]:
-        """The learned tokens, and what the cell gave out last."""
+        """The learned tokens plus the cell's last output."""
         if state is None:
             return learned_bth
         hidden: Tensor = state[0] if isinstance(self.cell, nn.LSTMCell) else state
@@ -156,8 +156,8 @@ class RecurrentMemory(Memory):
 class NtmMemory(Memory):
     """A memory of slots that is written to and read by content (FashionNTM, Pal et al. 2023; Graves et al. 2014).
 
-    A turn writes the mean of its tokens: what is there fades by an erase vector and an add vector joins, as far as a
-    slot is like the key. Every token then reads by a key of its own; what it reads is added to it.
+    A turn writes the mean of its tokens: an erase vector fades the content and an add vector joins it, in proportion
+    to a slot's likeness to the key. Every token then reads with a key of its own; what it reads is added to it.
     """
 
     def __init__(self, settings: Model) -> None:
@@ -169,7 +169,7 @@ class NtmMemory(Memory):
         self.out = nn.Linear(width, width)
 
     def tokens(self, state: MemoryState, learned_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b q h"]:
-        """The learned tokens, and what each reads."""
+        """The learned tokens plus what each reads."""
         if state is None:
             return learned_bth
         key_bth, strength_bt1 = self.read(learned_bth).split([learned_bth.shape[2], 1], dim=-1)
@@ -178,7 +178,7 @@ class NtmMemory(Memory):
         return with_read_bth
 
     def after(self, state: MemoryState, tokens_bqh: Float[Tensor, "b q h"]) -> MemoryState:
-        """The memory after the mean of the tokens was written."""
+        """The memory after writing the mean of the tokens."""
         width = tokens_bqh.shape[2]
         memory_bmh = self.slots.expand(len(tokens_bqh), -1, -1) if state is None else state
         parts = self.write(tokens_bqh.mean(dim=1, keepdim=True)).split([width, width, width, 1], dim=-1)
@@ -190,7 +190,7 @@ class NtmMemory(Memory):
 def address_slots(
     memory_bmh: Float[Tensor, "b m h"], key_bth: Float[Tensor, "b t h"], strength_bt1: Float[Tensor, "b t 1"]
 ) -> Float[Tensor, "b t m"]:
-    """How much each key looks at each slot: softmax of cosines times a strength of 1 at least (NTM, Eq. 5)."""
+    """How much each key attends to each slot: softmax of cosines times a strength of at least 1 (NTM, Eq. 5)."""
     likeness_btm = cosine_similarity(key_bth[:, :, None], memory_bmh[:, None], dim=-1)
     return ((1 + softplus(strength_bt1)) * likeness_btm).softmax(dim=-1)
 

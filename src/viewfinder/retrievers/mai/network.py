@@ -5,8 +5,8 @@ A dialogue goes from picture to picture: at turn n the user is at picture n (0 i
 change. In its last turn it may look back.
 
 Axes: b pictures or dialogues, p pictures of a dialogue, n turns, t tokens, l words or places of a text, s = t + l, h
-numbers of a token or place, i tokens of a picture, z numbers of one, d numbers of a query's or a picture's vector, k
-vectors of a picture (1, or as many as tokens).
+width of a token or place, i tokens of a picture, z width of one, d width of a query's or a picture's vector, k vectors
+of a picture (1, or as many as tokens).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from viewfinder.retrievers.shared.network import WordVectors
 
 
 class SkippingLayer(Blip2QFormerLayer):
-    """A layer that leaves out cross-attention where there is no picture; the stock one raises an error there.
+    """A layer that skips cross-attention if there is no picture; the stock one raises an error there.
 
-    Without a picture all places go through the layers for text, tokens among them (SPRC, as published).
+    Without a picture all places, including tokens, go through the layers for text (SPRC, as published).
     """
 
     def forward(
@@ -44,7 +44,7 @@ class SkippingLayer(Blip2QFormerLayer):
         query_length: int = 0,
         **kwargs: Any,
     ) -> Tensor:
-        """As the stock layer; `query_length` plays no role without a picture."""
+        """Like the stock layer; `query_length` is ignored without a picture."""
         length = 0 if encoder_hidden_states is None else query_length
         found: Tensor = super().forward(
             hidden_states, attention_mask, encoder_hidden_states, encoder_attention_mask, length, **kwargs
@@ -53,7 +53,7 @@ class SkippingLayer(Blip2QFormerLayer):
 
 
 class QFormer(Blip2QFormerModel):
-    """Tokens and a text that look at each other; where there is a picture, tokens look at it as well."""
+    """Tokens and a text that attend to each other; if there is a picture, tokens also attend to it."""
 
     def __init__(self, config: Blip2QFormerConfig) -> None:
         super().__init__(config)
@@ -71,8 +71,8 @@ class QFormer(Blip2QFormerModel):
 
         Args:
             places_bsh: the tokens, then the text.
-            there_bs: False where there is nothing to look at.
-            tokens: how many of the places are tokens, which look at the picture.
+            there_bs: False where there is nothing to attend to.
+            tokens: how many of the places are tokens, which attend to the picture.
             image_biz: the picture; None: there is none.
         """
         hidden_bsh: Tensor = self.dropout(self.layernorm(places_bsh))
@@ -97,7 +97,7 @@ class Blip2Weights(QFormerWithTokens):
 
 
 def qformer_config(settings: Model, image_width: int) -> Blip2QFormerConfig:
-    """The configuration of a Q-Former that is drawn; `image_width`: z."""
+    """The configuration of a randomly initialised Q-Former; `image_width`: z."""
     return Blip2QFormerConfig(
         hidden_size=settings.width,
         num_hidden_layers=settings.layers,
@@ -108,26 +108,26 @@ def qformer_config(settings: Model, image_width: int) -> Blip2QFormerConfig:
         cross_attention_frequency=settings.cross_every,
         encoder_hidden_size=image_width,
         use_qformer_text_input=True,
-        # BERT's 0.02 is for 768 numbers; of few, everything would look alike for long.
+        # BERT's 0.02 is for width 768; at small widths everything would look alike for long.
         initializer_range=settings.width**-0.5,
     )
 
 
 class FusedTokens(NamedTuple):
-    """What reading a turn gives: its tokens, and the state at the beginning of its text."""
+    """The result of reading a turn: its tokens, and the state at the beginning of its text."""
 
     tokens_bth: Float[Tensor, "b t h"]
     first_bh: Float[Tensor, "b h"]
 
 
 class MaiNetwork(nn.Module):
-    """The passes through the Q-Former, and what they are projected to.
+    """The passes through the Q-Former, and their projections.
 
-    `log_scale` is what cosines are multiplied by in the loss.
+    `log_scale` is the logarithm of the factor on cosines in the loss.
     """
 
     def __init__(self, settings: Model, raw_width: int, region_width: int, words: WordVectors | SavedTokeniser) -> None:
-        """`raw_width`, `region_width`: numbers of a picture's raw vector and of a raw region; `words`: of texts."""
+        """`raw_width`, `region_width`: of a picture's raw vector and of a raw region; `words`: of texts."""
         super().__init__()
         self.settings = settings
         width, projection = settings.width, settings.projection
@@ -149,7 +149,7 @@ class MaiNetwork(nn.Module):
     def fuse(
         self, tokens_bth: Float[Tensor, "b t h"], text: EmbeddedTexts, image_biz: Float[Tensor, "b i z"] | None
     ) -> FusedTokens:
-        """Tokens and a text that look at each other, and the tokens at the picture, if there is one.
+        """Tokens and a text that attend to each other, and the tokens to the picture, if there is one.
 
         With a picture and its caption this is the bimodal semantic aggregation (BSA), with a modification alone the
         modification semantic aggregation (MSA).
@@ -161,13 +161,13 @@ class MaiNetwork(nn.Module):
         return FusedTokens(found_bsh[:, :count], found_bsh[:, count])
 
     def encode_texts(self, words_bl: Int[Tensor, "b l"]) -> tuple[Float[Tensor, "b p h"], Float[Tensor, "b d"]]:
-        """Texts on their own: the prompts that were read with them (SPRC), and their vectors (m_n, c_n of Eq. 9)."""
+        """Texts on their own: the prompts read with them (SPRC), and their vectors (m_n, c_n of Eq. 9)."""
         found_blh = self.qformer.read(*self.text(words_bl, self.prompts))
         vectors_bd = normalize(self.text_project(found_blh[:, 0]), dim=-1)
         return found_blh[:, 1 : 1 + self.settings.prompts], vectors_bd
 
     def encode_queries(self, fused: FusedTokens) -> Float[Tensor, "b d"]:
-        """What is searched for: the state at the start of the modification; or the tokens (t_n^r, paper)."""
+        """The query: the state at the start of the modification; or the tokens (t_n^r, paper)."""
         state_bh = fused.first_bh
         if self.settings.query == "fused":
             state_bh = self.fused_norm(self.fused(fused.tokens_bth.mean(dim=1)))
@@ -188,24 +188,24 @@ class MaiNetwork(nn.Module):
 
 
 NOWHERE = -1
-"""In place of the place of a picture: the dialogue goes back to none."""
+"""Stands in place of a picture's place: the dialogue goes back to none."""
 
 
 class ModificationDialogues(NamedTuple):
     """Dialogues of the same number of turns.
 
     Attributes:
-        pictures_bp: the pictures in the order of the turns, by their rows; the last is what is wanted in the end.
-        seen_bp: whether anything is seen of a picture when it is named: not where it is only described.
+        pictures_bp: the pictures in the order of the turns, by their rows; the last is the one wanted in the end.
+        seen_bp: whether a picture is seen when it is named: not if it is only described.
     """
 
     pictures_bp: Int[Tensor, "b p"]
-    words_bnl: Int[Tensor, "b n l"]  # what is said at each, by numbers of words
+    words_bnl: Int[Tensor, "b n l"]  # what is said at each, as word numbers
     seen_bp: Bool[Tensor, "b p"]
-    captioned_bp: Bool[Tensor, "b p"]  # whether its caption is read, when it is named and when it is looked for
+    captioned_bp: Bool[Tensor, "b p"]  # whether its caption is read, when it is named and when it is the target
     back_b: Int[Tensor, " b"]  # the place of the picture to which the last turn goes back; `NOWHERE`: to none
-    recalled_bp: Bool[Tensor, "b p"]  # whose captions, or pictures, the last turn recalls
-    recall_bl: Int[Tensor, "b l"]  # the captions of what is recalled as one text, by numbers of words
+    recalled_bp: Bool[Tensor, "b p"]  # which pictures, or captions of pictures, the last turn recalls
+    recall_bl: Int[Tensor, "b l"]  # the captions of what is recalled as one text, as word numbers
     drawn_b: Int[Tensor, " b"]  # an earlier place for each dialogue, for the treatment "random"
 
     @property
@@ -215,18 +215,18 @@ class ModificationDialogues(NamedTuple):
 
 
 class CaptionedGallery(NamedTuple):
-    """All pictures that dialogues are about, and their captions by numbers of words."""
+    """All pictures that dialogues are about, and their captions as word numbers."""
 
     pictures: PictureComponents
     captions_nl: Int[Tensor, "n l"]
 
     def captions(self, rows_b: Int[Tensor, " b"], read_b: Bool[Tensor, " b"]) -> Int[Tensor, "b l"]:
-        """The captions of some pictures, nothing where they are not read."""
+        """The captions of some pictures, empty where they are not read."""
         return self.captions_nl[rows_b] * read_b[:, None]
 
 
 class EncodedTurns(NamedTuple):
-    """What came of a turn: the query, the tokens after its modification was read, and those that saw its picture."""
+    """The result of a turn: the query, the tokens after reading its modification, and those that saw its picture."""
 
     queries_bd: Float[Tensor, "b d"]
     fused: FusedTokens
@@ -239,7 +239,7 @@ def encode_dialogues(
     dialogues: ModificationDialogues,
     change: Callable[[EmbeddedTexts], EmbeddedTexts] = lambda text: text,
 ) -> Iterator[EncodedTurns]:
-    """The dialogues turn by turn; `change`: what is done to modifications on the way (noise, in training)."""
+    """The dialogues turn by turn; `change`: applied to modifications (noise, in training)."""
     memory, settings = network.memory, network.settings
     carried: MemoryState = None
     for turn in range(dialogues.turns):
@@ -252,7 +252,7 @@ def encode_dialogues(
             tokens_bth = seen_bth = network.fuse(begun_bth, first, image_biz).tokens_bth  # BSA
             if settings.stages == "two":
                 carried = memory.after(carried, seen_bth)  # MIO
-            # MSA reads the tokens of BSA as they are, as the published code does; the paper: those that MIO kept.
+            # MSA reads the tokens of BSA unchanged, as in the published code; in the paper those that MIO kept.
             if turn == dialogues.turns - 1:
                 if settings.combination != "seen":
                     kept_bth = begun_bth if settings.combination == "official_fc" else memory.tokens(carried, begun_bth)
@@ -272,10 +272,10 @@ def encode_dialogues(
 def select_reference(
     gallery: CaptionedGallery, dialogues: ModificationDialogues, turn: int, treatment: Treatment
 ) -> tuple[PictureComponents, Int[Tensor, "b l"]]:
-    """The pictures that a turn is read with, and their captions: those it is said of, or those it goes back to.
+    """The pictures that a turn is read with, and their captions: those it is about, or those it goes back to.
 
     The last turn of a dialogue that goes back reads, by `treatment` (table 9): the earlier picture ("replace"), the one
-    it is said of ("ignore"), any of the earlier ones ("random"), the mean of both ("blend").
+    it is about ("ignore"), any of the earlier ones ("random"), the mean of both ("blend").
     """
     place_b = torch.full_like(dialogues.back_b, turn)
     goes_b = (dialogues.back_b != NOWHERE) & (turn == dialogues.turns - 1)
@@ -292,7 +292,7 @@ def select_reference(
 def recall_pictures(
     network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, tokens_bth: Float[Tensor, "b t h"]
 ) -> Float[Tensor, "b t h"]:
-    """The tokens after earlier pictures were recalled: by one text of their captions, or one picture after another."""
+    """The tokens after recalling earlier pictures: as one text of their captions, or one picture after another."""
     if not bool(dialogues.recalled_bp.any()):
         return tokens_bth
     if network.settings.recall == "captions":

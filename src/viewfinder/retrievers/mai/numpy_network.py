@@ -1,12 +1,12 @@
 """MAI's network without torch: pictures in batches, and conversations one turn at a time.
 
-The twin of `network` and `memory`: names of arrays are those of the torch modules, and tests compare the numbers. Texts
-that are read together are of one length, so there is nothing to mask.
+The twin of `network` and `memory`: arrays are named as in the torch modules, and tests compare the numbers. Texts that
+are read together have one length, so nothing is masked.
 
 Axes: b pictures or conversations, t tokens, q tokens that a turn begins with, l places of a text, w of the tokens and
-places that are wanted, i tokens of a picture, z numbers of one, x numbers that are read of a whole vector, r regions, y
-numbers that are read of one, h numbers of a token, m slots of a memory, d numbers of a query, k vectors of a picture
-(or tokens that MIO keeps).
+places that are wanted, i tokens of a picture, z width of one, x the width read of a whole vector, r regions, y the
+width read of one, h width of a token, m slots of a memory, d width of a query, k vectors of a picture (or tokens that
+MIO keeps).
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Iteration, Model
 from viewfinder.retrievers.shared import numpy_network as shared
 
 AT_ONCE = 32
-"""Pictures that are read together: what one layer makes of them (2 MB at the width of `lab`) stays in the cache."""
+"""How many pictures are read together: one layer's output (2 MB at the width of `lab`) stays in the cache."""
 
 REGIONS_AT_ONCE = 64
-"""Pictures whose regions are held in single precision at a time."""
+"""How many pictures' regions are held in single precision at a time."""
 
 NORM_EPS = 1e-5
-"""What torch's norms add to a variance, but for those of the Q-Former."""
+"""The epsilon of torch's norms, except those of the Q-Former."""
 
 LEAST_LENGTH = np.float32(1e-8)
-"""What the length of a vector is at least when cosines are taken, as torch does."""
+"""The least length of a vector when cosines are taken, as in torch."""
 
 CarriedTokens = tuple[np.ndarray, ...]
-"""What a memory carries, in single precision: () before the first turn, and where nothing is carried; of "lstm" output
-and cell; of all others one array."""
+"""What a memory carries, in single precision: () before the first turn, and if nothing is carried; for "lstm" output
+and cell; for all others one array."""
 
 NOTHING_CARRIED: CarriedTokens = ()
 """Before the first turn."""
@@ -59,7 +59,7 @@ def numpy_components(
     whole_bg: Float[np.ndarray, "b g"],
     regions_bre: Float[np.ndarray, "b r e"] | None,
 ) -> NumpyComponents:
-    """`inputs.ImageTokens.components`; of zeros (nothing is seen) zeros."""
+    """`inputs.ImageTokens.components`; zeros (nothing is seen) stay zeros."""
     whole_bx = regions_bry = np.zeros((len(whole_bg), 0), np.float32)
     if settings.image != "regions":
         whole_bx = shared.numpy_picture_input(arrays, "images.whole_input", whole_bg)
@@ -72,7 +72,7 @@ def numpy_components(
 
 
 def blank_components(arrays: shared.Arrays, settings: Model, regions: int) -> NumpyComponents:
-    """What is read where nothing is seen: a picture of zeros."""
+    """What is read if nothing is seen: a picture of zeros."""
     whole = 0 if settings.image == "regions" else arrays["images.whole.weight"].shape[1]
     width = 0 if settings.image == "whole" else arrays["images.regions.weight"].shape[1]
     return NumpyComponents(np.zeros((1, whole), np.float32), np.zeros((1, regions if width else 1, width), np.float32))
@@ -97,7 +97,7 @@ def numpy_fuse(
     image_biz: Float32[np.ndarray, "b i z"] | None,
     wanted: range,
 ) -> Float32[np.ndarray, "b w h"]:
-    """`MaiNetwork.fuse`: the places that are wanted, as `numpy_qformer` tells."""
+    """`MaiNetwork.fuse`: the wanted places, as in `numpy_qformer`."""
     shape = shared.QFormerShape("qformer", settings.layers, settings.heads, settings.cross_every)
     return shared.numpy_qformer(arrays, shape, tokens_bth, text_blh, image_biz, wanted)
 
@@ -105,7 +105,7 @@ def numpy_fuse(
 def numpy_encode_pictures(
     arrays: shared.Arrays, settings: Model, seen: NumpyComponents, captions: Sequence[Float32[np.ndarray, "_l h"]]
 ) -> Float32[np.ndarray, "b k d"]:
-    """`MaiNetwork.encode_pictures`, by the places of their captions; those that are as long are read together."""
+    """`MaiNetwork.encode_pictures`, given the places of their captions; captions of one length are read together."""
     if settings.targets == "official":
         captions = [caption_lh[:0] for caption_lh in captions]
     by_length: dict[int, list[int]] = {}
@@ -128,11 +128,11 @@ def numpy_encode_pictures(
 
 
 class ModificationInput(NamedTuple):
-    """A turn as the network reads it; texts are their places at the width of the Q-Former.
+    """A turn as the network reads it; texts are given as their places at the width of the Q-Former.
 
     Attributes:
-        seen: the one picture that it is said of, zeros where there is none; `caption_lh` was written about it.
-        recalled: earlier pictures that are to be read again, and texts about them: a text with or without a picture.
+        seen: the one picture that it is about, zeros if there is none; `caption_lh` is its caption.
+        recalled: earlier pictures to read again, and texts about them: a text with or without a picture.
     """
 
     seen: NumpyComponents
@@ -151,7 +151,7 @@ def numpy_encode_turn(
         text_lh: Float32[np.ndarray, "l h"],
         image_1iz: Float32[np.ndarray, "1 i z"] | None,
     ) -> tuple[Float32[np.ndarray, "t h"], Float32[np.ndarray, " h"]]:
-        """The tokens after a text was read, and the state at its beginning."""
+        """The tokens after reading a text, and the state at its beginning."""
         count = len(tokens_th)
         [found_wh] = numpy_fuse(arrays, settings, tokens_th[None], text_lh[None], image_1iz, range(count + 1))
         return found_wh[:count], found_wh[count]
@@ -188,7 +188,7 @@ def numpy_encode_turn(
 def numpy_turn_tokens(
     arrays: shared.Arrays, settings: Model, carried: CarriedTokens, learned_th: Float32[np.ndarray, "t h"]
 ) -> Float32[np.ndarray, "q h"]:
-    """`memory.Memory.tokens`: the learned tokens, and what the memory makes of them."""
+    """`memory.Memory.tokens`: the learned tokens, as the memory changes them."""
     if not carried:
         return learned_th
     match settings.memory:
@@ -243,7 +243,7 @@ def _step_cell(
 def _write_slots(
     arrays: shared.Arrays, memory_mh: Float32[np.ndarray, "m h"], tokens_qh: Float32[np.ndarray, "q h"]
 ) -> Float32[np.ndarray, "m h"]:
-    """A memory of slots after the mean of a turn's tokens was written."""
+    """A memory of slots after writing the mean of a turn's tokens."""
     width = tokens_qh.shape[1]
     parts = shared.numpy_linear(arrays, "memory.write", tokens_qh.mean(axis=0, keepdims=True))
     key_1h, erase_1h, add_1h, strength_11 = np.split(parts, [width, 2 * width, 3 * width], axis=1)

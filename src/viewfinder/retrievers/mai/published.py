@@ -1,4 +1,4 @@
-"""What MAI begins with that others have published: a tokeniser, and the Q-Former of BLIP-2. In torch."""
+"""The published parts that MAI starts from: a tokeniser, and the Q-Former of BLIP-2. In torch."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ WANTED = "weights of BLIP-2 for image-text retrieval, such as Salesforce/blip2-i
 
 
 def load_tokeniser(name_or_path: str) -> SavedTokeniser:
-    """The tokeniser in a folder, or of a name on the hub.
+    """The tokeniser in a folder, or with a name on the hub.
 
     Raises:
-        BadInput: there is none, or none with a tokenizer.json, [CLS] and [SEP].
+        BadInput: there is none, or it lacks a tokenizer.json, [CLS] or [SEP].
     """
     folder = Path(name_or_path).expanduser()
     source = CheckpointSource(folder.resolve().name, folder) if folder.is_dir() else find_checkpoint(name_or_path)
@@ -32,10 +32,10 @@ def load_tokeniser(name_or_path: str) -> SavedTokeniser:
 
 
 def load_blip2(settings: Model, tokeniser: SavedTokeniser) -> Blip2Weights:
-    """BLIP-2's weights in the folder, or of the name on the hub, that the settings name; in single precision.
+    """BLIP-2's weights from the folder or hub name in the settings, in single precision.
 
     Raises:
-        BadInput: nothing there, something else, weights that are missing, sizes that are not those of the settings, or
+        BadInput: nothing there, something else, missing weights, sizes that are not those of the settings, or
             too few of them for the tokeniser's pieces and the longest text.
     """
     source = find_checkpoint(settings.qformer)
@@ -61,7 +61,7 @@ def load_blip2(settings: Model, tokeniser: SavedTokeniser) -> Blip2Weights:
 
 
 def blip2_sizes(config: Any) -> dict[str, int]:
-    """The sizes that BLIP-2's weights fix, by the names that settings have for them."""
+    """The sizes that BLIP-2's weights fix, by their names in the settings."""
     qformer = config.qformer_config
     return {
         "width": qformer.hidden_size,
@@ -77,15 +77,15 @@ def blip2_sizes(config: Any) -> dict[str, int]:
 
 @torch.no_grad()
 def copy_blip2_weights(network: MaiNetwork, published: Blip2Weights) -> None:
-    """Fills a network with BLIP-2's weights, as far as it has the same parts.
+    """Fills a network with BLIP-2's weights, where both have the same parts.
 
-    What a picture's numbers are mapped by, the prompts, what is carried, and what targets are projected by are new
-    (published); but SPRC projects targets as BLIP-2 does its pictures.
+    The map of a picture's numbers, the prompts, the memory, and the projection of targets are new (published); but
+    SPRC projects targets as BLIP-2 does its pictures.
     """
     text, known = network.text, published.embeddings
     assert isinstance(text, PieceInput)
     pieces_vh = known.word_embeddings.weight[: len(text.pieces.weight)]
-    text.pieces.weight[: len(pieces_vh)] = pieces_vh  # pieces that were added later have no vector there
+    text.pieces.weight[: len(pieces_vh)] = pieces_vh  # pieces added later have no vector there
     text.positions.copy_(known.position_embeddings.weight[: len(text.positions)])
     network.learned.copy_(published.query_tokens[0])
     same: list[tuple[nn.Module, nn.Module]] = [

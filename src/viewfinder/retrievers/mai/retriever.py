@@ -1,9 +1,9 @@
-"""MAI as a retriever: a conversation goes from picture to picture, and may go back to any it came from.
+"""MAI as a retriever: a conversation goes from picture to picture, and may return to any earlier one.
 
-Numpy only; the network is what was trained. What cannot be read as it was given goes through an adapter, which is
-named: those of `shared.wording`, and
+Numpy only; `network` is what was trained. What cannot be read as given goes through a named adapter: those of
+`shared.wording`, and
 
-screen       "the second" is the second result where the conversation has not come to a second picture
+screen       "the second" is the second result if the conversation has not reached a second picture
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
-"""How a text calls the pictures of a conversation."""
+"""How a text refers to the pictures of a conversation."""
 
 VAGUE = "something "
-"""How a tag's phrase begins that fits anything ("something orange")."""
+"""The beginning of a tag's phrase that fits anything ("something orange")."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModificationTurn(PictureTurn):
     """What a turn says; `blended` is a second picture that is mixed with its own, `recalled` are earlier pictures of
-    which something is kept, each with what it is called ("": it has no name)."""
+    which something is kept, each with its name ("": it has none)."""
 
     blended: Picture | None = None
     recalled: tuple[tuple[str, Picture], ...] = ()
@@ -69,7 +69,7 @@ def parse_modification(
     back = None if isinstance(turn.turn, Keep | Reject) else find_back_reference(parsed.text)
     if back is not None:
         parsed = _look_back(turn, parsed, back, pictured, settings)
-    # Earlier pictures that cannot be read again go out: words say of them what they say.
+    # Earlier pictures that cannot be read again are dropped: the words alone speak of them.
     written = settings.captions and all(picture.caption for _, picture in parsed.recalled)
     if not parsed.recalled or (settings.two_stages and (settings.recall == "pictures" or written)):
         return parsed
@@ -79,7 +79,7 @@ def parse_modification(
 
 
 def _parse_keep(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[int]) -> ModificationTurn:
-    """An attribute of an earlier turn's picture, as one says it, with its value where it has one."""
+    """An attribute of an earlier turn's picture as people say it, with its value if it has one."""
     name = ordinal_name(at, pictured)
     values = ", ".join(value for known in turn.attribute_values.values() for value in known)
     value = " ".join((turn.text or values).split()).removeprefix(VAGUE)
@@ -91,7 +91,7 @@ def _parse_keep(turn: ResolvedTurn, attribute: str, at: int, pictured: Sequence[
 
 
 def ordinal_name(turn: int, pictured: Sequence[int]) -> str:
-    """How a text calls the picture of a turn; "" if it has no name.
+    """How a text refers to the picture of a turn; "" if it has no name.
 
     >>> ordinal_name(5, (2, 5)), ordinal_name(4, (2, 5))
     ('SECOND', '')
@@ -104,30 +104,30 @@ def ordinal_name(turn: int, pictured: Sequence[int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Places:
-    """The pictures that a turn may look back to: those of `turns`, its own last; then what else is on the screen."""
+    """The pictures a turn may look back to: those of `turns`, its own last; then the others on the screen."""
 
     turn: ResolvedTurn
     own: Picture | None
     turns: tuple[int, ...]
 
     def on_screen(self, place: int) -> bool:
-        """Whether a result is meant, as the conversation has come to fewer pictures."""
+        """Whether a result is meant, because the conversation has reached fewer pictures."""
         return len(self.turns) <= place < min(len(self.turn.shown), len(ORDINALS))
 
     def name(self, place: int) -> str:
-        """How a text calls the picture; "" if it has no name."""
+        """How a text refers to the picture; "" if it has no name."""
         number = turn_of_place(place, self.turns)
         return ORDINALS[place] if self.on_screen(place) else "" if number is None else ordinal_name(number, self.turns)
 
     def picture(self, place: int) -> Picture | None:
-        """The picture, None where there is none (any more)."""
+        """The picture; None if there is none (any more)."""
         number = turn_of_place(place, self.turns)
         if number is None:
             return self.turn.shown[place] if self.on_screen(place) else None
         return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
 
     def notes(self, place: int) -> tuple[str, ...]:
-        """What to tell of a picture that is not the conversation's, or no longer there."""
+        """What to report of a picture that is not the conversation's, or no longer there."""
         called = f"the {self.name(place).lower()}"
         if self.on_screen(place):
             why = "as the conversation has come to fewer pictures"
@@ -143,7 +143,7 @@ def _look_back(
     places = _Places(turn, parsed.picture, (*pictured, turn.number) if parsed.names_picture else tuple(pictured))
     keeps = tuple(dict.fromkeys(kept.place for kept in said.keeps))
     named = keeps if said.rollback is None else tuple(dict.fromkeys((said.rollback, *keeps)))
-    of_conversation = replace(  # without what is said of pictures on the screen
+    of_conversation = replace(  # without references to pictures on the screen
         said,
         rollback=None if said.rollback is not None and places.on_screen(said.rollback) else said.rollback,
         keeps=tuple(kept for kept in said.keeps if not places.on_screen(kept.place)),
@@ -153,7 +153,7 @@ def _look_back(
     if said.rollback is not None and (back := places.picture(said.rollback)) is not None:
         picture, blended = _treat_rollback(settings.rollback, places, back)
     recalls = keeps
-    if keeps and settings.combination != "seen":  # all that there were so far, whatever is named
+    if keeps and settings.combination != "seen":  # all pictures so far, whatever is named
         own = parsed.names_picture and settings.combination == "official_fc"
         recalls = tuple(range(len(places.turns) - own)) or keeps
     return replace(
@@ -167,9 +167,9 @@ def _look_back(
 
 
 def _treat_rollback(treatment: Treatment, places: _Places, back: Picture) -> tuple[Picture | None, Picture | None]:
-    """The picture that a turn is read with which goes back to another, and what is mixed with it (table 9).
+    """The picture that a turn going back is read with, and the one mixed with it (table 9).
 
-    Which one "random" goes back to depends on the number of the turn and on what is said alone.
+    Which one "random" goes back to depends only on the number of the turn and on its words.
     """
     match treatment:
         case "replace":
@@ -189,13 +189,13 @@ SYSTEM = "mai"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
 BEST = 1e5
-"""Temperature at which a softmax over a picture's vectors is their maximum, to 2e-5: SPRC counts the best alone."""
+"""Temperature at which a softmax over a picture's vectors is their maximum, to 2e-5: SPRC counts only the best."""
 
 
 @dataclass(frozen=True, eq=False)
 class MaiState:
     """What the network carries of the conversation, and the turns that said something; `pictured` are those that named
-    a picture, whose vectors are looked up again when a turn looks back."""
+    a picture; its vectors are looked up again when a turn looks back."""
 
     carried: numpy_network.CarriedTokens = numpy_network.NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
@@ -211,15 +211,15 @@ class Mai:
     name: ClassVar[str] = SYSTEM
 
     def __init__(self, weights: Weights, *, rollback: Treatment | None = None) -> None:
-        """`rollback`: what becomes of the picture when a turn goes back, in place of what the weights say."""
+        """`rollback`: how a turn that goes back treats the picture, overriding the weights' setting."""
         card, self.trained_on = weights.card, weights.card.trained_on
         settings = read_card_settings(Model, card)
-        read_card_settings(LossSettings, card, part="loss")  # refuses weights that were learnt by a loss that is gone
+        read_card_settings(LossSettings, card, part="loss")  # refuses weights trained with a retired loss
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
         self._texts = make_text_reader(weights, self.settings)
-        self._regions = int(card.settings.get("regions", 0))  # of weights that read none
+        self._regions = int(card.settings.get("regions", 0))  # for weights that read none
         self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
         self._of_tokens = settings.stages == "sprc"
         self._exclude_shown = bool(card.settings.get("exclude_shown", False))
@@ -244,7 +244,7 @@ class Mai:
         """The state after one more turn. Raises as `Retriever.step`."""
         parsed = parse_modification(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
         notes, carried, turns = parsed.adapters, state.carried, state.turns
-        if parsed.text or parsed.picture:  # else it only rules pictures out, or says nothing
+        if parsed.text or parsed.picture:  # else it only rules out pictures, or says nothing
             said, of_words = self._network_input(parsed, turn.sentences)
             notes = (*notes, *of_words)
             carried, vector_d = numpy_network.numpy_encode_turn(self._arrays, self.settings, carried, said)
@@ -254,8 +254,8 @@ class Mai:
         return MaiState(carried, pictured, turns, excluded, adapters, parsed.operations)
 
     def query(self, state: MaiState) -> Query:
-        """A part a turn, see `turn_parts`; one in all where the best of several vectors of a picture counts, as what is
-        best for a sum is not best for what is added up."""
+        """One part a turn, see `turn_parts`; a single part if the best of a picture's several vectors counts, as the
+        best for a sum is not the best for each summand."""
         parts, ruled = turn_parts(state.turns[-1:] if self._of_tokens else state.turns, "regions"), state.excluded
         told = state.adapters, self._sharpness, state.operations
         return Query(parts, self.space, "late_interaction", ruled, *told)
@@ -265,12 +265,12 @@ class Mai:
     def _network_input(
         self, parsed: ModificationTurn, sentences: SentenceEncoder | None
     ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
-        """What the network reads of a turn, and what to tell of words that it does not."""
+        """What the network reads of a turn, and what to report of words that it does not read."""
         modification_lh, notes = self._texts.read(modification_text(parsed.text, self.settings.texts), sentences)
         seen = self._components(parsed.picture)
         if parsed.blended is not None:
             seen = seen.blend(self._components(parsed.blended))
-        # Earlier pictures are read again by one text of their captions, or one after the other.
+        # Earlier pictures are read again as one text of their captions, or one after the other.
         recalled: list[tuple[numpy_network.NumpyComponents | None, Float32[np.ndarray, "_l h"]]] = []
         if self.settings.recall == "pictures":
             for _, picture in parsed.recalled:
@@ -282,7 +282,7 @@ class Mai:
         return numpy_network.ModificationInput(seen, caption_lh, modification_lh, tuple(recalled)), notes
 
     def _components(self, picture: Picture | None) -> numpy_network.NumpyComponents:
-        """What is read of a picture; of none as of a picture of zeros, as in training."""
+        """What is read of a picture; without one, a picture of zeros is read, as in training."""
         if picture is None:
             return numpy_network.blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None

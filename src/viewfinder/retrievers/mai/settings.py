@@ -1,4 +1,4 @@
-"""What the networks of MAI are, and how they are trained: the tables of presets.toml. No torch here."""
+"""Settings of MAI's networks and of their training: the tables of presets.toml. No torch here."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WHITENING = 0.5
 """How far the components of pictures are brought to one scale, 0 to 1."""
 
 WHOLE_TOKENS = 4
-"""Tokens that the whole vector of a picture becomes."""
+"""How many tokens the whole vector of a picture becomes."""
 
 SLOTS = 16
 """Of the memory "ntm"."""
 
 MOST_SCALE = 100.0
-"""What cosines are multiplied by at most."""
+"""The greatest factor on cosines."""
 
 EVERY_TERM: tuple[Term, ...] = ("query_target", "query_caption", "modification_target", "modification_caption")
 
@@ -36,17 +36,17 @@ class Iteration:
     """Multi-turn iterative optimisation (MIO): which of the tokens before and after a turn are kept.
 
     Attributes:
-        density: "tcformer", exp of minus the mean squared distance to the nearest `neighbours`, itself among them, of
-            distances by the root of the width; or "paper", likewise of plain distances, itself not among them.
-        distance: a token's distance "denser", to the nearest token that is denser (of the densest: to the farthest);
+        density: "tcformer", exp of minus the mean squared distance to the nearest `neighbours`, including itself, with
+            distances divided by the root of the width; or "paper", the same with plain distances, excluding itself.
+        distance: a token's distance "denser", to the nearest denser token (for the densest: to the farthest);
             or "nearest", to the nearest token (the paper's words).
-        detach_earlier: whether tokens from before a turn learn nothing by being kept (published code).
+        detach_earlier: whether tokens from before a turn get no gradient when they are kept (published code).
     """
 
     density: Literal["tcformer", "paper"] = "tcformer"
     distance: Literal["denser", "nearest"] = "denser"
     neighbours: int = 5  # of density; the paper takes as many as tokens are kept
-    drop: float = 0.0  # share of the tokens that go for their low density alone, before the rest are scored (paper)
+    drop: float = 0.0  # share of the tokens dropped for low density alone, before the rest are scored (paper)
     detach_earlier: bool = False
 
     def __post_init__(self) -> None:
@@ -62,18 +62,18 @@ class Model(WordSettings):
     Attributes:
         width, layers, heads, hidden, dropout: of the Q-Former.
         image: what is read of a picture: its whole vector, its regions, or both.
-        texts: how a modification is read: "whole"; or "official", two of its numbered clauses and nothing that
-            stands before: the first and the last; in training any two, or any one and the last if that is the fourth.
-        clean_words: words of a text in pieces that are read (published: 50); 0: all.
-        components, region_components: principal components that are read of either; 0: all numbers as they are.
+        texts: how a modification is read: "whole"; or "official", two of its numbered clauses and nothing before
+            them: the first and the last; in training any two, or any one and the last if that is the fourth.
+        clean_words: how many words of a text in pieces are read (published: 50); 0: all.
+        components, region_components: principal components that are read of either; 0: all numbers, unchanged.
         stages: "two", caption first, modification second (TSA: BSA, then MSA); "one", the modification alone; "sprc",
             the modification with the picture and once more without, and pictures by all their tokens.
-        targets: what pictures are read with that are looked for: a "text", which is their caption or empty; or
-            "official", nothing, as SPRC's published code does: the learned tokens and the picture alone.
+        targets: what target pictures are read with: a "text", which is their caption or empty; or "official",
+            nothing, as SPRC's published code does: the learned tokens and the picture alone.
         memory: what is carried: nothing, all tokens, a recurrent state, a memory that is written to, or MIO's choice.
         query: "cls", the state at the beginning of the modification (published code); or "fused", tokens (paper).
-        captions: whether captions of pictures are read; with "sprc" in a stage before its own two, so that it is told
-            what MAI is told.
+        captions: whether captions of pictures are read; with "sprc" in a stage before its own two, so that it gets
+            what MAI gets.
         recall: how a combination reads earlier pictures: their "captions" as one text (published), or the "pictures"
             themselves, one after the other.
         combination: what reads them, and of which pictures. "seen": the tokens that have seen the turn's own picture,
@@ -87,20 +87,20 @@ class Model(WordSettings):
     heads: int = 2
     hidden: int = 128
     dropout: float = 0.0
-    cross_every: int = 2  # every so many layers, from the first on, tokens look at the picture
-    tokens: int = 32  # learned queries, and tokens that are carried; `prompts` those that are read with a text alone
+    cross_every: int = 2  # tokens look at the picture in every so many layers, from the first on
+    tokens: int = 32  # learned queries, and carried tokens; `prompts` are read with a text alone
     prompts: int = 8
-    projection: int = 64  # numbers of a query's and a picture's vector
+    projection: int = 64  # width of a query's and a picture's vector
     image: Literal["whole", "regions", "both"] = "whole"
     components: int = 256
     region_components: int = 64
-    image_width: int = 0  # numbers of a picture's token; 0: as many as the width. Weights of BLIP-2 say how many.
+    image_width: int = 0  # width of a picture's token; 0: the same as `width`. BLIP-2's weights fix it.
     word_width: int = 64
     tokeniser: str = ""  # of words "pieces": a name or folder for transformers
     most_words: int = 32
     texts: TextForm = "whole"
     clean_words: int = 0
-    qformer: str = ""  # a name or folder of BLIP-2's weights to begin with, whose sizes these are; "": drawn
+    qformer: str = ""  # a name or folder of BLIP-2's weights to start from, with these sizes; "": random
     stages: Literal["one", "two", "sprc"] = "two"
     targets: Literal["text", "official"] = "text"
     memory: MemoryKind = "mio"
@@ -109,7 +109,7 @@ class Model(WordSettings):
     captions: bool = True
     recall: Literal["captions", "pictures"] = "captions"
     combination: Combination = "seen"
-    rollback: Treatment = "replace"  # what becomes of the picture when a turn goes back to an earlier one
+    rollback: Treatment = "replace"  # how the picture is treated when a turn goes back to an earlier one
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,12 +139,12 @@ class Model(WordSettings):
 
     @property
     def two_stages(self) -> bool:
-        """Whether a picture is read before the modification is: with its caption, or with none."""
+        """Whether a picture is read before the modification: with its caption, or without."""
         return self.stages == "two" or self.captions
 
     @property
     def read_width(self) -> int:
-        """Numbers of a picture's token."""
+        """The width of a picture's token."""
         return self.image_width or self.width
 
 
@@ -154,15 +154,15 @@ class LossSettings:
 
     Attributes:
         terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.
-        noise: what is done in training against the gap between pictures and texts: "mixing" of pairs of queries and
+        noise: what training does against the gap between pictures and texts: "mixing" of pairs of queries and
             targets; or noise on modifications, N(0, 1), U(-1, 1), or the product of both.
-        alignment: what SPRC's third loss compares: the tokens of the query with the prompts, both as they were "read"
-            with the modification last; or "official", the tokens of the first reading with the prompts as they are.
+        alignment: what SPRC's third loss compares: the tokens of the query with the prompts, both as last "read" with
+            the modification; or "official", the tokens of the first reading with the unread prompts.
         sprc_weights: of SPRC's second and third loss (published: 1 and 1 for Fashion IQ, 0.4 and 0.4 for CIRR).
     """
 
     terms: tuple[Term, ...] = EVERY_TERM
-    scale: float = 20.0  # what cosines are multiplied by; `learned_scale`: whether it is learnt, up to `MOST_SCALE`
+    scale: float = 20.0  # the factor on cosines; `learned_scale`: whether it is learnt, up to `MOST_SCALE`
     learned_scale: bool = True
     noise: Noise = ""
     alignment: Literal["read", "official"] = "read"
@@ -181,19 +181,19 @@ class Preset:
     """A table of presets.toml.
 
     Attributes:
-        selects: the validation figure by which the best weights are chosen; "bare" ones are of pictures without
-            captions, and are measured where some are dropped.
+        selects: the validation figure by which the best weights are chosen; "bare" ones are for pictures without
+            captions, and are measured if some captions are dropped.
     """
 
     model: Model
     training: TrainingSettings
     loss: LossSettings = field(default_factory=LossSettings)
-    sources: tuple[str, ...] = ()  # sources of the data to learn from; none: all that there are
+    sources: tuple[str, ...] = ()  # sources of the data to learn from; empty: all of them
     batch: int = 64  # transactions a step
-    caption_dropout: float = 0.0  # the share of pictures that are read without their caption, as most live ones are
-    described: float = 0.0  # the share of first turns that say what the wanted picture is like, and name no picture
-    clauses: float = 0.0  # the share of modifications of which only some clauses are said, as people do
-    exclude_shown: bool = False  # whether search leaves out a picture once it was said how the wanted one differs
+    caption_dropout: float = 0.0  # the share of pictures read without their caption, like most live ones
+    described: float = 0.0  # the share of first turns that describe the wanted picture and name no picture
+    clauses: float = 0.0  # the share of modifications with only some clauses said, as people do
+    exclude_shown: bool = False  # whether search leaves out a picture once the user said how the wanted one differs
     selects: Literal["recall", "recall_last", "bare_recall"] = "recall"
 
     def __post_init__(self) -> None:

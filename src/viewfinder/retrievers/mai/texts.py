@@ -1,7 +1,7 @@
 """Texts as MAI reads them, in training and at search alike: modifications, words, pieces of a tokeniser. No torch here.
 
 Axes: c texts, m pieces of a text at most, l places (the first word or piece, a text's own, the last piece), v pieces
-that there are, p positions, h numbers of a place, s numbers of a word's vector.
+of the tokeniser, p positions, h width of a place, s width of a word vector.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from viewfinder.training.weights import Weights
 
 
 def modification_text(modification: str, form: TextForm = "whole") -> str:
-    """A modification without the numbers of its clauses; what looks back is kept, as it is said.
+    """A modification without the numbers of its clauses; back references are kept word for word.
 
-    "official" is the published form of a test: the first and the last clause alone. A text without numbers is read as
-    it is (published: as nothing).
+    "official" is the published form of a test: the first and the last clause alone. A text without numbers is read
+    unchanged (published: as nothing).
 
     >>> modification_text("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
     'I prefer the FIRST, and is red, has a 3 inch heel'
@@ -41,9 +41,9 @@ def modification_text(modification: str, form: TextForm = "whole") -> str:
 
 
 def draw_clauses(modification: str, rng: np.random.Generator) -> str:
-    """The published form in training: two clauses in any order; where there is a fourth, another one and the last.
+    """The published form in training: two clauses in any order; if there is a fourth, another one and the last.
 
-    A clause ends at any digit, so that "has a 3 inch heel" is read as "has a"; of fewer than two clauses all is read.
+    A clause ends at any digit, so that "has a 3 inch heel" is read as "has a"; with fewer than two clauses all is read.
     """
     clauses = [clause.replace(".", "").strip() for clause in re.findall(r"\d\.\s*([^\d]+)", modification)]
     if len(clauses) < 2:
@@ -55,32 +55,32 @@ def draw_clauses(modification: str, rng: np.random.Generator) -> str:
 
 
 DROPPED = '.!"()*#:;~'
-"""Signs that are read as blanks, as published; "FIRST:" is read as "first"."""
+"""Characters that are read as spaces, as published; "FIRST:" is read as "first"."""
 
 _BLANKS = str.maketrans(DROPPED, " " * len(DROPPED))
 
 
 @dataclass(frozen=True)
 class SavedTokeniser:
-    """A tokeniser as a card has it.
+    """A tokeniser as stored on a card.
 
     Attributes:
-        first, last: the numbers of the pieces before and after every text ([CLS], [SEP]), counted from 0 as its
-            library does.
+        first, last: the numbers of the pieces before and after every text ([CLS], [SEP]), counted from 0 as in its
+            library.
     """
 
-    json: str = field(repr=False)  # the whole of tokenizer.json
+    json: str = field(repr=False)  # the whole tokenizer.json
     first: int
     last: int
 
 
 class PieceTokenizer:
-    """Cuts texts into pieces, the first of which has the number 1, and takes as many of a text as are read."""
+    """Splits texts into pieces, numbered from 1, and takes as many of a text as are read."""
 
     def __init__(self, tokeniser: SavedTokeniser, most: int, words: int = 0) -> None:
-        """`most`: the pieces of a text that are read, its first and last one not among them; `words`: its words.
+        """`most`: how many pieces of a text are read, without the added first and last one; `words`: how many words.
 
-        Of either the first ones; 0 words: all.
+        The first ones are taken; 0 words: all.
         """
         from tokenizers import Tokenizer
 
@@ -91,12 +91,12 @@ class PieceTokenizer:
 
     @property
     def count(self) -> int:
-        """v, the pieces that there are."""
+        """v, how many pieces there are."""
         return 1 + max(map(int, self._tokeniser.get_vocab().values()))
 
     @property
     def trained(self) -> int:
-        """How many of them the tokeniser was trained with; others were added, as for a picture's place in a text."""
+        """How many of them the tokeniser was trained with; others were added, such as a picture's place in a text."""
         return int(self._tokeniser.get_vocab_size(with_added_tokens=False))
 
     def numbers(self, texts: Sequence[str]) -> Int[np.ndarray, "c {self.most}"]:
@@ -109,13 +109,13 @@ class PieceTokenizer:
         return table_cm
 
     def beyond(self, text: str) -> str:
-        """What of a text is not read, as it is too long."""
+        """The part of a text that is too long to be read."""
         text, cut = self._clean(text)
         starts = [start for start, _ in self._tokeniser.encode(text, add_special_tokens=False).offsets[self.most :]]
         return f"{text[starts[0] :] if starts else ''} {cut}".strip()
 
     def _clean(self, text: str) -> tuple[str, str]:
-        """The text as it is cut, and the words after those that are read."""
+        """The cut text, and the words after those that are read."""
         words = clean_text(text).split()
         if not 0 < self.words < len(words):
             return clean_text(text), ""
@@ -133,7 +133,7 @@ class PieceTextReader:
         self._positions_ph: Float32[np.ndarray, "p h"] = weights.arrays["text.positions"]
 
     def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
-        """The places of a text, and what to tell of its end, if it is too long; sentence vectors are not read."""
+        """The places of a text, and what to report if its end is cut; sentence vectors are not read."""
         first, last = self._ends
         [row_m] = self._pieces.numbers([text])
         numbers = [first, *(row_m[row_m != NO_WORD] - 1), last]
@@ -144,7 +144,7 @@ class PieceTextReader:
 
 
 def clean_text(text: str) -> str:
-    """A text as it is cut: in lower case, without signs that say nothing.
+    """A text cleaned for reading: in lower case, without meaningless characters.
 
     >>> clean_text("keep the FIRST's collar. (it is red)")
     "keep the first's collar   it is red"
@@ -161,7 +161,7 @@ class WordTextReader:
         self._words = WordLookup(tables, weights.card, by_encoder=settings.words == "encoder", most=settings.most_words)
 
     def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
-        """The places of a text, and what to tell of words that are not read.
+        """The places of a text, and what to report of words that are not read.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are not those of the training.
@@ -180,5 +180,5 @@ TextReader = PieceTextReader | WordTextReader
 
 
 def make_text_reader(weights: Weights, settings: Model) -> TextReader:
-    """What reads the texts of these weights."""
+    """The reader of texts for these weights."""
     return PieceTextReader(weights, settings) if settings.words == "pieces" else WordTextReader(weights, settings)

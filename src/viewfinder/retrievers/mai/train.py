@@ -1,4 +1,4 @@
-"""Training MAI: OUT/best.safetensors, and what `training.fit` says lies beside it."""
+"""Training MAI: OUT/best.safetensors, and beside it what `training.fit` lists."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ SYSTEM = "mai"
 PRESETS = Path(__file__).with_name("presets.toml")
 
 AT_ONCE = 256
-"""Pictures, or dialogues, that validation reads together."""
+"""How many pictures, or dialogues, validation reads together."""
 
 REGIONS = 4096
-"""Pictures whose regions tell the principal components of regions."""
+"""How many pictures' regions determine the principal components of regions."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
-    """Train as the plan says; what was interrupted goes on with `plan.resume`. Raises as `train_system`."""
+    """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset, start = read_preset(plan, PRESETS, Preset)
     network, card, samplers, galleries = read_training_data(plan, preset, start)
 
@@ -81,26 +81,26 @@ def train(plan: TrainPlan) -> TrainingResult:
     )
 
 
-# -- what is learnt from
+# -- the training data
 
 
 def read_training_data(
     plan: TrainPlan, preset: Preset, start: Card | None
 ) -> tuple[MaiNetwork, Card, dict[str, DialogueSampler], dict[str, CaptionedGallery]]:
-    """A network as it begins, its card, and the dialogues and galleries of both splits. Raises as `train_system`."""
+    """The initial network, its card, and the dialogues and galleries of both splits. Raises as `train_system`."""
     model, tokeniser = preset.model, None
     if model.words == "pieces":
         tokeniser = load_tokeniser(model.tokeniser) if start is None else SavedTokeniser(**start.settings["tokeniser"])
-    # Before the data, so that what is wrong is told soon.
+    # Before the data, so that errors are reported early.
     published = load_blip2(model, tokeniser) if tokeniser and model.qformer and start is None else None
     found = {split: read_training_transactions(plan, split, preset) for split in ("train", "val")}
     seen = found["train"]
-    reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]  # texts to the numbers of words, or of pieces
+    reads: Callable[[Sequence[str]], Int[Tensor, "c l"]]  # texts to word or piece numbers
     of_texts: dict[str, Any]
     if tokeniser is not None:
         pieces = PieceTokenizer(tokeniser, model.most_words, model.clean_words)
         reads, of_texts = lambda texts: torch.from_numpy(pieces.numbers(texts)), {"tokeniser": asdict(tokeniser)}
-    else:  # words: those of the training, or of the weights that are begun with
+    else:  # words: those of the training, or of the starting weights
         vocabulary = seen.vocabulary() if start is None else tuple(start.settings["vocabulary"])
         table_vs, version = read_word_table(model, vocabulary, plan.sentences)
         if plan.start is not None and start is not None:
@@ -154,7 +154,7 @@ def dialogue_loss(
 ) -> Float[Tensor, ""]:
     """L_CCL (Eq. 9): the loss of dialogues, summed over turns.
 
-    What does not depend on the way of a dialogue is read for all turns at once.
+    What does not depend on a dialogue's course is read for all turns at once.
     """
     targets = encode_targets(network, gallery, dialogues, settings)
     scale = network.log_scale.exp().clamp_max(MOST_SCALE)
@@ -181,12 +181,12 @@ def encode_targets(
     elif terms & {"modification_target", "modification_caption"}:
         modifications_cd = network.encode_texts(dialogues.words_bnl.flatten(0, 1))[1]
     if terms & {"query_caption", "modification_caption"}:
-        captions_cd = network.encode_texts(gallery.captions_nl[rows_c])[1]  # also of those that are read without
+        captions_cd = network.encode_texts(gallery.captions_nl[rows_c])[1]  # also for those read without them
     return TurnTargets(pictures_ckd, modifications_cd, captions_cd, prompts_cph)
 
 
 def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: DialogueSampler) -> dict[str, float]:
-    """What validation measures: R@10 among all its pictures, as mean over turns, by turn, and of either setting."""
+    """What validation measures: R@10 among all its pictures, averaged over turns, by turn, and for either setting."""
     count = len(gallery.captions_nl)
     rows = [torch.arange(at, min(at + AT_ONCE, count)) for at in range(0, count, AT_ONCE)]
     parts = [network.encode_pictures(gallery.pictures.take(some), gallery.captions_nl[some]) for some in rows]
@@ -195,7 +195,7 @@ def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: Dial
         dialogues = sampler.recorded(np.arange(at, min(at + AT_ONCE, len(sampler))))
         ranks = []
         for turn, encoded in enumerate(encode_dialogues(network, gallery, dialogues), start=1):
-            # Of several vectors of a picture the best counts.
+            # The best of a picture's several vectors counts.
             scores_bn = torch.einsum("bd,nkd->bnk", encoded.queries_bd, pictures_nkd).amax(dim=-1)
             ranks.append(target_ranks(scores_bn, dialogues.pictures_bp[:, turn]))
         found.append(torch.stack(ranks, dim=1))

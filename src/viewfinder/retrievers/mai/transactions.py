@@ -29,16 +29,16 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_
 CAPTIONS = "captions.csv"
 
 TURNS, STARTS = 3, 4
-"""Turns of a dialogue about captioned pictures, and how many of them start with each picture."""
+"""Turns of a dialogue about captioned pictures, and how many dialogues start with each picture."""
 
 
 @dataclass(frozen=True, eq=False)
 class TransactionTexts:
     """A transaction in words: what is said at each turn, and of which pictures, by their rows.
 
-    `short` is the same with some of the clauses only, as people speak; `back` the place of the picture to which the
-    last turn goes back, `recalled` of those whose attributes it keeps. `drawn_from` is what was said with all its
-    numbers, where training draws clauses of it (`Model.texts`).
+    `short` is the same with only some of the clauses, as people speak; `back` the place of the picture to which the
+    last turn goes back, `recalled` the places of those whose attributes it keeps. `drawn_from` is what was said with
+    all its numbers, if training draws clauses from it (`Model.texts`).
     """
 
     rows: tuple[int, ...]
@@ -54,13 +54,13 @@ class TrainingTransactions:
     """Transactions of one split and all sources.
 
     Attributes:
-        raw_ng, regions_nre: raw vectors of the pictures they are about, and their regions where these are read.
+        raw_ng, regions_nre: raw vectors of the pictures they are about, and their regions if these are read.
     """
 
     raw_ng: Float32[np.ndarray, "n g"]
     regions_nre: Float16[np.ndarray, "n r e"] | None
-    raw_version: str  # which numbers these are
-    captions: tuple[str, ...]  # of each picture, "" where there is none
+    raw_version: str  # the version of these vectors
+    captions: tuple[str, ...]  # of each picture, "" if there is none
     said: tuple[TransactionTexts, ...]  # the transactions
 
     def vocabulary(self) -> tuple[str, ...]:
@@ -72,12 +72,12 @@ class TrainingTransactions:
 def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is reported.
 
-    A folder without any that holds captioned pictures (captions.csv beside images/) gives dialogues about these, a
-    picture after the other, in each of which the next one is described.
+    A folder without transactions that holds captioned pictures (captions.csv beside images/) gives dialogues about
+    these, one picture after the other, each turn describing the next one.
 
     Raises:
         UnknownName: no data set has such a source or split.
-        BadInput: data that is missing or damaged, or no transaction's pictures are there.
+        BadInput: data is missing or damaged, or no transaction's pictures are there.
     """
     parts = []
     for folder in plan.data:
@@ -114,7 +114,7 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
 
 
 def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
-    """`STARTS` dialogues a picture; chance has a seed of its own. A picture's caption is the first one."""
+    """`STARTS` dialogues a picture, drawn with a seed of their own. A picture's caption is its first one."""
     found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
     known: dict[int, tuple[str, ...]] = {}
@@ -148,13 +148,13 @@ def _of_rows(
 
 
 def transaction_texts(one: Transaction, rows: tuple[int, ...], settings: Model) -> TransactionTexts:
-    """A transaction as it is read; which clauses of a short form are left out depends on the words alone.
+    """A transaction as it is read; which clauses of a short form are left out depends only on the words.
 
-    A combination recalls the pictures that it names; or all that there were, as `Model.combination` tells.
+    A combination recalls the pictures that it names; or all pictures so far, depending on `Model.combination`.
     """
     back = parse_ordinal_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
-    # Nobody can look back to what is only wanted now.
+    # Nobody can look back to what is wanted only now.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
     if combines and places and settings.combination != "seen":
         places = tuple(range(len(one.targets) - (settings.combination == "official_fc")))
@@ -186,7 +186,7 @@ def shorten_modification(modification: str) -> str:
 class DialogueSampler:
     """Transactions as numbers, from which dialogues are drawn.
 
-    `recall_sl` are the captions of what the last turn recalls as one text, "first: .. second: ..".
+    `recall_sl` are the captions of what the last turn recalls, as one text, "first: .. second: ..".
     """
 
     pictures_sp: Int[Tensor, "s p"]
@@ -197,16 +197,16 @@ class DialogueSampler:
     recall_sl: Int[Tensor, "s l"]
     captions_nl: Int[Tensor, "_n l"]
     drawn_from: tuple[tuple[str, ...], ...] = ()  # by transaction, see `TransactionTexts`
-    words: Callable[[Sequence[str]], Int[Tensor, "c l"]] | None = None  # what numbers are made of these by
+    words: Callable[[Sequence[str]], Int[Tensor, "c l"]] | None = None  # turns them into numbers
 
     @classmethod
     def of(
         cls, transactions: TrainingTransactions, words: Callable[[Sequence[str]], Int[Tensor, "c l"]]
     ) -> DialogueSampler:
-        """`words`: texts to the numbers of what is read of them.
+        """`words`: from texts to the numbers of what is read of them.
 
         Raises:
-            BadInput: transactions of different numbers of turns.
+            BadInput: transactions have different numbers of turns.
         """
         said = transactions.said
         if len({len(one.texts) for one in said}) > 1:
@@ -228,11 +228,11 @@ class DialogueSampler:
         return len(self.pictures_sp)
 
     def draw(self, preset: Preset, rows_b: Int[np.ndarray, " b"], rng: np.random.Generator) -> ModificationDialogues:
-        """Dialogues as they are learnt from: some pictures have no caption, some begin with a description."""
+        """Dialogues for training: some pictures have no caption, some dialogues begin with a description."""
         whole = self.recorded(rows_b)
         captioned_bp = torch.from_numpy(rng.random(whole.pictures_bp.shape) >= preset.caption_dropout)
         described_b = torch.from_numpy(rng.random(len(rows_b)) < preset.described)
-        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # nobody goes back to what was not seen
+        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # nobody goes back to what they have not seen
         recall_bl = whole.recall_bl * (captioned_bp | ~whole.recalled_bp).all(dim=1)[:, None]
         shortened_bn = torch.from_numpy(rng.random(whole.words_bnl.shape[:2]) < preset.clauses)
         short_bnl = self.short_snl[torch.from_numpy(np.asarray(rows_b, np.int64))]
@@ -249,7 +249,7 @@ class DialogueSampler:
         )
 
     def recorded(self, rows_b: Int[np.ndarray, " b"]) -> ModificationDialogues:
-        """Dialogues as they were recorded. What "random" goes back to depends on the transaction alone."""
+        """Dialogues as they were recorded. What "random" goes back to depends only on the transaction."""
         rows = torch.from_numpy(np.asarray(rows_b, np.int64))
         turns = self.words_snl.shape[1]
         drawn = [np.random.default_rng([1, int(row)]).integers(max(turns - 1, 1)) for row in rows]
@@ -266,7 +266,7 @@ class DialogueSampler:
 
 
 def recalled_captions(one: TransactionTexts, captions: Sequence[str]) -> str:
-    """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" where a caption is missing.
+    """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" if a caption is missing.
 
     >>> recalled_captions(TransactionTexts((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))
     'FIRST: a red shirt'

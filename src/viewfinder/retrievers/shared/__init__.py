@@ -1,1 +1,1 @@
-"""What several systems are built of; systems import nothing from one another."""
+"""Parts that several systems share; systems import nothing from one another."""

@@ -1,7 +1,7 @@
 """How sentences speak of earlier pictures of a conversation: patterns only, for `back_references`.
 
 First the mentions themselves: "the second one", "picture 2", "the previous dress". An ordinal names a picture only
-where it stands alone ("I prefer the second, but ..") or before a word for pictures and what is in them ("the second
+if it stands alone ("I prefer the second, but ..") or before a word for pictures and what is in them ("the second
 dress"); "the second floor" and "second-hand" do not. Then the phrases around them, over a text with marked mentions.
 
 In the patterns a space is any white space, and an apostrophe either kind. Repetitions are bounded, so that no sentence
@@ -19,23 +19,23 @@ _CARDINALS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "n
 _LISTS = (_ORDINALS, _SHORT_ORDINALS, _CARDINALS)
 
 MOST = 64
-"""Mentions that are found in one sentence; nobody makes more."""
+"""The most mentions found in one sentence; nobody makes more."""
 
 _MARK, _DEAD = 0xE000, 0xE000 + MOST
 MARK = f"[{chr(_MARK)}-{chr(_DEAD - 1)}]"
-"""A mention in a marked text, as a regular expression: each is one character of its own."""
+"""A mention in a marked text, as a regular expression: each mention is one distinct character."""
 
 DEAD = f"[{chr(_DEAD)}-{chr(_DEAD + MOST - 1)}]"
-"""A mention that counts for nothing."""
+"""A mention that is ignored."""
 
 GAP = chr(_DEAD + MOST)
-"""Where something was cut out of a marked text."""
+"""Marks where something was cut out of a marked text."""
 
 _OURS = re.compile(f"[{chr(_MARK)}-{GAP}]")
 
 
 def compile_phrase(pattern: str) -> re.Pattern[str]:
-    """A pattern in which a space is any white space and an apostrophe either kind, whatever the capitals."""
+    """A case-insensitive pattern in which a space is any white space and an apostrophe either kind."""
     return re.compile(pattern.replace(" ", r"\s+").replace("'", "['’]"), re.IGNORECASE)
 
 
@@ -52,7 +52,7 @@ ATTRIBUTE = (
     "(?:colou?rs?|shade|pattern|prints?|length|style|collar|neckline|neck|sleeves?|shape|fabric|material|cut|fit|logo|"
     "graphics?|heels?|soles?|straps?)"
 )
-"""What may follow an ordinal that names a picture all the same: "the first colour" is that of the first."""
+"""What may follow an ordinal that still names a picture: "the first colour" is that of the first."""
 
 _ORDINAL = "|".join((*_ORDINALS, *_SHORT_ORDINALS))
 _NUMBER = "|".join(("10|[1-9]", *_CARDINALS))
@@ -107,7 +107,7 @@ class MarkedText:
     mentions: tuple[Mention, ...]
 
     def at(self, found: str) -> Mention:
-        """The mention that a character of the text stands for."""
+        """The mention that a character of the marked text stands for."""
         return self.mentions[(ord(found) - _MARK) % MOST]
 
     def said(self, text: str) -> str:
@@ -131,7 +131,7 @@ def mark_mentions(sentence: str) -> MarkedText:
 
 
 def void_mention(mark: str) -> str:
-    """The same mention, but it counts for nothing."""
+    """The same mention, but ignored."""
     return chr(ord(mark) + MOST)
 
 
@@ -173,7 +173,7 @@ _AFTER = rf"(?: (?:(?:{_DEGREE} )?much|better|best|more|(?:the )?most|again|inst
 
 # -- what is kept
 
-# Words of an attribute: no verbs, prepositions and conjunctions, and not what opens or closes a sentence.
+# Words of an attribute: no verbs, prepositions or conjunctions, and nothing that opens or closes a sentence.
 _NO_NAME = (
     "with|without|and|or|but|of|from|in|on|as|to|for|than|out|a|an|the|its|it's|it|i|i'd|i'm|me|that|this|those|these|all|"
     "what|both|no|not|is|are|was|were|be|has|have|had|having|looks?|looked|should|would|must|can|could|like|liked|love|"
@@ -187,7 +187,7 @@ _NAME = rf"(?:{_WORD} ){{0,3}}{_WORD}"
 _NAMES = rf"{_NAME}(?:(?:\s*, (?:the )?{_NAME}){{0,3}}\s*,? and (?:the )?{_NAME})?"
 _LIKE = rf"(?:(?:{_DEGREE}|the) ){{0,8}}(?:a?like|similar to|same as|closer? to|as)(?: (?:in|on|of|for|with))?"
 
-# `whole`: the names must not stand for all of a picture; `bare`: it takes a word before them to know where they begin.
+# `whole`: the names must not stand for all of a picture; `bare`: only a word before them shows where they begin.
 KEEPS = tuple(
     compile_phrase(rf"(?P<words>{phrase})(?: {_IS} {_GOOD}{_AFTER_GOOD})?{_AFTER}")
     for phrase in (
@@ -220,7 +220,7 @@ BEFORE_BARE = compile_phrase(
     r"(?:^|[,;.:]|\b(?:keep|keeping|with|and|take|use|has|have|in|combine|combining|like|prefer|want))\s*(?:an? )?$"
 )
 
-# -- what only looks as if
+# -- what only looks like a back reference
 
 NOT_AS_GOOD = compile_phrase(
     r"(?:\b(?:this|it|that|these|they)(?: one)? )?(?:\b(?:is|are|does|do|was)\s*)?(?:\bi do\s*)?(?:\bnot|"
@@ -274,7 +274,7 @@ BACKS = tuple(
     )
 )
 
-# -- what leads to these phrases, and goes with them
+# -- what leads up to these phrases, and is removed with them
 
 BETWEEN_GAPS = compile_phrase(rf"{GAP}(?:[,;:.!?&\s]|\b(?:and|but|so|also|please|though|with|on|keep)\b)*(?={GAP})")
 WITH_GAP_AND = compile_phrase(

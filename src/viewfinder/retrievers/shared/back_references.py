@@ -3,8 +3,8 @@
     find_back_reference("back to the first, but with the sleeves of the second")
     BackReference(0, (KeptAttribute("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
 
-The published system (Chen et al., "MAI", ICLR 2025, Sec. 4.2) looks for its own templates; here whatever frames a
-picture of it counts: going back to it, liking it better, wanting another like it, its attributes.
+The published system (Chen et al., "MAI", ICLR 2025, Sec. 4.2) looks for its own templates; here any phrase around an
+earlier picture counts: going back to it, liking it better, wanting another like it, its attributes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from viewfinder.retrievers.shared.back_reference_patterns import GAP, MARK, Mark
 Kind = Literal["rollback", "keep"]
 
 NOTHING_SHARED = "None"
-"""What published data keeps where it found nothing to keep: "keep the SECOND's None"."""
+"""What published data keeps when it found nothing to keep: "keep the SECOND's None"."""
 
 
 @dataclass(frozen=True)
 class KeptAttribute:
-    """An attribute of an earlier picture that is wanted: as it is called ("collar", "red colour"; "" is all of it), the
+    """A wanted attribute of an earlier picture: its name ("collar", "red colour"; "" is all of the picture), the
     place of the picture as in `BackReference`, and what was said ("the collar of the first")."""
 
     attribute: str
@@ -45,14 +45,14 @@ class BackReference:
         keeps: attributes of earlier pictures that are wanted, in the order in which they were said.
     """
 
-    rollback: int | None  # the place of the picture from which the conversation goes on; None: from the latest
+    rollback: int | None  # the place of the picture from which the conversation continues; None: the latest
     keeps: tuple[KeptAttribute, ...] = ()
-    words: str = ""  # how the picture of `rollback` was called
-    rest: str = ""  # the sentence without all this, for people and for systems that cannot read it
+    words: str = ""  # how the user referred to the picture of `rollback`
+    rest: str = ""  # the sentence without these references, for people and for systems that cannot read them
 
 
 def find_back_reference(sentence: str) -> BackReference | None:
-    """What a sentence says of earlier pictures; None where it says nothing of them.
+    """What a sentence says of earlier pictures; None if it says nothing of them.
 
     >>> find_back_reference("I still prefer the second one, but in blue")
     BackReference(rollback=1, keeps=(), words='the second one', rest='in blue')
@@ -61,10 +61,10 @@ def find_back_reference(sentence: str) -> BackReference | None:
     if not said.mentions:
         return _published(sentence)
     back, text = None, said.text
-    # "This isn't as nice as the first": the surest sign, and no denial.
+    # "This isn't as nice as the first": the surest sign, and not a denial.
     if match := back_reference_patterns.NOT_AS_GOOD.search(text):
         back, text = match["mark"], _cut(text, match)
-    # Mentions count for nothing that are denied, only compared with, or described.
+    # Mentions that are denied, only compared with, or described are ignored.
     for pattern in (back_reference_patterns.DENIED, back_reference_patterns.DESCRIBED):
         while match := pattern.search(text):
             at = match.start("mark")
@@ -82,7 +82,7 @@ def find_back_reference(sentence: str) -> BackReference | None:
 
 
 def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
-    """What is kept, in the order in which it was said, and the text without it."""
+    """The kept attributes, in the order in which they were said, and the text without them."""
     found: list[tuple[str, KeptAttribute]] = []
     for pattern in back_reference_patterns.KEEPS:
         while match := next(filter(_is_kept, pattern.finditer(text)), None):
@@ -98,7 +98,7 @@ def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]
 
 
 def _is_kept(match: re.Match[str]) -> bool:
-    """Whether it is an attribute: not all of a picture, nor what only lies in one."""
+    """Whether it is an attribute: neither the whole picture nor something that merely lies in it."""
     before, groups = match.string[: match.start()], match.groupdict()
     if "whole" in groups and back_reference_patterns.IS_WHOLE.search(match["names"]):
         return False
@@ -121,7 +121,7 @@ def _cut(text: str, match: re.Match[str], left: str = "") -> str:
 
 
 def _tidy(text: str) -> str:
-    """What is left around the gaps, without the words that only led to what was there."""
+    """What is left around the gaps, without the words that only led up to what was cut."""
     text = back_reference_patterns.WITH_GAP_AND.sub(r"\1 ", back_reference_patterns.BETWEEN_GAPS.sub("", text))
     before, *after = text.split(GAP)
     pieces = [before, *(back_reference_patterns.AFTER_GAP.sub("", piece) for piece in after)]
@@ -131,9 +131,9 @@ def _tidy(text: str) -> str:
 
 
 def to_operations(looked: BackReference, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
-    """The same as operations on turns, and a line for each picture that the conversation has not come to.
+    """The same as operations on turns, and a line for each picture that the conversation has not reached.
 
-    `turns` are the numbers of the turns that were about a picture, in order; of that of the last the sentence is said.
+    `turns` are the numbers of the turns that were about a picture, in order; the sentence is about the last of these.
     """
     wanted: list[tuple[Kind, KeptAttribute]] = [("keep", named) for named in looked.keeps]
     if looked.rollback is not None:

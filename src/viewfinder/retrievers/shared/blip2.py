@@ -1,4 +1,4 @@
-"""What is read of BLIP-2's weights (Li et al. 2023): its Q-Former, and what stands around it. In torch."""
+"""What is read of BLIP-2's weights (Li et al. 2023): its Q-Former, and the parts around it. In torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BLIP2 = "blip-2"
 class QFormerWithTokens(Blip2PreTrainedModel):
     """The Q-Former with its learned tokens, and the last norm of the picture tower.
 
-    Names are those of transformers, which then never loads the tower's gigabytes.
+    Names are those of transformers, so that it never loads the gigabytes of the tower.
     """
 
     def __init__(self, config: Any) -> None:
@@ -35,10 +35,10 @@ Part = TypeVar("Part", bound=QFormerWithTokens)
 
 
 def read_blip2_config(source: CheckpointSource, wanted: str) -> Any:
-    """The configuration of a checkpoint of BLIP-2; `wanted`: what to give instead where it is something else.
+    """The configuration of a BLIP-2 checkpoint; `wanted`: what the message asks for if it is something else.
 
     Raises:
-        BadInput: nothing there, or of another kind.
+        BadInput: nothing there, or another kind of checkpoint.
     """
     with explain_failures(source, "BLIP-2's configuration"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
@@ -48,7 +48,7 @@ def read_blip2_config(source: CheckpointSource, wanted: str) -> Any:
 
 
 def read_blip2_weights(kind: type[Part], source: CheckpointSource, config: Any, saved_from: str) -> Part:
-    """The parts of a checkpoint that `kind` names, in single precision; `saved_from`: what has them all.
+    """The parts of a checkpoint that `kind` names, in single precision; `saved_from`: the model that has them all.
 
     Raises:
         BadInput: no weights, or some are missing.
@@ -58,7 +58,7 @@ def read_blip2_weights(kind: type[Part], source: CheckpointSource, config: Any, 
 
 
 def check_weight_sizes(source: CheckpointSource, there: Mapping[str, int], settings: Mapping[str, int]) -> None:
-    """Raises BadInput where sizes of weights are not those of the settings; both by the names of settings."""
+    """Raises BadInput if sizes of weights differ from those of the settings; both are keyed by names of settings."""
     wrong = {name: size for name, size in there.items() if size != settings[name]}
     if wrong:
         wanted = ", ".join(f"{name} {settings[name]}" for name in wrong)

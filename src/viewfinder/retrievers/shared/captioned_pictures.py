@@ -1,10 +1,10 @@
-"""Pictures with what people said of them and their raw vectors: what Drill-down and its baselines are trained on.
+"""Pictures with their captions and raw vectors: what Drill-down and its baselines are trained on.
 
     pictures = read_captioned_pictures(folder, "train", encoder)
     captions = pictures.dialogue(0, rng)           # ten sentences in the order of the turns
     regions_bre = pictures.regions_of([0, 7, 3])   # only these are read from disk
 
-Read are folders in Drill-down's layout of Visual Genome, and captioned pictures (captions.csv, COCO). Where Visual
+It reads folders in Drill-down's layout of Visual Genome, and captioned pictures (captions.csv, COCO). Where Visual
 Genome comes with a detector's own features (36 regions a picture; Anderson et al. 2018), those are the vectors.
 """
 
@@ -47,7 +47,7 @@ MOST_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
 
 MOST_NEGATIONS = 2
-"""Pairs of a dialogue about things that are not in the picture; one at least if it is long."""
+"""Pairs in a dialogue about things that are not in the picture; at least one if it is long."""
 
 Notify = Callable[[str], None]
 Positions = Sequence[int] | Int[np.ndarray, " b"]
@@ -72,7 +72,7 @@ class CaptionedPictures:
     blocks: tuple[RawBlock, ...]
     rows_n: Int[np.ndarray, " n"]
     block_n: Int[np.ndarray, " n"]
-    objects: tuple[tuple[str, ...], ...] = ()  # names of the things in each picture, as far as the data set says
+    objects: tuple[tuple[str, ...], ...] = ()  # names of the things in each picture, if the data set has them
     negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __len__(self) -> int:
@@ -80,12 +80,12 @@ class CaptionedPictures:
 
     @property
     def raw_width(self) -> int:
-        """g, the numbers of a global vector."""
+        """g, the width of a global vector."""
         return int(self.blocks[0][0].shape[1])
 
     @property
     def region_shape(self) -> tuple[int, int]:
-        """r and e: regions of a picture, numbers of a region."""
+        """r and e: regions of a picture, width of a region."""
         return self.blocks[0][1].shape[1], self.blocks[0][1].shape[2]
 
     def globals_of(self, positions: Positions) -> Float32[np.ndarray, "b g"]:
@@ -97,22 +97,23 @@ class CaptionedPictures:
         return self._gathered([regions_nre for _, regions_nre in self.blocks], positions)
 
     def dialogue(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
-        """What is said of a picture in `turns` turns: any in any order (training), or without `rng` the first ones.
+        """What is said of a picture in `turns` turns: random captions in any order (training), or without `rng` the
+        first ones.
 
-        As published: `visual_genome.ten_captions`. A picture with fewer captions has its own said again.
+        As published: `visual_genome.ten_captions`. A picture with fewer captions repeats them.
         """
         said = self.sentences[position]
         order = range(len(said)) if rng is None else rng.permutation(len(said)).tolist()
         dialogue = tuple(said[order[turn % len(said)]] for turn in range(self.turns))
         if not self.negated:
             return dialogue
-        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, where captions are
+        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, as the captions are
         most = min(MOST_NEGATIONS, len(dialogue) // 2)
         count = int(drawn.integers(min(1, most), most + 1))
         return add_negations(dialogue, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
 
     def texts(self) -> tuple[str, ...]:
-        """Every sentence that any dialogue may have, once, sorted."""
+        """Every sentence that a dialogue may contain, once, sorted."""
         said = {sentence for sentences in self.sentences for sentence in sentences}
         if self.negated:
             names = {name for things in self.objects for name in things}
@@ -140,21 +141,21 @@ def read_captioned_pictures(
 ) -> CaptionedPictures:
     """The pictures of a split with captions and raw vectors; what is left out is reported.
 
-    The vectors are those of the data set's own detector where it brings them (`region_36_final/`), else the encoder's.
+    The vectors are those of the data set's own detector if it has them (`region_36_final/`), else the encoder's.
 
     Args:
         data: a folder in Drill-down's layout of Visual Genome; or with captions.csv beside images/; or of COCO.
             Captioned pictures are split by their place in the file (`data.splits`).
         split: "train", "val" or "test".
-        encoder: what makes the raw vectors, where they are not there yet.
+        encoder: makes the raw vectors if they do not exist yet.
         features_folder: where they are kept; by default beside the data.
         whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
-        negated: dialogues with the negations of Drill-down's loader; only where the data set names the things in its
+        negated: dialogues with the negations of Drill-down's loader; only if the data set names the things in its
             pictures.
         notify: called with a line at every stage.
 
     Raises:
-        BadInput: data that is missing or damaged; no things named, but `negated`; or no picture has vectors.
+        BadInput: data is missing or damaged; `negated`, but no things are named; or no picture has vectors.
         UnknownName: there is no such split.
     """
     pictures, turns = _read(data, split, notify)
@@ -186,7 +187,7 @@ def read_captioned_pictures(
 
 
 def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPictures:
-    """Several sets as one, in their order; a dialogue has as many turns as the shortest of theirs.
+    """Several sets as one, in their order; dialogues have as many turns as those of the set with the fewest.
 
     Raises:
         EncoderMismatch: their vectors are of different encoders.
@@ -212,8 +213,8 @@ def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPict
 
 
 def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
-    """The words of data sets: the published list where one of them has it, else those that captions for training have
-    `fewest` times at least.
+    """The words of data sets: the published list if one of them has it, else the words that occur at least `fewest`
+    times in captions for training.
 
     Raises:
         BadInput: as `read_captioned_pictures`.
@@ -227,7 +228,7 @@ def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vo
 
 @dataclass(frozen=True)
 class _Captioned:
-    """A picture's file, or its number where the data set has no file of it, its captions, and the things in it."""
+    """A picture's file, or its number if the data set has no file of it, its captions, and the things in it."""
 
     name: Path | str
     captions: tuple[str, ...]
@@ -235,7 +236,7 @@ class _Captioned:
 
 
 def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
-    """The pictures of a split, captions lower-case and each once, and how many of them make a dialogue."""
+    """The pictures of a split, with distinct lower-case captions, and how many captions make a dialogue."""
     notify(f"reading {data}, {split}")
     if list_splits(data):
         regions, report = read_visual_genome(data, split)
@@ -267,7 +268,7 @@ DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"
 
 
 def has_detector_features(data: Path) -> bool:
-    """Whether a folder is in Drill-down's layout and has them."""
+    """Whether a folder is in Drill-down's layout and has these vectors."""
     try:
         return find_layout(data).region_features(0).parent.is_dir()
     except BadInput:
@@ -284,9 +285,9 @@ def read_detector_features(
 ) -> Features:
     """The detector's vectors of the pictures of a split, with boxes; a picture without files is left out.
 
-    A key is the path of the picture's file, or where the data set has no picture files its number.
+    A key is the path of the picture's file, or its number if the data set has no picture files.
 
-    `whole`: vectors of whole pictures (`global_features/`) are needed too; else they are zeros where there is no such
+    `whole`: vectors of whole pictures (`global_features/`) are needed too; else they are zeros if there is no such
     folder. `out`: where the arrays are kept; by default beside the data.
 
     Raises:
@@ -306,7 +307,7 @@ def read_detector_features(
     def source_of(key: str) -> PictureFile:
         try:
             facts = layout.region_features(named[key]).stat()
-        except OSError:  # `read` says so, with the picture's name
+        except OSError:  # `read` reports it, with the picture's name
             return PictureFile(key, 0, 0)
         return PictureFile(key, facts.st_size, facts.st_mtime_ns)
 

@@ -1,6 +1,6 @@
-"""Training on dialogues that describe pictures, as far as it is the same for Drill-down and its baselines. In torch.
+"""Training on dialogues that describe pictures: what Drill-down and its baselines share. In torch.
 
-What comes in (widths, scales), dialogues as batches of tensors, the stages of a training, and validation.
+Input widths and scales, dialogues as batches of tensors, the stages of a training, and validation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Heard = TypeVar("Heard")
 
 @dataclass(frozen=True, eq=False)
 class DescriptionData:
-    """What is learnt from: dialogues of both splits, the widths of what comes in, and what a retriever must know."""
+    """The training data: dialogues of both splits, the input widths, and what a retriever must know."""
 
     train: DescriptionDialogues
     val: DescriptionDialogues
@@ -57,11 +57,11 @@ def read_description_data(
 ) -> DescriptionData:
     """The data of a plan, in words or in frozen sentence vectors.
 
-    `whole` and `regions` say which vectors of pictures are needed; `start` is of a network to go on from, whose words
-    are kept.
+    `whole` and `regions` say which vectors of pictures are needed; `start` is the card of a network to continue from,
+    whose words are kept.
 
     Raises:
-        BadInput, UnknownName, EncoderMismatch: data that cannot serve.
+        BadInput, UnknownName, EncoderMismatch: the data cannot be used.
     """
     sets = []
     for split in ("train", "val"):
@@ -106,7 +106,7 @@ def run_stage(
     training: TrainingSettings,
     selects: Literal["loss", "recall"],
 ) -> TrainingResult:
-    """Train a network as it is, in the folder `out`; `settings` are for the card of the weights that come out."""
+    """Train a network from its present weights, in the folder `out`; `settings` go on the card of the new weights."""
     known = {
         **settings,
         "words": list(data.vocabulary.words),
@@ -134,10 +134,10 @@ def validate_dialogues(
     take: Callable[[DialogueBatch], tuple[Float[Tensor, "b k d"], Heard, Tensor]],
     score: Callable[[Heard, Float[Tensor, "n k d"]], Sequence[Float[Tensor, "n b"]]],
 ) -> dict[str, float]:
-    """The loss over batches of `size`, and recall among all of the pictures, of the protocol's fixed dialogues.
+    """The loss over batches of `size`, and recall among all pictures, for the protocol's fixed dialogues.
 
-    `take`: a batch to the vectors of its pictures, what is kept of its dialogues, and their loss, summed. `score`: what
-    was kept, and the vectors of all pictures, to the scores after every turn.
+    `take`: from a batch to the vectors of its pictures, what is kept of its dialogues, and their summed loss. `score`:
+    from what was kept and the vectors of all pictures to the scores after every turn.
     """
     vectors, kept, lost = [], [], []
     for given in dialogues.fixed(size):
@@ -151,7 +151,7 @@ def validate_dialogues(
 
 
 VALIDATED = 1000
-"""Dialogues that validation takes, evenly; each is looked for among the pictures of all of them."""
+"""How many evenly spaced dialogues validation takes; each looks for its picture among those of all of them."""
 
 DEPTHS = (1, 5, 10)
 
@@ -159,7 +159,7 @@ DEPTHS = (1, 5, 10)
 class DialogueBatch(NamedTuple):
     """Dialogues with the pictures they are about.
 
-    `said` holds the numbers of words (b t l) with their counts, or sentence vectors (b t s), whose counts are 1.
+    `said` holds word numbers (b t l) with their counts, or sentence vectors (b t s), whose counts are 1.
     """
 
     regions_bke: Float[Tensor, "b k e"]
@@ -169,12 +169,12 @@ class DialogueBatch(NamedTuple):
 
 
 Speech = Callable[[Sequence[Sequence[str]]], tuple[Tensor, Int[Tensor, "b t"]]]
-"""Dialogues with equally many sentences to the `said` and `lengths_bt` of a batch."""
+"""From dialogues with equally many sentences to the `said` and `lengths_bt` of a batch."""
 
 
 @dataclass(frozen=True, eq=False)
 class WordNumberSpeech:
-    """Sentences as the numbers of their words (b t l), padded with zeros, and their counts."""
+    """Sentences as word numbers (b t l), padded with zeros, and their counts."""
 
     vocabulary: Vocabulary
     known: dict[str, list[int]] = field(default_factory=dict)
@@ -205,14 +205,14 @@ class SentenceVectorSpeech:
 
 @dataclass(frozen=True, eq=False)
 class DescriptionDialogues:
-    """Batches of one split; without `reads_regions`, pictures have none (b 0 0), and none are read from disk."""
+    """Batches of one split; without `reads_regions`, pictures have no regions (b 0 0), and none are read from disk."""
 
     described: CaptionedPictures
     speech: Speech
     reads_regions: bool = True
 
     def batch(self, positions: Positions, rng: np.random.Generator | None = None) -> DialogueBatch:
-        """The dialogues about some pictures: drawn sentences, or without `rng` the protocol's fixed ones."""
+        """The dialogues about some pictures: randomly drawn sentences, or without `rng` the protocol's fixed ones."""
         regions_bke = self.described.regions_of(positions) if self.reads_regions else np.zeros((len(positions), 0, 0))
         return DialogueBatch(
             torch.from_numpy(np.asarray(regions_bke, np.float32)),
@@ -221,7 +221,7 @@ class DescriptionDialogues:
         )
 
     def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
-        """The protocol's own dialogues about `most` of the pictures, taken evenly, in batches."""
+        """The protocol's own dialogues about at most `most` evenly spaced pictures, in batches."""
         count = min(len(self.described), most)
         chosen = np.linspace(0, len(self.described) - 1, count).round().astype(int).tolist()
         for at in range(0, count, size):
@@ -229,9 +229,9 @@ class DescriptionDialogues:
 
 
 def measure_recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, float]:
-    """How well dialogues find their pictures: `scores[turn][picture, dialogue]`, the diagonal belongs together.
+    """How well dialogues find their pictures: `scores[turn][picture, dialogue]`; the diagonal holds the right pairs.
 
-    "recall" is the mean of R@1, R@5 and R@10 over all turns, which the published code selects by; "first" and "last"
+    "recall" is the mean of R@1, R@5 and R@10 over all turns, by which the published code selects; "first" and "last"
     are R@10 at these turns. Ties count half.
     """
     hits_tk = []
@@ -244,11 +244,11 @@ def measure_recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, floa
 
 
 SAMPLE = 1000
-"""Pictures whose raw vectors say what is their mean and deviation."""
+"""How many pictures the mean and deviation of raw vectors are estimated from."""
 
 
 def measure_scales(network: nn.Module, described: CaptionedPictures) -> None:
-    """Sets the scales that a network has so that raw vectors of the training set have mean 0 and deviation 1."""
+    """Sets the network's scales so that raw vectors of the training set have mean 0 and deviation 1."""
     some = np.linspace(0, len(described) - 1, min(SAMPLE, len(described))).round().astype(int).tolist()
     for name, read in (("regions", described.regions_of), ("whole", described.globals_of)):
         if hasattr(network, f"{name}_mean"):

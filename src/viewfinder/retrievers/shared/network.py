@@ -1,7 +1,7 @@
 """Parts of networks that several systems share, in torch: recurrent parts, regions, losses over scores, word vectors.
 
-The parts of Drill-down (Tan et al. 2019) are laid out as in the published code, so that the counts of parameters agree
-with the paper's table. `numpy_network` has the same for searching; tests compare the two.
+The parts of Drill-down (Tan et al. 2019) are laid out as in the published code, so that parameter counts agree with
+the paper's table. `numpy_network` has the same for searching; tests compare the two.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class UpdateCell(nn.Module):
 
 
 class WordReader(nn.Module):
-    """Sentences by a table of word vectors and a GRU: the output at the last word, which is the end token."""
+    """Reads sentences with a table of word vectors and a GRU: the output at the last word, which is the end token."""
 
     def __init__(self, words: int, word_width: int, width: int) -> None:
         super().__init__()
@@ -57,14 +57,14 @@ class WordReader(nn.Module):
     def forward(
         self, ids_nl: Int[Tensor, "n l"], lengths_n: Int[Tensor, " n"], before_nd: Float[Tensor, "n d"] | None = None
     ) -> Float[Tensor, "n d"]:
-        """A vector a sentence, none of what lies beyond its length; `before_nd` is what the sentences go on from."""
+        """One vector a sentence, ignoring what lies beyond its length; `before_nd`: the state it continues from."""
         packed = pack_padded_sequence(self.embedding(ids_nl), lengths_n.cpu(), batch_first=True, enforce_sorted=False)
         last_1nd: Tensor = self.gru(packed, None if before_nd is None else before_nd[None])[1]
         return last_1nd[0]
 
 
 def initialise_network(network: nn.Module) -> None:
-    """The published start: Xavier-uniform matrices (GRU stacks as one), zero biases."""
+    """The published initialisation: Xavier-uniform matrices (GRU stacks as one), zero biases."""
     for name, parameter in network.named_parameters():
         if parameter.dim() >= 2:
             nn.init.xavier_uniform_(parameter)
@@ -73,7 +73,7 @@ def initialise_network(network: nn.Module) -> None:
 
 
 class InputWidths(NamedTuple):
-    """Widths of what comes in: raw regions, raw global vectors, sentence vectors, and how many words are known."""
+    """Input widths: raw regions, raw global vectors, sentence vectors, and how many words are known."""
 
     regions: int
     whole: int
@@ -82,13 +82,13 @@ class InputWidths(NamedTuple):
 
 
 def add_scale(network: nn.Module, name: str, width: int) -> None:
-    """Gives a network the buffers `<name>_mean` and `<name>_deviation`, which change nothing until measured."""
+    """Gives a network the buffers `<name>_mean` and `<name>_deviation`, which have no effect until measured."""
     network.register_buffer(f"{name}_mean", torch.zeros(width))
     network.register_buffer(f"{name}_deviation", torch.ones(width))
 
 
 def scale_raw(network: nn.Module, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
-    """Raw vectors by the scale of this name; those of zeros (nothing there) stay zeros."""
+    """Raw vectors standardised by the scale of this name; vectors of zeros (nothing there) stay zeros."""
     return standardise(raw, network.get_buffer(f"{name}_mean"), network.get_buffer(f"{name}_deviation"))
 
 
@@ -123,7 +123,7 @@ def region_similarity(
 def paired_similarity(
     vectors_bkd: Float[Tensor, "b k d"], slots_bamd: Float[Tensor, "b a m d"], temperature: float
 ) -> Float[Tensor, "b a"]:
-    """Each dialogue's own picture for each of `a` alternative sets of states; all slots count alike."""
+    """The score of each dialogue's own picture for each of `a` alternative sets of states; all slots count alike."""
     cosines_bamk = torch.einsum("bkd,bamd->bamk", vectors_bkd, slots_bamd)
     return (torch.softmax(temperature * cosines_bamk, dim=-1) * cosines_bamk).sum(dim=-1).mean(dim=-1)
 
@@ -141,7 +141,7 @@ def hardest_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -
 
 
 def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
-    """The same summed over all wrong ones, where sentences fit many pictures and the hardest decoy is often right."""
+    """The same summed over all wrong ones, for sentences that fit many pictures, whose hardest decoy is often right."""
     right_n = scores_nb.diagonal()
     wrong_nb = ~torch.eye(len(scores_nb), dtype=torch.bool, device=scores_nb.device)
     by_picture_n = (relu(margin + scores_nb - right_n[:, None]) * wrong_nb).sum(dim=1)
@@ -150,13 +150,13 @@ def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> 
 
 
 TRIPLET_LOSSES = {"hardest": hardest_triplet_loss, "every": every_triplet_loss}
-"""By the kind that settings name."""
+"""The losses, by the kind that settings name."""
 
 
 def target_cross_entropy(logits_bn: Float[Tensor, "b n"], targets_b: Int[Tensor, " b"]) -> Float[Tensor, ""]:
     """Mean cross-entropy of each row's own column among all: those of the batch, then any others.
 
-    Columns of another row with the same target are left out: they are no worse an answer than the row's own.
+    Columns of another row with the same target are left out: they are as good an answer as the row's own.
     """
     elsewhere_bb = same_target_elsewhere(targets_b)
     beside_bn = pad(elsewhere_bb, (0, logits_bn.shape[1] - len(targets_b)))
@@ -165,21 +165,21 @@ def target_cross_entropy(logits_bn: Float[Tensor, "b n"], targets_b: Int[Tensor,
 
 
 DEPTH = 10
-"""Validation's recall is that among so many."""
+"""The depth at which validation measures recall."""
 
 
 def target_ranks(scores_bn: Float[Tensor, "b n"], targets_b: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
-    """How many pictures have a higher score than the target; ties favour it, and scores that are no numbers do not."""
+    """How many pictures have a higher score than the target; ties favour it, scores that are not numbers do not."""
     return (~(scores_bn <= scores_bn.gather(1, targets_b[:, None]))).sum(dim=1)
 
 
 def same_target_elsewhere(targets_b: Int[Tensor, " b"]) -> Bool[Tensor, "b b"]:
-    """Where another row of the batch has the same target."""
+    """Marks where another row of the batch has the same target."""
     return (targets_b[:, None] == targets_b) & ~torch.eye(len(targets_b), dtype=torch.bool, device=targets_b.device)
 
 
 def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) -> Float[Tensor, " n"]:
-    """Cross-entropy of the right one among all of the batch, both ways, halved (van den Oord et al. 2018)."""
+    """Cross-entropy of the right one among all of the batch, the mean of both ways (van den Oord et al. 2018)."""
     right_n = torch.arange(len(scores_nb), device=scores_nb.device)
     logits_nb = scale * scores_nb
     by_picture_n = cross_entropy(logits_nb, right_n, reduction="none")
@@ -189,9 +189,9 @@ def contrastive_loss(scores_nb: Float[Tensor, "n n"], scale: Float[Tensor, ""]) 
 
 @dataclass(frozen=True)
 class WordNumbers:
-    """The words that a network knows, the first of which has the number 1, and how many of a text it reads.
+    """The words that a network knows, the first of which has the number 1, and how many words of a text it reads.
 
-    `cut` makes words of a text.
+    `cut` splits a text into words.
     """
 
     vocabulary: tuple[str, ...]
@@ -199,7 +199,7 @@ class WordNumbers:
     cut: Callable[[str], Sequence[str]] = split_words
 
     def __call__(self, texts: Sequence[str]) -> Int[Tensor, "c {self.most}"]:
-        """The numbers of the words of texts, `NO_WORD` after the last; words that are not known are left out."""
+        """The word numbers of texts, `NO_WORD` after the last; unknown words are left out."""
         table_cl = np.full((len(texts), self.most), NO_WORD)
         for row_l, text in zip(table_cl, texts, strict=True):
             known = [number for word in self.cut(text) if (number := self._numbers.get(word))][: self.most]
@@ -212,15 +212,15 @@ class WordNumbers:
 
 
 class WordVectors(nn.Module):
-    """The table of words by their numbers; the row of `NO_WORD` is zeros and stays so.
+    """The table of word vectors by number; the row of `NO_WORD` is zeros and stays so.
 
-    The table of an encoder is not saved with a network: a search has the encoder, and asks it.
+    An encoder's table is not saved with a network: a search has the encoder, and asks it.
     """
 
     table: Float[Tensor, "v+1 s"]
 
     def __init__(self, settings: WordSettings, table_vs: Float[Tensor, "v s"] | None, vocabulary_size: int) -> None:
-        """`table_vs`: the vectors of the vocabulary, in its order, where they are frozen; else None."""
+        """`table_vs`: the vectors of the vocabulary, in its order, if they are frozen; else None."""
         super().__init__()
         if settings.words == "learned":
             rows_vs = torch.randn(vocabulary_size, settings.word_width)
@@ -236,21 +236,21 @@ class WordVectors(nn.Module):
 
     @property
     def width(self) -> int:
-        """s, the numbers of a vector."""
+        """s, the width of a vector."""
         return self.table.shape[1]
 
     def forward(self, words_bl: Int[Tensor, "b l"]) -> Float[Tensor, "b l s"]:
-        """The vectors of words by their numbers."""
+        """The vectors of these word numbers."""
         return embedding(words_bl, self.table, padding_idx=NO_WORD).float()
 
 
 def read_word_table(
     settings: WordSettings, vocabulary: Sequence[str], sentences: Callable[[Sequence[str]], SentenceVectors]
 ) -> tuple[Float[Tensor, "v s"] | None, str]:
-    """The frozen vectors of a vocabulary, and the version of the sentence vectors they are, "" where they are none.
+    """The frozen vectors of a vocabulary, and the version of the sentence vectors they are; "" if they are none.
 
     Raises:
-        BadInput: there is no such file of GloVe, or it is damaged.
+        BadInput: there is no such GloVe file, or it is damaged.
     """
     if settings.words == "learned":
         return None, ""
@@ -261,12 +261,12 @@ def read_word_table(
 
 
 def read_glove(file: Path, vocabulary: Sequence[str]) -> Float32[np.ndarray, "v s"]:
-    """The vectors of words from a file with a word and its numbers a line, parted by blanks.
+    """The vectors of words from a file with a word and its vector on each line, separated by spaces.
 
-    A word that the file does not have gets the mean of all of its vectors (published).
+    A word that the file does not have gets the mean of all its vectors (published).
 
     Raises:
-        BadInput: no such file, or a line with other numbers than the first one has (it is named).
+        BadInput: no such file, or a line whose count of numbers differs from the first one's (it is named).
     """
     if not file.is_file():
         raise BadInput(f"{file}: no such file; fetch GloVe's vectors, or choose words 'encoder' or 'learned'")

@@ -1,11 +1,11 @@
 """The parts of `network` without torch: what a search needs of a trained system, in numpy; and BLIP-2's Q-Former.
 
-Names of arrays are those of the torch modules, of the Q-Former (Li et al. 2023) those of transformers'
-`Blip2QFormerModel`, below a name of the system's own.
+Arrays are named as in the torch modules; those of the Q-Former (Li et al. 2023) as in transformers'
+`Blip2QFormerModel`, under a name of the system's own.
 
-Axes of the Q-Former: b pictures or conversations, t tokens, l places of a text (texts that are read together are of one
-length, so there is nothing to mask), s = t + l, w of these that are wanted, i tokens of a picture, z numbers of one, g
-numbers of a raw vector, x those that are read of it, h numbers of a token, n heads, v numbers of a head.
+Axes of the Q-Former: b pictures or conversations, t tokens, l positions of a text (texts that are read together have
+one length, so nothing is masked), s = t + l, w of these that are wanted, i tokens of a picture, z width of one, g width
+of a raw vector, x the width read of it, h width of a token, n heads, v width of a head.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from viewfinder.training.weights import Card
 Arrays = Mapping[str, np.ndarray]
 
 AT_ONCE = 256
-"""Pictures whose regions are held in single precision at a time (36 x 1280 numbers each: 47 MB)."""
+"""How many pictures' regions are held in single precision at a time (36 x 1280 numbers each: 47 MB)."""
 
 
 def numpy_linear(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n i"]) -> Float[np.ndarray, "*n o"]:
-    """A linear map with a bias, in one product whatever the axes before the last."""
+    """A linear map with a bias, as one product whatever the leading axes."""
     flat = rows if rows.ndim < 3 else rows.reshape(-1, rows.shape[-1])
     mapped = flat @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"]
     return np.asarray(mapped.reshape(*rows.shape[:-1], mapped.shape[-1]))
 
 
 def to_unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
-    """Rows at length 1; a row of zeros stays zeros."""
+    """Rows scaled to length 1; a row of zeros stays zeros."""
     return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-10))
 
 
@@ -63,7 +63,7 @@ def numpy_read_words(
 def numpy_gru(
     arrays: Arrays, name: str, vectors_li: Float[np.ndarray, "l i"], before_d: Float32[np.ndarray, " d"] | None = None
 ) -> Float32[np.ndarray, " d"]:
-    """The state of torch's `GRU` after the last of some vectors; `before_d`: the one before the first."""
+    """The state of torch's `GRU` after the last of some vectors; `before_d`: the state before the first."""
     gru = {part: arrays[f"{name}.{part}_l0"] for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")}
     state_d = np.zeros(gru["weight_hh"].shape[1], np.float32) if before_d is None else before_d
     for input_g in vectors_li @ gru["weight_ih"].T + gru["bias_ih"]:
@@ -85,7 +85,7 @@ def numpy_gru_step(
 def numpy_project_regions(
     arrays: Arrays, name: str, raw_nke: Float[np.ndarray, "n k e"], *, scaled_by: str | None = None
 ) -> Float32[np.ndarray, "n k d"]:
-    """`network.RegionProjection`; `scaled_by` names arrays of mean and deviation that come first."""
+    """`network.RegionProjection`; `scaled_by` names the arrays of mean and deviation that are applied first."""
     found_nkd = np.zeros((*raw_nke.shape[:2], len(arrays[f"{name}.bias"])), np.float32)
     for at in range(0, len(raw_nke), AT_ONCE):
         rows: np.ndarray = np.asarray(raw_nke[at : at + AT_ONCE], np.float32)
@@ -123,10 +123,10 @@ class NumpySentenceReader:
 
 
 def check_sentences(sentences: SentenceEncoder | None, version: str) -> SentenceEncoder:
-    """A session's sentence vectors, if they are those of this version.
+    """A session's sentence vectors, if they are of this version.
 
     Raises:
-        EncoderMismatch: there are none, or they are of another.
+        EncoderMismatch: there are none, or they are of another version.
     """
     if sentences is None or sentences.version != version:
         found = "none" if sentences is None else repr(sentences.version)
@@ -138,16 +138,16 @@ def check_sentences(sentences: SentenceEncoder | None, version: str) -> Sentence
 
 
 SAME = 0.999
-"""Likeness of two spaces' vectors of one text from which on the spaces are one: processors round differently."""
+"""If two vectors of one text are at least this alike, their spaces are the same: processors round differently."""
 
 
 def check_shared_space(
     system: str, encoder: str, found_d: Float[np.ndarray, " d"], probe_d: Float[np.ndarray, " d"], way_out: str
 ) -> None:
-    """That a session's shared space is that of a training, by the vectors of a known text in both.
+    """Checks that a session's shared space is that of a training, by the vectors of a known text in both.
 
     Raises:
-        EncoderMismatch: it is another.
+        EncoderMismatch: it is another space.
     """
     if found_d.shape != probe_d.shape or found_d @ probe_d < SAME:
         raise EncoderMismatch(
@@ -157,13 +157,13 @@ def check_shared_space(
 
 
 EPS = 1e-12
-"""What its norms add to a variance."""
+"""The epsilon that its norms add to a variance."""
 
 
 @dataclass(frozen=True)
 class QFormerShape:
-    """A Q-Former among a network's arrays: the name of its module, its sizes, and every how manyth of its layers looks
-    at the picture."""
+    """A Q-Former among a network's arrays: the name of its module, its sizes, and the interval between its layers that
+    look at the picture."""
 
     name: str
     layers: int
@@ -179,9 +179,9 @@ def numpy_qformer(
     image_biz: Float32[np.ndarray, "b i z"] | None,
     wanted: range,
 ) -> Float32[np.ndarray, "b w h"]:
-    """The places that are wanted, tokens before text, after all layers; others are not finished.
+    """The wanted positions, tokens before text, after all layers; the others are not finished.
 
-    Without a picture all places go through the layers for text.
+    Without a picture all positions go through the layers for text.
     """
     places_bsh = np.concatenate([tokens_bth, text_blh], axis=1)
     places_bsh = numpy_layer_norm(arrays, f"{former.name}.layernorm", places_bsh, EPS)
@@ -200,7 +200,7 @@ def _layer(
     image_biz: Float32[np.ndarray, "b i z"] | None,
     wanted: range,
 ) -> Float32[np.ndarray, "b w h"]:
-    """`Blip2QFormerLayer`; of a Q-Former that reads no text there are no layers for it."""
+    """`Blip2QFormerLayer`; a Q-Former that reads no text has no text layers."""
     name = f"{former.name}.encoder.layer.{at}"
     asked_bwh = places_bsh[:, wanted.start : wanted.stop]
     found_bwh = _attended(arrays, f"{name}.attention", former.heads, asked_bwh, places_bsh)
@@ -223,7 +223,7 @@ def _attended(
     asked_bwh: Float32[np.ndarray, "b w h"],
     seen_bsz: Float32[np.ndarray, "b s z"],
 ) -> Float32[np.ndarray, "b w h"]:
-    """`Blip2QFormerAttention`: what each place gathers from all that is seen, added to it."""
+    """`Blip2QFormerAttention`: what each position gathers from all it attends to, added to it."""
     query_bnwv = by_head(numpy_linear(arrays, f"{name}.attention.query", asked_bwh), heads)
     key_bnsv, value_bnsv = (
         by_head(numpy_linear(arrays, f"{name}.attention.{part}", seen_bsz), heads) for part in ("key", "value")
@@ -234,14 +234,14 @@ def _attended(
 
 
 def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "b w h"]) -> np.ndarray:
-    """`Blip2QFormerIntermediate` and `Blip2QFormerOutput`; `kind`: "_query" those of tokens that look at a picture."""
+    """`Blip2QFormerIntermediate` and `Blip2QFormerOutput`; `kind`: "_query" for tokens that look at a picture."""
     inner = numpy_gelu(numpy_linear(arrays, f"{name}.intermediate{kind}.dense", places_bwh))
     found_bwh = numpy_linear(arrays, f"{name}.output{kind}.dense", inner) + places_bwh
     return numpy_layer_norm(arrays, f"{name}.output{kind}.LayerNorm", found_bwh, EPS)
 
 
 def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
-    """`picture_layers.PictureInput`: raw vectors on one scale, or their principal components; of zeros zeros."""
+    """`picture_layers.PictureInput`: raw vectors on one scale, or their principal components; zeros stay zeros."""
     there = (raw != 0).any(axis=-1, keepdims=True)
     standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
     components = arrays.get(f"{name}.components")
@@ -253,21 +253,21 @@ def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"
 
 
 def by_head(places: Float[np.ndarray, "*b s h"], heads: int) -> Float[np.ndarray, "*b n s v"]:
-    """The numbers of each head apart."""
+    """Splits the last axis into heads."""
     return places.reshape(*places.shape[:-1], heads, places.shape[-1] // heads).swapaxes(-2, -3)
 
 
 def numpy_attend(
     query: Float[np.ndarray, "*b n w v"], keys: Float[np.ndarray, "*b n s v"], values: Float[np.ndarray, "*b n s v"]
 ) -> Float[np.ndarray, "*b w h"]:
-    """What each place gathers from all that is seen, its heads side by side."""
+    """What each position gathers from all it attends to, its heads side by side."""
     shares = softmax(query @ keys.swapaxes(-1, -2) * np.float32(1 / math.sqrt(query.shape[-1])))
     gathered = (shares @ values).swapaxes(-2, -3)
     return np.asarray(gathered.reshape(*gathered.shape[:-2], gathered.shape[-2] * gathered.shape[-1]))
 
 
 def softmax(scores: Float32[np.ndarray, "*b s"]) -> Float32[np.ndarray, "*b s"]:
-    """Shares that add up to 1, in place of the scores."""
+    """Softmax, in place: shares that add up to 1."""
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)
     scores /= scores.sum(axis=-1, keepdims=True)
@@ -287,9 +287,9 @@ def numpy_layer_norm(
 
 
 def numpy_gelu(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]:
-    """x times the chance that a normal number is below x.
+    """x times the probability that a standard normal number is below x.
 
-    By the error function to 5e-7 (Abramowitz and Stegun 1964, 7.1.26, whose own error is 1.5e-7).
+    Uses the error function, to 5e-7 (Abramowitz and Stegun 1964, 7.1.26, whose own error is 1.5e-7).
     """
     size = np.abs(rows) * np.float32(math.sqrt(0.5))
     share = 1 / (1 + np.float32(0.3275911) * size)
@@ -303,18 +303,18 @@ def numpy_gelu(rows: Float32[np.ndarray, "*b h"]) -> Float32[np.ndarray, "*b h"]
 
 
 NO_WORD = 0
-"""The number of no word; word k of a vocabulary has the number k + 1."""
+"""The number that stands for no word; word k of a vocabulary has the number k + 1."""
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 
 
 def split_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case; "v-neck" and "doesn't" are one each, and all other signs part words."""
+    """The words of a text in lower case; "v-neck" and "doesn't" are one each; all other punctuation separates words."""
     return tuple(_WORD.findall(text.lower()))
 
 
 class WordLookup:
-    """Texts to vectors of their words: of the session's encoder, which knows any word, or of a table in the weights."""
+    """Texts to word vectors: those of the session's encoder, which knows any word, or of a table in the weights."""
 
     def __init__(
         self,
@@ -325,16 +325,16 @@ class WordLookup:
         most: int,
         cut: Callable[[str], Sequence[str]] = split_words,
     ) -> None:
-        """`most`: how many words of a text are read; `cut` makes words of it."""
+        """`most`: how many words of a text are read; `cut` splits it into words."""
         self._most, self._by_encoder, self._cut = most, by_encoder, cut
         self._version = str(card.settings["sentences_version"])
         self._table_vs: Float32[np.ndarray, "v s"] = arrays.get("words.table", np.zeros((1, 0), np.float32))
-        # Weights without a table read no words at all: then none is known.
+        # Weights without a table read no words at all: no word is known then.
         vocabulary = card.settings["vocabulary"] if "words.table" in arrays else ()
         self._row = {word: row for row, word in enumerate(vocabulary, start=1)}
 
     def read(self, text: str, sentences: SentenceEncoder | None) -> tuple[Float32[np.ndarray, "l s"], tuple[str, ...]]:
-        """The vectors of the words that are read, and what to tell of the others.
+        """The vectors of the words that are read, and what to report of the others.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are not those of the training.
@@ -352,5 +352,5 @@ class WordLookup:
 
 
 def note_words(line: str, words: Sequence[str]) -> tuple[str, ...]:
-    """The line with these words in it; none where there are none."""
+    """The line with these words in it; none if there are no words."""
     return (line.format(", ".join(f'"{word}"' for word in words)),) if words else ()

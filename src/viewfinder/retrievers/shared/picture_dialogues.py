@@ -4,8 +4,8 @@
     one = found.dialogues[0]
     found.raw_ng[one.picture], one.caption, one.rounds
 
-Read are dialogue files in ChatIR's form (dialogues/NAME_train.json), VisDial, and captions: one begins a dialogue, the
-others of the picture are statements that nobody asked for, rounds without a question.
+It reads dialogue files in ChatIR's form (dialogues/NAME_train.json), VisDial, and captions: one caption begins a
+dialogue, the picture's others are unasked statements, rounds without a question.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.training.progress import report_tenths
 
 DIALOGUES = "dialogues"
-"""The folder of dialogue files, in that of a data set."""
+"""The folder of dialogue files within a data set's folder."""
 
 CAPTIONS = "captions"
-"""By which captions are chosen where dialogues are there too."""
+"""The name that chooses captions where there are dialogues too."""
 
 REWRITTEN = "_reconed"
-"""How names of dialogues end that PlugIR has rewritten into one query a round: no questions and answers."""
+"""Name ending of dialogues that PlugIR has rewritten into one query a round: no questions and answers."""
 
 _NUMBER = re.compile(r"_(\d{12})\.jpg$")
 
@@ -45,7 +45,7 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PictureDialogue:
-    """What was said of picture `picture` (a row): a caption, then rounds; of captions, rounds without questions."""
+    """What was said of `picture` (a row): a caption, then rounds; further captions are rounds without questions."""
 
     picture: int
     caption: str
@@ -66,7 +66,7 @@ class PictureDialogues:
 
 
 _Source = tuple[str, Callable[[], tuple[list[Dialogue], ReadReport]]]
-"""A file of dialogues: the name it is chosen by, and what reads it."""
+"""A file of dialogues: the name it is chosen by, and its reader."""
 
 
 def read_picture_dialogues(
@@ -80,17 +80,17 @@ def read_picture_dialogues(
 ) -> PictureDialogues:
     """The dialogues of a split about pictures that have vectors; what is left out is reported.
 
-    Read is the first kind that is there of dialogue files, VisDial and captions, or what `pattern` names of all kinds.
+    It reads the first kind found of dialogue files, VisDial and captions, or whatever `pattern` names of all kinds.
     Dialogues rewritten into one query a round (NAME_reconed_train.json) are left out.
 
     Args:
         data: the folder of a data set.
-        split: "train", "val" or "test". Captions are split as a world lists its pictures, or where nothing is listed by
-            a hash of their names (`data.splits`).
-        encoder: what makes the pictures' raw vectors, where they are not there yet.
+        split: "train", "val" or "test". Captions are split as a world lists its pictures, or without a list by a hash
+            of their names (`data.splits`).
+        encoder: makes the pictures' raw vectors if they do not exist yet.
         pattern: names with "*", separated by commas: "gpt" is dialogues/gpt_train.json, "visdial*" VisDial, "captions"
-            captions although there are dialogues, "world,captions" both. Of other splits than
-            train, all are read where none is called so: few are generated for validation.
+            captions although there are dialogues, "world,captions" both. In splits other than
+            train, all are read if no name matches: few are generated for validation.
         features_folder: where vectors are kept; by default beside the data.
         notify: called with a line at every stage.
 
@@ -151,7 +151,7 @@ def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogue
 
 
 def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
-    """What the pattern chooses; "*" is all of the first kind that is there."""
+    """What the pattern chooses; "*" is all of the first kind found."""
     ending = f"_{split}"
     files = [(file.stem.removesuffix(ending), file) for file in sorted((data / DIALOGUES).glob(f"*{ending}.json"))]
     dialogues = [(name, partial(read_dialogues, file)) for name, file in files if not name.endswith(REWRITTEN)]
@@ -190,9 +190,9 @@ def _captions(data: Path, split: str) -> list[_Source]:
 
 
 def _row(found: Features, image: str) -> int | None:
-    """The row of a picture, by its path or by what a dialogue file calls it; None where it has no vectors.
+    """The row of a picture, by its path or by its name in a dialogue file; None if it has no vectors.
 
-    VisDial has numbers only; where the file is not called as VisDial's own, the number is enough.
+    VisDial has numbers only; if the file is not named like VisDial's own, the number is enough.
     """
     path = Path(image)
     names = [path if path.is_relative_to(found.dataset) else image, *_NUMBER.findall(image)]

@@ -1,6 +1,6 @@
-"""What several systems can set: the parts of their presets that are the same. No torch here.
+"""What several systems can set: the common parts of their presets. No torch here.
 
-Of regions, every default is what the published code does; where the paper says otherwise, its way is an option.
+For regions, every default is what the published code does; where the paper differs, its way is an option.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ class RegionSettings:
     """How vectors of a dialogue look at those of a picture.
 
     Attributes:
-        standardised: whether raw vectors are brought to mean 0 and deviation 1 by numbers of the training set.
+        standardised: whether raw vectors are brought to mean 0 and deviation 1 by statistics of the training set.
     """
 
-    width: int  # D, numbers of a vector
-    word_width: int = 300  # numbers of a word vector
-    temperature: float = 9.0  # of the softmax over regions; `divides` as the paper has it, else multiplied
+    width: int  # D, width of a vector
+    word_width: int = 300  # of a word vector
+    temperature: float = 9.0  # of the softmax over regions; `divides` divides by it (paper), else multiplied
     divides: bool = False
     share_of_regions: bool = False  # the paper's 1/N in the score
     standardised: bool = False
@@ -33,17 +33,17 @@ class RegionSettings:
 
     @property
     def factor(self) -> float:
-        """What cosines are multiplied by under the softmax."""
+        """The factor on cosines inside the softmax."""
         return 1 / self.temperature if self.divides else self.temperature
 
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionPreset:
-    """What the presets of Drill-down and of its baselines have in common."""
+    """What the presets of Drill-down and its baselines have in common."""
 
     training: TrainingSettings
     batch: int = 128  # dialogues a step
-    turns: int = 0  # sentences of a dialogue; 0: as many as the data's protocol has
+    turns: int = 0  # sentences of a dialogue; 0: as many as in the data's protocol
     selects: Literal["loss", "recall"] = "loss"  # the validation figure by which the best weights are chosen
     fewest: int = 10  # how often a word must occur to have a vector
     negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
@@ -61,13 +61,13 @@ class WordSettings:
 
     Attributes:
         words: frozen vectors of the session's encoder (each word as a sentence of its own), frozen ones of the file
-            `glove`, or vectors that are trained along ("learned"); "pieces" are those of a published tokeniser.
+            `glove`, or vectors trained with the network ("learned"); "pieces" are those of a published tokeniser.
     """
 
     words: Literal["encoder", "glove", "learned", "pieces"] = "encoder"
-    glove: str = ""  # a text file, a word and its numbers a line
-    word_width: int = 300  # numbers of a learned vector
-    most_words: int = 8  # words (pieces) of a text that are read, the first ones
+    glove: str = ""  # a text file with a word and its vector on each line
+    word_width: int = 300  # of a learned vector
+    most_words: int = 8  # how many words (pieces) of a text are read: the first ones
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "word_width", "most_words")

@@ -1,4 +1,4 @@
-"""What a training is asked to do and what it reads: data sets, vectors, transactions, weights to begin with.
+"""What a training is asked to do and what it reads: data sets, vectors, transactions, weights to start from.
 
 No torch here.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from viewfinder.training import TrainingJob, TrainingResult
 
 SENTENCES = "sentences"
-"""The folder of sentence vectors, among those of the pictures' vectors."""
+"""The folder of sentence vectors, beside those of the pictures' vectors."""
 
 AnyPreset = TypeVar("AnyPreset")
 
@@ -36,22 +36,22 @@ class TrainPlan:
     """What to train, on what, and how.
 
     Attributes:
-        data: folders of data sets; what they hold for training is learnt from, what for validation is measured on.
-        features: where vectors are kept, for several data sets in a folder each, by its name; None: beside the data.
+        data: folders of data sets; training learns from their training split and is measured on the validation split.
+        features: where vectors are kept; several data sets have a folder each, by name. None: beside the data.
         shown, tensorboard: a progress bar; a log for TensorBoard.
-        should_stop: asked after every step; a training that is stopped leaves a checkpoint.
+        should_stop: called after every step; a training that is stopped leaves a checkpoint.
     """
 
     system: str  # one of `TRAINERS`
     data: tuple[Path, ...]
-    preset: str  # a table of the system's presets.toml; `overrides` are settings in place of its own, "key=value"
-    out: Path  # where the training goes
+    preset: str  # a table of the system's presets.toml; `overrides` replace its settings, "key=value"
+    out: Path  # where the training is written
     encoder: Encoder  # what reads pictures and sentences
-    resume: bool = False  # whether to go on with the training that is in `out`
+    resume: bool = False  # whether to continue the training in `out`
     overrides: tuple[str, ...] = ()
     seed: int = 0  # of all draws
     features: Path | None = None
-    start: Path | None = None  # weights to begin with
+    start: Path | None = None  # weights to start from
     shown: bool = True
     tensorboard: bool = True
     notify: Callable[[str], None] = lambda line: None  # called with a line at every stage
@@ -59,11 +59,11 @@ class TrainPlan:
     seen: set[str] = field(default_factory=set, init=False, repr=False, compare=False)  # as `note_training` notes it
 
     def note_training(self, folder: Path, keys: Iterable[str]) -> None:
-        """Notes that pictures of a data set (by their keys) are learnt from: the weights will carry a list of them."""
+        """Notes that training uses these pictures of a data set (by key): the weights will carry a list of them."""
         self.seen.update(*name_pictures(folder, keys).values())
 
     def list_training(self) -> str:
-        """The list of all that was noted and of what the weights begun with had seen; "" where that is unknown."""
+        """The list of all pictures noted and of those the starting weights had seen; "" if these are unknown."""
         before = None if self.start is None else read_card(self.start).trained_on
         if not self.seen or before == "":
             return ""
@@ -71,7 +71,7 @@ class TrainPlan:
         return (listed | TrainingList.decode(before) if before else listed).encode()
 
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
-        """The vectors of a data set's pictures, computed where they are missing; every tenth of that is reported."""
+        """The vectors of a data set's pictures, computed if missing; progress is reported at every tenth."""
         progress = report_tenths(self.notify, f"vectors of {folder}:")
         return features(folder, self.encoder, out=self.features_of(folder), regions=regions, progress=progress)
 
@@ -81,7 +81,7 @@ class TrainPlan:
         return self.features / folder.resolve().name if self.features is not None and several else self.features
 
     def fit(self, job: TrainingJob, out: Path | None = None) -> TrainingResult:
-        """Runs one training as planned, in `out` or else where the plan says; see `training.fit`."""
+        """Runs one training as planned, in `out` or by default where the plan says; see `training.fit`."""
         from viewfinder.training import fit
 
         out, stop = out or self.out, self.should_stop
@@ -89,13 +89,13 @@ class TrainPlan:
         return fit(job, out, resume=self.resume, shown=self.shown, tensorboard=self.tensorboard, should_stop=stop)
 
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
-        """The encoder's vectors of sentences, computed where they are missing."""
+        """The encoder's vectors of sentences, computed if missing."""
         places = feature_folders(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
         return SentenceVectors.of(texts, self.encoder, writable_folder(places), self.notify)
 
 
 def read_preset(plan: TrainPlan, file: Path, kind: type[AnyPreset]) -> tuple[AnyPreset, Card | None]:
-    """The preset of a plan, and the card of the weights to begin with, whose `model` the preset then has.
+    """The preset of a plan, and the card of the weights to start from, whose `model` then replaces the preset's.
 
     Raises:
         BadInput, UnknownName: no such preset or setting; no such weights, or they are of another system.
@@ -106,7 +106,7 @@ def read_preset(plan: TrainPlan, file: Path, kind: type[AnyPreset]) -> tuple[Any
 
 
 def read_start_card(plan: TrainPlan) -> Card | None:
-    """The card of the weights to begin with, if the plan names any.
+    """The card of the weights to start from, if the plan names any.
 
     Raises:
         BadInput: there is no such file, or it is of another system.
@@ -119,7 +119,7 @@ def read_start_card(plan: TrainPlan) -> Card | None:
 
 
 def check_start_sentences(file: Path, start: Card, version: str) -> None:
-    """Raises EncoderMismatch where weights to begin with read sentence vectors of another encoder."""
+    """Raises EncoderMismatch if the weights to start from read sentence vectors of another encoder."""
     before = start.settings["sentences_version"]
     if before != version:
         raise EncoderMismatch(
@@ -135,9 +135,9 @@ TransactionRows = tuple[Transaction, tuple[int, ...]]
 def read_transaction_rows(
     plan: TrainPlan, folder: Path, split: str, sources: Sequence[str], *, most: int = 0, regions: bool = False
 ) -> tuple[Features, list[TransactionRows], list[str]]:
-    """A folder's vectors, its transactions whose pictures all have some, and the names in its sources' galleries.
+    """A folder's vectors, its transactions whose pictures all have vectors, and the names in its sources' galleries.
 
-    `sources`: none: all that there are; `most` transactions of each, the first ones; 0: all.
+    `sources`: empty: all of them; the first `most` transactions of each; 0: all.
 
     Raises:
         UnknownName: there is no such source.
@@ -152,7 +152,7 @@ def read_transaction_rows(
     gallery: list[str] = []
     for source in sources or known:
         read, _ = read_transactions(folder, source, split)
-        # Some pictures are named with a slash before.
+        # Some pictures are named with a leading slash.
         with_rows = [(one, [vectors.find_row(name.lstrip("/")) for name in one.pictures]) for one in read.transactions]
         chosen = [(one, tuple(row for row in rows if row is not None)) for one, rows in with_rows if None not in rows]
         chosen = chosen[: most or None]

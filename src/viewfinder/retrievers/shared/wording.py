@@ -1,10 +1,10 @@
 """Turns and words: what a sentence asks for, rules out and changes; and every kind of turn as sentences.
 
-What a system of sentences cannot take as it was given goes through an adapter, which is named:
+What a system of sentences cannot take as given goes through a named adapter:
 
 caption      a picture becomes the words that describe it
 verbalise    a choice or a refusal becomes a sentence
-drop         something could not be said in words, and plays no role
+drop         something could not be put into words, and is ignored
 
 Last, what each turn added to the query of a system that reads a whole dialogue into one vector.
 """
@@ -27,7 +27,7 @@ MOST_WORDS = 3
 """Words that stand for a picture."""
 
 TELLING, CERTAIN = 10.0, 0.5
-"""A word tells something of a picture if it is this many times as likely as if all words were alike, or this likely."""
+"""A word describes a picture if it is this many times as likely as if all words were equally likely, or this likely."""
 
 _REST = re.compile(r"\s(?:in|on|at|of|with|by|from|near|behind|under|that|which|who)\b")
 _PLURAL = re.compile(r"(?:(?<![sui])s|people|men|women|children|feet|teeth)$")
@@ -39,17 +39,17 @@ class VerbalizedTurn:
     """A turn in words.
 
     Attributes:
-        sentences: what it says, each for a turn of its own in a system that takes one sentence a turn; often one.
-        readmitted: pictures that may be the one after all, whatever ruled them out before.
+        sentences: what it says; a system that takes one sentence a turn reads each as its own turn; often one.
+        readmitted: pictures that may be the target after all, whatever ruled them out before.
     """
 
     sentences: tuple[str, ...] = ()
-    adapters: tuple[str, ...] = ()  # what was not taken as it was given, and what became of it; a line each
+    adapters: tuple[str, ...] = ()  # what could not be taken as given, and what became of it; a line each
     excluded: frozenset[PictureId] = frozenset()  # pictures that it rules out
     readmitted: frozenset[PictureId] = frozenset()
 
     def after(self, excluded: frozenset[PictureId]) -> frozenset[PictureId]:
-        """The pictures that are ruled out after this turn, `excluded` those before it."""
+        """The pictures ruled out after this turn; `excluded` are those before it."""
         return (excluded | self.excluded) - self.readmitted
 
 
@@ -85,18 +85,18 @@ class PictureTurn:
     """
 
     text: str = ""
-    picture: Picture | None = None  # the one that this is said of, or to which the turn goes back
+    picture: Picture | None = None  # the one that the words are about, or to which the turn goes back
     names_picture: bool = False  # whether the turn itself is about a picture
     operations: tuple[Operation, ...] = ()  # what it does with earlier turns
-    adapters: tuple[str, ...] = ()  # what was not taken as it was given, and what became of it; a line each
+    adapters: tuple[str, ...] = ()  # what could not be taken as given, and what became of it; a line each
     ruled: VerbalizedTurn = field(default_factory=VerbalizedTurn)  # the pictures that are ruled out and readmitted
 
 
 def read_picture_turn(turn: ResolvedTurn, *, exclude_shown: bool) -> PictureTurn:
     """Any turn as words on a picture: on the one that it names, else on none.
 
-    `exclude_shown`: whether a picture goes out once it was said how the wanted one differs. Without words it may be
-    the wanted one, whatever ruled it out before.
+    `exclude_shown`: whether a picture is ruled out once the user said how the wanted one differs. Without words it may
+    be the wanted one, whatever ruled it out before.
     """
     picked = turn.turn
     if not isinstance(picked, Like | Show):
@@ -111,7 +111,7 @@ def read_picture_turn(turn: ResolvedTurn, *, exclude_shown: bool) -> PictureTurn
 
 
 def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
-    """A picture in words (but for those that `turn.changes` deny), then what was said with it, as it was said."""
+    """A picture in words (except those that `turn.changes` deny), then what was said with it, word for word."""
     void = {rival.lower() for change in turn.changes for rival in change.rivals}
     described = [words for picture in turn.pictures if (words := caption_picture(picture, turn.vocabulary, void))]
     adapters = [f'caption: the picture is taken as "{words}"' for words in described]
@@ -121,14 +121,14 @@ def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
         adapters.append(f"drop: what was said after turn {picked.turn} stays, words cannot be taken back")
     said = _sentence(picked.text)
     named = frozenset(picture.id for picture in turn.pictures if picture.id is not None)
-    # With words another picture is wanted, without it may be the one.
+    # With words another picture is wanted; without words this may be the one.
     excluded, readmitted = (named, frozenset[PictureId]()) if said else (frozenset[PictureId](), named)
     return VerbalizedTurn((*described, *said), tuple(adapters), excluded, readmitted)
 
 
 def _rejected(turn: ResolvedTurn) -> VerbalizedTurn:
-    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out, by a bare "none
-    of these" all that were shown."""
+    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out: for a bare
+    "none of these", all that were shown."""
     pictures = turn.pictures or (() if turn.text.strip() else turn.shown)
     gone = frozenset(picture.id for picture in pictures if picture.id is not None)
     adapters = ["drop: rejected pictures are left out, but their like is not"] if pictures else []
@@ -141,7 +141,7 @@ def _rejected(turn: ResolvedTurn) -> VerbalizedTurn:
 
 
 def _is_plural(thing: str) -> bool:
-    """Whether people say "there are" of it, by the look of its name.
+    """Whether people say "there are" of it, judging by its name.
 
     >>> [_is_plural(thing) for thing in ("dogs in the snow", "dress with stripes", "people", "grass")]
     [True, False, True, False]
@@ -151,9 +151,9 @@ def _is_plural(thing: str) -> bool:
 
 
 def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[str] = ()) -> str:
-    """A picture in a few words: what the encoder's vocabulary says of it, then what its catalogue does.
+    """A picture in a few words: what the encoder's vocabulary says of it, then what its catalogue says.
 
-    Words in `void`, and those that say little, are left out; "" if none remains.
+    Words in `void`, and words that say little, are left out; "" if none remains.
     """
     words: list[str] = []
     roots_l = picture.vectors.get("vocabulary")
@@ -166,7 +166,7 @@ def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[
     left_out = {word.lower() for word in void}
     found: list[str] = []
     for word in words:
-        # Of "dog" and "dogs" one is enough.
+        # One of "dog" and "dogs" is enough.
         alike = (word.lower().startswith(one.lower()) or one.lower().startswith(word.lower()) for one in found)
         if word.lower() not in left_out and not any(alike):
             found.append(word)
@@ -196,7 +196,7 @@ class ValueFamily:
 def find_named_changes(text: str, families: Sequence[ValueFamily]) -> tuple[tuple[Change, ...], str]:
     """The values that `text` names, one a family, and what is left of the text.
 
-    Whole words, capitals aside, the longest value first; where several families know a word, the first does.
+    Whole words, ignoring case, the longest value first; if several families know a word, the first takes it.
 
     >>> find_named_changes("in Navy blue, with pockets", [ValueFamily(("blue", "navy blue", "red"))])[1]
     'with pockets'
@@ -225,9 +225,9 @@ class TurnVector:
 
 
 def turn_parts(turns: Sequence[TurnVector], kind: Literal["words", "regions"]) -> tuple[Part, ...]:
-    """A part a turn: by how much it moved the vector, so that all parts add up to the vector after the last one.
+    """One part a turn: how far it moved the vector, so that all parts add up to the vector after the last turn.
 
-    Of one vector a picture, a score is the mean of the parts' dot products; hence the factor.
+    With one vector a picture, a score is the mean of the parts' dot products; hence the factor.
     """
     before = [np.zeros_like(on.vector_d) for on in turns[:1]] + [on.vector_d for on in turns[:-1]]
     return tuple(
