@@ -25,8 +25,8 @@ class Overlap:
 
     Attributes:
         targets: how many different pictures are wanted.
-        seen: by trained part (`WEIGHTS`, `ENCODER`), how many of these it was trained on, or show a product that it
-            was trained on; None: it has no list of them. Untrained parts are left out.
+        seen: by trained part (`WEIGHTS`, `ENCODER`), how many of these are among its training pictures, or show a
+            product that is; None: it has no list of them. Untrained parts are left out.
         texts, repeated: how many different texts the dialogues have, and how many of them occur word for word in
             training dialogues of the same data; 0 texts: nothing to compare.
     """
