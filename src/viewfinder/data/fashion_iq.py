@@ -85,7 +85,7 @@ def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_fashion_iq(folder: Path, kind: str, split: str) -> tuple[FashionIQ, ReadReport]:
-    """One kind and split of a Fashion IQ folder. The report counts pairs; only empty captions are dropped, not pairs."""
+    """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption drops only itself."""
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
     pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", _pair)
     return FashionIQ(kind, split, pairs, gallery, read_attributes(folder, kind, split)), report
