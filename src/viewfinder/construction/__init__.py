@@ -1,7 +1,7 @@
 """Chat-search dialogues made from captioned pictures, by the pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1).
 
-Read it as setup (the order, and what it needs put together) -> pipelines (one function each) -> run. What writes is
-truth (a world) or written (a language model); galleries find pictures and describe them; remembered keeps what models
+Read it as setup (the order, and its parts put together) -> pipelines (one function each) -> run. The text is written
+by truth (a world) or written (a language model); galleries find and describe pictures; remembered keeps what models
 wrote.
 """
 

@@ -1,4 +1,4 @@
-"""What finds pictures and what describes them: a gallery seen through an encoder, captions or a model that looks.
+"""Finds and describes pictures: a gallery seen through an encoder; captions, or a model that looks.
 
 All scores are exact, in one pass (`index.scores`).
 """
@@ -32,13 +32,13 @@ class NamedVectors:
 
     @cached_property
     def rows(self) -> Mapping[str, int]:
-        """Which row is whose."""
+        """Row numbers by picture name."""
         return {name: row for row, name in enumerate(self.names)}
 
 
 @dataclass(frozen=True, eq=False)
 class EncodedGallery:
-    """The `GalleryRetriever` over vectors; `references` are those of pictures that are looked for others like."""
+    """The `GalleryRetriever` over vectors; `references` are the pictures for which similar ones are sought."""
 
     gallery: NamedVectors
     references: NamedVectors
@@ -50,7 +50,7 @@ class EncodedGallery:
         return self.gallery.names
 
     def nearest(self, image: str, most: int) -> list[FoundPicture]:
-        """By cosine, nearest first; of a picture without a vector there are none."""
+        """By cosine, nearest first; none for a picture without a vector."""
         row = self.references.rows.get(image)
         if row is None:
             return []
@@ -58,7 +58,7 @@ class EncodedGallery:
         return self._best(scores_n, scores_n, most, without=image)
 
     def found(self, text: str, *, without: str) -> FoundPicture:
-        """By the likeness to the text above what the picture has to any text; `likeness` is the cosine."""
+        """By the similarity to the text, beyond what the picture has to any text; `likeness` is the cosine."""
         cosines_n = dot_scores(self.gallery.vectors_nd, np.asarray(self.encoder.words([text])[0], np.float32))
         best = self._best(cosines_n - self._background_n, cosines_n, 1, without=without)
         if not best:
@@ -77,7 +77,7 @@ class EncodedGallery:
 
 
 def name_vectors(files: Mapping[str, Path], features: Features, encoder: Encoder) -> NamedVectors:
-    """The vectors of pictures by their names; those that have none are left out."""
+    """The vectors of pictures by their names; those without one are left out."""
     rows: dict[str, int] = {}
     for name, file in files.items():
         try:
@@ -89,7 +89,7 @@ def name_vectors(files: Mapping[str, Path], features: Features, encoder: Encoder
 
 
 CAPTIONS = "captions"
-"""The captioner that says what is said already."""
+"""The captioner that repeats the captions of the data set."""
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,9 @@ class KnownCaptions:
 
 @dataclass(frozen=True)
 class ModelCaptioner:
-    """The `Captioner` that lets a model look, at one picture at a time and at none twice.
+    """The `Captioner` that lets a model look, at one picture at a time and never twice at the same.
 
-    `files` has pictures by their names in samples; what is said of one counts as long as its file stays as it is.
+    `files` has pictures by their names in samples; a caption stays valid as long as the file is unchanged.
     """
 
     name: str

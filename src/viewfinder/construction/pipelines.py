@@ -1,11 +1,11 @@
 """The pipelines of ChatSearch (Zhao et al. 2024, Sec. 3.1, Fig. 2 and 3) over captioned pictures, one function each.
 
-They are given something that writes, something that finds pictures, and something that describes them: in the paper
+They take something that writes, something that finds pictures, and something that describes them: in the paper
 GPT-4, CLIP-H over LAION-5B, and BLIP-2-OPT2.7b; here `truth` (what a world knows of its pictures), `written` (any
-language model) and `galleries`. What each pipeline makes stands in `worlds.chatsearch`.
+language model) and `galleries`. What each pipeline produces is described in `worlds.chatsearch`.
 
-The paper leaves the threshold of likeness open. A ceiling, which the paper does not have, keeps copies of the reference
-from being targets: by its reference alone CLIP-i finds 9.65 % of the targets first (Table 2).
+The paper does not state the similarity threshold. A ceiling, which the paper does not have, keeps copies of the
+reference from being targets: with the reference alone CLIP-i ranks 9.65 % of the targets first (Table 2).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viewfinder.worlds.chatsearch import NEIGHBOURS, SUBTASK_OF, Pipeline, turns
 
 
 class SampleNotMade(ViewfinderError):
-    """A sample cannot be made; the text is the reason, by which such cases are counted."""
+    """A sample cannot be made; the text is the reason, and such cases are counted by it."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ImageTextPair:
 
 @dataclass(frozen=True)
 class FoundPicture:
-    """A picture that was found, and how like it is to what it was looked for with: 1 is the same."""
+    """A picture that was found, and its similarity to what it was searched with: 1 is the same."""
 
     image: str
     likeness: float
@@ -52,7 +52,7 @@ class TwoRounds:
 
 @runtime_checkable
 class TextGenerator(Protocol):
-    """Writes what is said, for many threads. Every method may raise `SampleNotMade` or `LanguageModelFailed`."""
+    """Writes what is said; thread-safe. Every method may raise `SampleNotMade` or `LanguageModelFailed`."""
 
     @property
     def name(self) -> str:
@@ -64,17 +64,17 @@ class TextGenerator(Protocol):
         ...
 
     def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
-        """What somebody says who has the reference and wants the target: the main difference."""
+        """What a person says who has the reference and wants the target: the main difference."""
         ...
 
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
-        """A dialogue whose first answer is another picture, and whose second one would be the target."""
+        """A dialogue whose first answer is another picture, and whose second would be the target."""
         ...
 
 
 @runtime_checkable
 class GalleryRetriever(Protocol):
-    """Finds pictures among those that samples may show and ask for."""
+    """Finds pictures among those that samples may show or ask for."""
 
     @property
     def images(self) -> Sequence[str]:
@@ -82,11 +82,11 @@ class GalleryRetriever(Protocol):
         ...
 
     def nearest(self, image: str, most: int) -> list[FoundPicture]:
-        """The pictures most like one of them, itself left out; the nearest first."""
+        """The pictures most similar to one of them, itself excluded; nearest first."""
         ...
 
     def found(self, text: str, *, without: str) -> FoundPicture:
-        """The picture that answers a text best, another than `without`.
+        """The picture that best answers a text, other than `without`.
 
         Raises:
             SampleNotMade: there is none.
@@ -96,7 +96,7 @@ class GalleryRetriever(Protocol):
 
 @runtime_checkable
 class Captioner(Protocol):
-    """Says what a picture shows. Many threads may call it."""
+    """Says what a picture shows. Thread-safe."""
 
     @property
     def name(self) -> str:
@@ -113,7 +113,7 @@ class Captioner(Protocol):
 
 
 FOUND = ("Like this?", "Is it this one?", "How about this one?", "Here you are.", "This is what I found.")
-"""What is said along with a picture that was found; the paper does not say."""
+"""What the assistant says along with a found picture; the paper does not specify it."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class PipelineParts:
     """What samples are made with.
 
     Attributes:
-        threshold, ceiling: how like a target must be to its reference, and may be at most.
-        seed: of what is drawn.
+        threshold, ceiling: the minimum and maximum similarity of a target to its reference.
+        seed: of all random draws.
     """
 
     generator: TextGenerator
@@ -133,7 +133,7 @@ class PipelineParts:
     seed: int = 0
 
     def drawn(self, purpose: str, image: str) -> random.Random:
-        """The same chance for the same picture, whatever else is made and in which order."""
+        """The same random numbers for the same picture, whatever else is made and in which order."""
         return random.Random(f"viewfinder/construct/{self.seed}/{purpose}/{image}")
 
 
@@ -144,10 +144,10 @@ def make_text_sample(number: int, own: ImageTextPair, parts: PipelineParts) -> C
 
 
 def make_reference_image_sample(number: int, own: ImageTextPair, parts: PipelineParts) -> ChatSample:
-    """MDC-I: the picture is the reference, one of those most like it is the target.
+    """MDC-I: the picture is the reference, one of those most similar to it is the target.
 
     Raises:
-        SampleNotMade: none is like it enough, or all are copies of it.
+        SampleNotMade: none is similar enough, or all are copies of it.
     """
     near = [found for found in parts.gallery.nearest(own.image, NEIGHBOURS) if found.likeness >= parts.threshold]
     if not near:
@@ -186,7 +186,7 @@ def merge_samples(
 ) -> Iterator[ChatSample]:
     """Context merging: text dialogues, each followed by a single-round sample whose reference is its target.
 
-    Where several are, one is drawn. No text is written for this.
+    If there are several, one is drawn. No text is written for this.
     """
     about: defaultdict[str, list[ChatSample]] = defaultdict(list)
     for single in singles:

@@ -1,9 +1,9 @@
-"""What was paid for once is kept: a journal of what models wrote, a line an answer.
+"""Keeps what was paid for once: a journal of what models wrote, one line per answer.
 
     {"key": "0f3c...", "by": "gpt-4", "text": "..."}
 
-A line is on the disk before the answer is used, so that a run that is stopped, or repeated with another threshold,
-asks only what it never asked. The key is a hash over everything that an answer depends on.
+A line is on disk before the answer is used, so that a run that was stopped, or is repeated with another threshold,
+asks only what it never asked before. The key is a hash over everything that an answer depends on.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class AnswerJournal:
 
     @staticmethod
     def read(file: Path) -> AnswerJournal:
-        """The journal in a file, empty where there is none; a last line that was cut short does not count.
+        """The journal in a file, empty if there is none; a truncated last line is ignored.
 
         Raises:
-            BadInput: a whole line is damaged (it is named), or the file cannot be read.
+            BadInput: a complete line is damaged (it is named), or the file cannot be read.
         """
         journal = AnswerJournal(file)
         try:
@@ -51,10 +51,10 @@ class AnswerJournal:
         return journal
 
     def answer(self, key: str, by: str, ask: Callable[[], str]) -> str:
-        """The answer that is known, else what `ask` returns, which is then known."""
+        """The known answer, or else what `ask` returns, which is then remembered."""
         with self._lock:
             own = self._busy.setdefault(key, threading.Lock())
-        with own:  # who wants the same waits for it
+        with own:  # others that want the same answer wait for it
             if key not in self.answers:
                 text = ask()
                 with self._lock:
@@ -71,7 +71,7 @@ def answer_key(*parts: object) -> str:
 
 @dataclass(frozen=True)
 class JournalledModel:
-    """A `LanguageModel` that is not asked the same twice; failures are not remembered."""
+    """A `LanguageModel` that is never asked the same thing twice; failures are not remembered."""
 
     model: LanguageModel
     journal: AnswerJournal

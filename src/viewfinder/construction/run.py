@@ -1,12 +1,12 @@
-"""The run: every picture through the pipelines that are asked for, then merging, then the files.
+"""The run: every picture through the requested pipelines, then merging, then the files.
 
-Pictures are worked on one by one and in any order; chances are drawn per picture. So a repeated run makes the same
-samples, and what models wrote before comes from the journal. Written are
+Pictures are processed one by one and in any order; random numbers are drawn per picture. So a repeated run makes the
+same samples, and what models wrote before comes from the journal. The run writes
 
 <out>/chatsearch/<subtask>_<split>.jsonl    samples, as `data.chatsearch` reads them
-                 gallery_<subtask>.txt      pictures to look among, of the splits test and all
+                 gallery_<subtask>.txt      pictures to search, for the splits test and all
       images/                               links to (or copies of) pictures that lie elsewhere
-      construct/<split>.json                how they were made; which files are ours to write again
+      construct/<split>.json                how they were made; which files we may overwrite
                 journal.jsonl               what models wrote
 """
 
@@ -44,11 +44,11 @@ RECORDS = "construct"
 SCHEMA = "viewfinder/construct"
 
 SEARCHED: tuple[setup.Part, ...] = ("test", "all")
-"""Splits with galleries: a folder has one gallery a subtask, and what is for training or validation needs none."""
+"""Splits with galleries: a folder has one gallery per subtask; training and validation need none."""
 
 
 def subtasks(order: setup.ConstructionOrder) -> tuple[Subtask, ...]:
-    """The subtasks of the pipelines that are asked for."""
+    """The subtasks of the requested pipelines."""
     return tuple(dict.fromkeys(SUBTASK_OF[pipeline] for pipeline in order.pipelines))
 
 
@@ -58,10 +58,10 @@ def samples_file(order: setup.ConstructionOrder, subtask: Subtask) -> Path:
 
 
 def check_free(order: setup.ConstructionOrder) -> None:
-    """Whether the files may be written: none is there, or an earlier run of ours wrote it and nobody reviewed it.
+    """Checks that the files may be written: each is absent, or an earlier run of ours wrote it and nobody reviewed it.
 
     Raises:
-        BadInput: else.
+        BadInput: otherwise.
     """
     record = _record_file(order)
     ours = set(read_json(record, dict).get("files", ())) if record.is_file() else set()
@@ -79,7 +79,7 @@ def check_free(order: setup.ConstructionOrder) -> None:
 def write_samples(
     order: setup.ConstructionOrder, samples: Iterable[ChatSample], gallery: Sequence[str], files: Mapping[str, Path]
 ) -> tuple[str, ...]:
-    """Writes samples and galleries, and brings the pictures that they name; gives the files' paths below `out`."""
+    """Writes samples and galleries, links the pictures that they name, and returns the files' paths below `out`."""
     (order.out / CHATSEARCH).mkdir(parents=True, exist_ok=True)
     known = list(samples)
     written: list[Path] = []
@@ -101,7 +101,7 @@ def write_samples(
 
 
 def write_record(order: setup.ConstructionOrder, report: setup.ConstructionReport) -> None:
-    """Order and result, without places on this machine; files of earlier runs of this split stay ours."""
+    """Order and result, without paths on this machine; files of earlier runs of this split stay ours."""
     file = _record_file(order)
     before = read_json(file, dict).get("files", []) if file.is_file() else []
     places = {"data", "out", "gallery", "features", "generator", "captioner", "encoder"}
@@ -116,7 +116,7 @@ def _record_file(order: setup.ConstructionOrder) -> Path:
 
 
 MOST_FAILURES = 5
-"""Pictures in a row for which the language model does not answer, after which the run is given up."""
+"""After so many pictures in a row without an answer from the language model, the run gives up."""
 
 SINGLE: tuple[Pipeline, ...] = ("mdc-i", "mdc-t-single")
 """What a text dialogue can be merged with."""
@@ -134,9 +134,9 @@ def construct_samples(
 
     Raises:
         UnknownName: there is no such pipeline or split.
-        BadInput: data, gallery, generator or captioner are missing, damaged or do not go together; files are there
-            that are not ours to write again, or a folder cannot be written.
-        LanguageModelFailed: the model does not answer any more; what it wrote is kept.
+        BadInput: data, gallery, generator or captioner are missing, damaged or do not fit together; there are files
+            that we may not overwrite, or a folder cannot be written.
+        LanguageModelFailed: the model no longer answers; what it wrote is kept.
         LibraryBusy, DiskFull: as they say; what was written is kept.
     """
     _check(order)
@@ -174,7 +174,7 @@ _Result = tuple[Pipeline, list[ChatSample] | SampleNotMade | LanguageModelFailed
 
 @dataclass
 class _Books:
-    """What was made of the pictures so far, in the order of their numbers at the end."""
+    """What was made from the pictures so far; at the end, in the order of their numbers."""
 
     samples: list[ChatSample] = field(default_factory=list)
     dropped: dict[Pipeline, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in PIPELINES})
@@ -189,7 +189,7 @@ class _Books:
                 self.dropped[pipeline][str(result)] += 1
 
     def of(self, order: setup.ConstructionOrder, parts: PipelineParts) -> list[ChatSample]:
-        """All samples that are asked for, merged ones included."""
+        """All requested samples, including merged ones."""
         self.samples.sort(key=lambda sample: sample.id)
         texts = [sample for sample in self.samples if sample.source["pipeline"] == "text"]
         singles = [sample for sample in self.samples if sample.source["pipeline"] in SINGLE]
@@ -200,7 +200,7 @@ class _Books:
 
 
 def pipelines_to_run(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
-    """The pipelines that ask a generator: those asked for, and what merging needs.
+    """The pipelines that ask a generator: the requested ones, and what merging needs.
 
     >>> sorted(pipelines_to_run(["merge"])), sorted(pipelines_to_run(["merge", "mdc-t-single"]))
     (['mdc-i', 'text'], ['mdc-t-single', 'text'])
@@ -214,7 +214,7 @@ def pipelines_to_run(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
 def _worked(
     order: setup.ConstructionOrder, ready: setup.ConstructionSetup, books: _Books, should_stop: Callable[[], bool]
 ) -> Iterator[list[_Result]]:
-    """The results of picture after picture, as they are ready.
+    """The results picture by picture, as they become ready.
 
     Raises:
         LanguageModelFailed: the model has not answered for some pictures in a row.
@@ -279,7 +279,7 @@ def _check(order: setup.ConstructionOrder) -> None:
 
 @contextmanager
 def _claimed(order: setup.ConstructionOrder) -> Iterator[None]:
-    """The folder as ours; errors of the disk become ours.
+    """Locks the folder for us; disk errors become ours.
 
     Raises:
         LibraryBusy, DiskFull, BadInput: as `construct`.

@@ -1,7 +1,7 @@
-"""What is to be constructed, what came of it, and an order's parts put together: pictures to begin with, and what
-writes, finds and describes.
+"""What to construct, the result, and an order's parts put together: the pictures to begin with, and what writes, finds
+and describes.
 
-Pictures have names in samples: paths below the folder that the samples are written to. Where that is not the data set's
+Samples name pictures by their paths below the folder that the samples are written to. If that is not the data set's
 own folder, its pictures get names in `images/`, those of a gallery in `images/gallery/`.
 """
 
@@ -57,10 +57,10 @@ class SourcePicture:
 def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tuple[list[SourcePicture], ReadReport]:
     """The captioned pictures of a part of a data set, and what was left out of the whole.
 
-    Parts are by name (see `data.splits`). Numbers are a world's own, else places in the captions file.
+    Parts are by name (see `data.splits`). Numbers are a world's own, or else positions in the captions file.
 
     Args:
-        folder: with captions.csv beside images/, or annotations/captions_*.json as COCO's.
+        folder: with captions.csv beside images/, or annotations/captions_*.json like COCO's.
         part: "all", or a split.
         prefix: the folder that names begin with; None: names are paths below `folder`.
 
@@ -71,7 +71,7 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
         needed = "captions.csv beside images/, or annotations/captions_*.json"
         raise BadInput(f"{folder}: no captions here; needed are {needed}")
     pictures, report = captions.read_captioned(folder)
-    # A world's pictures are called by their numbers.
+    # A world's pictures are named after their numbers.
     stems = [picture.path.stem for picture in pictures]
     in_world = (folder / TRUTH_FILE).is_file() and all(stem.isdigit() for stem in stems)
     chosen, split_of = list[SourcePicture](), split_reader(folder)
@@ -97,17 +97,17 @@ def sample_name(file: Path, folder: Path, prefix: str | None) -> str:
 
 
 def take_evenly(pictures: Sequence[SourcePicture], count: int | None) -> list[SourcePicture]:
-    """So many of them, from the first to the last."""
+    """So many of them, evenly from the first to the last."""
     if count is None or count >= len(pictures):
         return list(pictures)
     return [pictures[at * len(pictures) // count] for at in range(count)]
 
 
 WORLD = "world"
-"""The generator that says what a world knows of its pictures."""
+"""The generator that tells what a world knows of its pictures."""
 
 THRESHOLD = 0.6
-"""Of cosines of pictures: on Flickr8k's photographs four of five have one this near. A world has its own measure."""
+"""For cosines between pictures: four of five Flickr8k photographs have one this close. A world has its own measure."""
 
 CEILING = 0.98
 
@@ -120,23 +120,23 @@ class ConstructionOrder:
 
     Attributes:
         data: captioned pictures: captions.csv beside images/, or COCO's; a world has its truth too.
-        out: the folder of the samples; that of the data, or another one, into which pictures are linked.
-        pipelines: which; `merge` makes what it joins, and writes it only if that is named too.
+        out: the folder of the samples: the data's own, or another one, into which pictures are linked.
+        pipelines: which to run; `merge` makes what it joins, and writes that only if it is named too.
         split: which pictures, and what the files are called.
         generator: "world", or a language model as `language.load_language_model` takes it; None: the world's truth
-            where there is one, else the model that the environment names.
-        gallery: pictures that may be found: a folder, or a library; None: those of the split, in a world that writes
-            itself by their truth.
+            if there is one, else the model that the environment names.
+        gallery: pictures that may be found: a folder, or a library; None: those of the split, found by their truth in
+            a world that writes its own text.
         captioner: "captions" (what the data says), or BLIP by hub name or folder.
-        encoder: what sees pictures of a gallery, unless it is a library with one of its own.
+        encoder: what sees pictures of a gallery, unless it is a library with its own encoder.
         features: where vectors of the data's pictures are kept; None: with the data.
-        threshold: how like a target must be to its reference; None: 0.6 of cosines, 0.4 of a world's measure.
+        threshold: minimum similarity of a target to its reference; None: 0.6 for cosines, 0.4 for a world's measure.
         ceiling: above this it counts as a copy.
-        count: pictures to begin with, taken evenly; None: all.
+        count: pictures to begin with, evenly spaced; None: all.
         only_targets: galleries list the pictures that samples have, not all that could have been found.
-        seed: of everything that is drawn.
-        at_once: pictures that are worked on at a time.
-        seconds: a language model's answer takes no longer, or counts as none.
+        seed: of all random draws.
+        at_once: pictures processed at a time.
+        seconds: time limit for a language model's answer; a later one counts as none.
     """
 
     data: Path
@@ -163,12 +163,12 @@ class ConstructionOrder:
 
     @property
     def finds_by_truth(self) -> bool:
-        """Whether neighbours do, too."""
+        """Whether neighbours come from it too."""
         return self.writes_truth and self.gallery is None
 
     @property
     def least_likeness(self) -> float:
-        """The threshold that counts."""
+        """The threshold that applies."""
         if self.threshold is not None:
             return self.threshold
         return LEAST_LIKENESS if self.finds_by_truth else THRESHOLD
@@ -184,9 +184,9 @@ class ConstructionReport:
     """What was made: samples by pipeline, and pictures that were dropped by pipeline and reason.
 
     Attributes:
-        ended: False where the run was stopped; then no file was written, and what models wrote is kept.
-        pictures: with how many was begun, as far as it came.
-        asked: answers of models that were new; others were known.
+        ended: False if the run was stopped; then no file was written, and what models wrote is kept.
+        pictures: how many were started with, as far as the run got.
+        asked: new answers from models; others were already known.
         files: what was written, as paths below `out`.
         left_out: what the readers of the data left out.
     """
@@ -209,7 +209,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class ConstructionSetup:
-    """What a run works with: the pictures to begin with, and where every picture lies that a sample may have."""
+    """What a run works with: the pictures to begin with, and the file of every picture that a sample may have."""
 
     sources: tuple[SourcePicture, ...]
     parts: PipelineParts
@@ -227,7 +227,7 @@ def prepare_construction(
     """Reads the data, loads what is named, computes vectors where they are needed.
 
     Raises:
-        BadInput: data, gallery, generator or captioner are missing, damaged, or do not go together.
+        BadInput: data, gallery, generator or captioner are missing, damaged, or do not fit together.
     """
     notify(f"reading {order.data}")
     own, report = read_captioned(order.data, order.split, prefix=None if order.in_place else IMAGES)
@@ -247,7 +247,7 @@ def prepare_construction(
 
 @dataclass(frozen=True)
 class _Brought:
-    """The pictures of a gallery of their own, and what is said of them."""
+    """The pictures of a separate gallery, and what is said of them."""
 
     files: dict[str, Path]
     captions: dict[str, tuple[str, ...]]
@@ -270,7 +270,7 @@ def _captioner(
 ) -> Captioner:
     if order.captioner == CAPTIONS:
         return KnownCaptions(said, order.seed)
-    from viewfinder.users.vqa import load_captioner  # brings torch along
+    from viewfinder.users.vqa import load_captioner  # imports torch
 
     model = load_captioner(order.captioner)
     return ModelCaptioner(model.name, model.text, files, journal)
@@ -323,7 +323,7 @@ def _of_folder(folder: Path, captioned: bool) -> _Brought:
 
 
 def _of_library(library: Library) -> tuple[NamedVectors, _Brought]:
-    """A library's pictures by their ids, as far as their files are there."""
+    """A library's pictures by their ids, as far as their files exist."""
     snapshot = library.gallery().snapshot
     files: dict[str, Path] = {}
     rows: list[int] = []

@@ -1,7 +1,7 @@
-"""A world's truth as writer and gallery: sentences are made from what is known to be there, so what is said is true.
+"""A world's truth as writer and gallery: sentences are made from what is known to be there, so they are true.
 
-Neighbours are alike by their truth (`worlds.chatsearch`), and a text finds the picture of which it is a caption, or
-else the one whose captions share most rare words with it.
+Neighbours are similar by their truth (`worlds.chatsearch`), and a text finds the picture that it is a caption of, or
+else the one whose captions share the most rare words with it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORD = re.compile(r"[a-z]+")
 
 
 MOST_NEAR = 10
-"""Scenes of which it is known how like they are to another."""
+"""Scenes whose similarity to another is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +58,19 @@ class CaptionedWorld:
         return tuple(self.scenes)
 
     def nearest(self, image: str, most: int = MOST_NEAR) -> list[FoundPicture]:
-        """By likeness of the truth."""
+        """By similarity of the truth."""
         near = [self.images[at] for at in self._near[image][:most]]
         return [FoundPicture(other, scene_likeness(self.scenes[image], self.scenes[other])) for other in near]
 
     def found(self, text: str, *, without: str) -> FoundPicture:
-        """The picture of which alone this is a caption; else the one with most words in common, the rare ones first.
+        """The only picture with this caption; else the one with the most words in common, rare ones first.
 
-        `likeness` is the share of the text's words, weighted by how rare they are (idf), that its captions have.
+        `likeness` is the share of the text's words, weighted by rarity (idf), that its captions have.
         """
         exact = self.own_captions.get(_plain(text), without)
         if exact != without:
             return FoundPicture(exact, 1.0)
-        # The words of the text that captions have, in its order, and how rare they are there.
+        # The text's words that occur in captions, in its order, and how rare they are there.
         known = [word for word in dict.fromkeys(_WORD.findall(text.lower())) if word in self._words]
         rarities = {word: math.log(len(self.images) / len(self._words[word])) for word in known}
         scores: defaultdict[str, float] = defaultdict(float)
@@ -97,7 +97,7 @@ class CaptionedWorld:
 
     @cached_property
     def _words(self) -> Mapping[str, Counter[str]]:
-        """In how many captions of which picture a word occurs."""
+        """How many captions of each picture a word occurs in."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for image in self.images:
             for caption in self.captions[image]:
@@ -107,7 +107,7 @@ class CaptionedWorld:
 
 
 def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> CaptionedWorld:
-    """The scenes of a world of which there are captions, by their names there ("images/000000000001.jpg").
+    """The captioned scenes of a world, by their names there ("images/000000000001.jpg").
 
     Raises:
         BadInput: the folder is no world of scenes, or none of its pictures has a caption.
@@ -142,7 +142,7 @@ def scene_from_truth(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
 def _known_stock(truths: Collection[PictureTruth]) -> Stock:
     """The kinds of a world of products, as far as its truth tells.
 
-    On the photograph of a product there may be others, so of no kind is it ever said that it is not there.
+    The photograph of a product may show others too, so no kind is ever said to be absent.
     """
     things = {thing.kind: thing for truth in truths for thing in truth.things}
     kinds = {name: Kind(height=64, aspect=1.0, patterned=False, shows=frozenset(things)) for name in sorted(things)}
@@ -167,7 +167,7 @@ class TruthWriter:
         return change_instruction(speaker, self._scene(reference.image))
 
     def two_rounds(self, target: ImageTextPair) -> TwoRounds:
-        """A scene like the target is asked for first; it is given by a caption that only it has."""
+        """First asks for a scene similar to the target, identified by a caption that only it has."""
         speaker = self._speaker(target.image, "two rounds")
         own, captions = self.world.own_captions, self.world.captions
         near = [found.image for found in self.world.nearest(target.image)]

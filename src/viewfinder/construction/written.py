@@ -1,9 +1,9 @@
-"""A language model as `TextGenerator`: prompted with examples, read with care, asked once more where that fails.
+"""A language model as `TextGenerator`: prompted with examples, parsed with care, asked once more if that fails.
 
 A prompt is a task in a few sentences, three worked examples, and the case at hand. Wording and examples are ours: the
 paper does not print its own. Examples change from picture to picture, so that a weak model has less to copy. Models
-number lines, quote them, write labels in bold, forget the first label, go on with a case of their own: answers are read
-accordingly, or refused with the reason.
+number lines, quote them, write labels in bold, forget the first label, or go on with an invented case: answers are
+parsed accordingly, or refused with the reason.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from viewfinder.language import LanguageModel
 from viewfinder.worlds.chatsearch import assistant_turn, user_turn
 
 LONGEST = 300
-"""Characters of a line."""
+"""Characters per line."""
 
 _LABEL = re.compile(r"^[\s*#>\-\d.)]*(user|assistant|found|caption|(?:first |second )?picture)[\s*]*:[\s*]*", re.I)
 _MARKS = " \t*\"'`“”‘’"
@@ -29,12 +29,12 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 def split_labelled_lines(text: str, first: str, ends: Collection[str]) -> list[tuple[str, str]]:
-    """The lines of an answer with their labels in lower case; a line without one goes on with the line before.
+    """The lines of an answer with their labels in lower case; a line without one continues the line before.
 
     Args:
         text: what was written after `first` and its colon.
-        first: the label that the answer begins with, which the model may have written again.
-        ends: labels in lower case that begin another case.
+        first: the label that the answer begins with, which the model may have repeated.
+        ends: labels in lower case that start another case.
 
     >>> split_labelled_lines("A dog?\\nassistant: Which one?\\n\\nPicture: a cat", "User", {"picture"})
     [('user', 'A dog?'), ('assistant', 'Which one?')]
@@ -54,10 +54,10 @@ def split_labelled_lines(text: str, first: str, ends: Collection[str]) -> list[t
 
 
 def parse_dialogue(text: str, captions: Collection[str], known: Collection[str]) -> tuple[ChatTurn, ...]:
-    """A dialogue of two user's turns or more; what the assistant says after the last one is left out.
+    """A dialogue of at least two user turns; what the assistant says after the last one is left out.
 
     Raises:
-        SampleNotMade: it is none.
+        SampleNotMade: the answer is no such dialogue.
     """
     lines = split_labelled_lines(text, "User", {"picture"})
     while lines and lines[-1][0] != "user":
@@ -74,10 +74,10 @@ def parse_dialogue(text: str, captions: Collection[str], known: Collection[str])
 
 
 def parse_instruction(text: str, captions: Collection[str], known: Collection[str]) -> str:
-    """One sentence of the user's: the first line.
+    """One sentence from the user: the first line.
 
     Raises:
-        SampleNotMade: it is none, or repeats what a picture shows.
+        SampleNotMade: it is no sentence, or repeats what a picture shows.
     """
     lines = split_labelled_lines(text.strip().partition("\n")[0], "User", ())
     if not lines:
@@ -89,7 +89,7 @@ def parse_two_rounds(text: str, captions: Collection[str], known: Collection[str
     """A request, the caption of what is found, and a change.
 
     Raises:
-        SampleNotMade: it is something else.
+        SampleNotMade: the answer is something else.
     """
     lines = split_labelled_lines(text, "User", ())
     if [label for label, _ in lines[:3]] not in (["user", name, "user"] for name in ("found", "caption", "assistant")):
@@ -101,7 +101,7 @@ def parse_two_rounds(text: str, captions: Collection[str], known: Collection[str
 
 
 def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
-    """What was said, if somebody could have said it.
+    """What was said, if a person could have said it.
 
     Raises:
         SampleNotMade: it is too short or too long, quotes a caption, or repeats an example.
@@ -123,7 +123,7 @@ def _words(text: str) -> list[str]:
 
 
 SHOWN = 3
-"""Examples of a prompt."""
+"""Examples per prompt."""
 
 
 Text = TypeVar("Text")
@@ -134,12 +134,12 @@ class Task(Generic[Text]):
     """A kind of text.
 
     Attributes:
-        wanted: what is to be written.
+        wanted: what to write.
         case: the labels of what is given, the captions of pictures.
-        answer: the labels of what is written, again and again from the first on.
-        read: makes of an answer, the captions and the lines of the examples what is wanted.
-        tokens: the most that an answer has.
-        examples: captions and answer of cases that are solved, a line each.
+        answer: the labels of what is written, cycling from the first.
+        read: parses an answer, given the captions and the lines of the examples, into what is wanted.
+        tokens: the maximum length of an answer.
+        examples: captions and answers of solved cases, one line each.
     """
 
     wanted: str
@@ -150,7 +150,7 @@ class Task(Generic[Text]):
     examples: tuple[tuple[str, ...], ...]
 
     def lines(self, said: Sequence[str]) -> str:
-        """A case, and its answer as far as there is one, with their labels."""
+        """A case, and its answer if there is one, with their labels."""
         labels = chain(self.case, cycle(self.answer))
         return "\n".join(f"{label}: {text}" for label, text in zip(labels, said, strict=False))
 
@@ -160,12 +160,12 @@ class Task(Generic[Text]):
         return "\n\n".join([self.wanted, *blocks, f"{self.lines(captions)}\n{self.answer[0]}:"])
 
     def sentences(self) -> frozenset[str]:
-        """All that the answers of the examples say: what an answer must not repeat."""
+        """Everything that the example answers say, which an answer must not repeat."""
         return frozenset(text.lower() for example in self.examples for text in example[len(self.case) :])
 
 
 def split_examples(text: str) -> tuple[tuple[str, ...], ...]:
-    """Examples between empty lines."""
+    """Examples separated by empty lines."""
     return tuple(tuple(example.splitlines()) for example in text.strip().split("\n\n"))
 
 
@@ -294,7 +294,7 @@ Women, three of them, and they should be running.
 
 TRIES = 2
 WARM = 0.8
-"""Temperature of the second try; the first one is greedy."""
+"""Temperature of the second attempt; the first one is greedy."""
 
 STOPS = ("\n\n", "\nPicture:", "\nFirst picture:")
 
@@ -305,8 +305,8 @@ class ModelWriter:
 
     Attributes:
         model: see `language.load_language_model`.
-        seed: of examples and of the second try.
-        seconds: an answer takes no longer, or counts as none.
+        seed: of examples and of the second attempt.
+        seconds: time limit for an answer; a later one counts as none.
     """
 
     model: LanguageModel
@@ -331,10 +331,10 @@ class ModelWriter:
         return self._ask(TWO_ROUNDS, target)
 
     def _ask(self, task: Task[Text], *pictures: ImageTextPair) -> Text:
-        """What the model writes of some pictures, as the task reads it.
+        """What the model writes about some pictures, as the task parses it.
 
         Raises:
-            SampleNotMade: it cannot be read, nor can the second try.
+            SampleNotMade: neither the answer nor the second attempt can be parsed.
             LanguageModelFailed: the model does not answer.
         """
         captions, named = [one.caption for one in pictures], "/".join(one.image for one in pictures)

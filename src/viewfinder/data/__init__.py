@@ -1,7 +1,7 @@
 """Readers of the published data formats; `viewfinder.worlds` writes many of them.
 
-What every library needs (captions, catalogues, matching names with files) is imported here. The readers of one data
-set are modules of their own, so that a search does not load them:
+What every library needs (captions, catalogues, matching names to files) is imported here. The readers of single data
+sets are separate modules, so that a search does not load them:
 
 visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary and negation mode
 dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's rewritten dialogues
@@ -9,8 +9,8 @@ fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
 chatsearch, instructions, web    what ChatSearcher is trained and judged with
 truth           what a world knows of its pictures
 
-Every reader answers a missing or damaged file, and a record of another form, with BadInput, which names file, record
-and field, and a kind or split that is not there with UnknownName, which names those that are.
+For a missing or damaged file, or a malformed record, every reader raises BadInput, which names file, record and field;
+for a kind or split that is not there, UnknownName, which names those that are.
 """
 
 from viewfinder.data.captions import CaptionedPicture, read_captions_csv, read_coco, read_flickr8k

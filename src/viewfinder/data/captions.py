@@ -1,13 +1,13 @@
 """Readers of captioned pictures (Flickr8k, COCO, a CSV of the user's own), and of the things marked in COCO's.
 
-Readers return the pictures in the order in which the file first names them, captions likewise. Where a data set does
-not say which pictures are for training, for validation and for testing, `splits.split_of` does.
+Readers return the pictures in the order in which the file first names them, captions likewise. If a data set does not
+say which pictures are for training, validation and testing, `splits.split_of` does.
 
-COCO's instances (Lin et al., ECCV 2014) have a box and a category for every thing of a picture.
+COCO's instances (Lin et al., ECCV 2014) have a box and a category for every thing in a picture.
 
     annotations/instances_<split>.json    beside the pictures of a split, <split>/ or images/
 
-A box is x, y, width and height in pixels of the picture; a crowd's is around many things at once.
+A box is x, y, width and height in pixels of the picture; a crowd's box encloses many things at once.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class CaptionedPicture:
 
 
 def read_flickr8k(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """Flickr8k (Hodosh et al. 2013) as `captions.csv` (image,caption; a row a caption) beside `images/`."""
+    """Flickr8k (Hodosh et al. 2013) as `captions.csv` (image,caption; one row per caption) beside `images/`."""
     table = read_table(need_folder(folder) / "captions.csv")
     captions, dropped = _grouped(table)
     return _on_disk({need_folder(folder / "images") / name: said for name, said in captions.items()}, dropped)
 
 
 def read_captions_csv(path: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """A CSV with a column image, file, path or id and one named caption or text; several rows a picture.
+    """A CSV with a column image, file, path or id and one named caption or text; several rows per picture.
 
-    A picture is looked for beside the CSV; where it is not there its path stays as the file has it, to be
+    Pictures are looked for beside the CSV. The path of one that is not there stays as it is in the file, to be
     matched with the pictures of a library (`match_keys`).
 
     Raises:
@@ -67,7 +67,7 @@ def read_captions_csv(path: Path) -> tuple[list[CaptionedPicture], ReadReport]:
 
 
 def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """COCO captions: every `annotations/captions_<split>.json`, pictures in `<split>/` or else in `images/`."""
+    """COCO captions: every `annotations/captions_<split>.json`, with pictures in `<split>/` or else in `images/`."""
     captions: dict[Path, list[str]] = {}
     dropped: list[Dropped] = []
     for file, pictures in _coco_files(folder, "captions", "so this is not a COCO folder"):
@@ -78,7 +78,7 @@ def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
 
 
 def has_captions(folder: Path) -> bool:
-    """Whether a folder holds captions as Flickr8k's (captions.csv) or COCO's."""
+    """Whether a folder holds captions like Flickr8k's (captions.csv) or COCO's."""
     return (folder / "captions.csv").is_file() or any(folder.glob("annotations/captions_*.json"))
 
 
@@ -97,7 +97,7 @@ def _coco_files(folder: Path, kind: str, complaint: str) -> list[tuple[Path, Pat
 
 
 def _grouped(table: Table) -> tuple[dict[str, list[str]], list[Dropped]]:
-    """Captions by picture, as a table with one row a caption has them."""
+    """Captions by picture, from a table with one row per caption."""
     key, caption = table.need(KEY_COLUMNS), table.need(CAPTION_COLUMNS)
     captions: dict[str, list[str]] = {}
     dropped: list[Dropped] = []
@@ -168,7 +168,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class InstancePicture:
-    """A picture file, and everything that is marked in it, of the categories that are marked at all."""
+    """A picture file, and everything marked in it, of the categories that are marked at all."""
 
     path: Path
     instances: tuple[Instance, ...]

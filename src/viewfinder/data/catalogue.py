@@ -1,4 +1,4 @@
-"""A catalogue: a table that says things about pictures, a row a picture (or several rows).
+"""A catalogue: a table that says things about pictures, one or several rows per picture.
 
 `match_keys` says which file a row means: by path, by the end of a path, by name, or by name without suffix.
 """
@@ -16,12 +16,12 @@ from viewfinder.data.files import KEY_COLUMNS, Dropped, ReadReport, need_folder,
 from viewfinder.errors import BadInput
 
 NOT_GIVEN = frozenset({"", "NA"})
-"""Cells that say nothing."""
+"""Values of cells that say nothing."""
 
 
 @dataclass(frozen=True)
 class CatalogueRow:
-    """What one row says: `key` names the picture, `values` has an entry for every cell that is given."""
+    """What one row says: `key` names the picture, `values` has an entry for every cell that is filled."""
 
     key: str
     values: dict[str, str]
@@ -29,7 +29,7 @@ class CatalogueRow:
 
 @dataclass(frozen=True)
 class CatalogueMatches:
-    """Rows by file, the rows that mean no file, and the keys that fit several files (see `match_keys`)."""
+    """Rows by file, the rows that match no file, and the keys that fit several files (see `match_keys`)."""
 
     rows: dict[Path, list[CatalogueRow]]
     unmatched: tuple[CatalogueRow, ...]
@@ -38,7 +38,7 @@ class CatalogueMatches:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """A catalogue file as read: its attributes (columns but the key), rows in file order, and the report."""
+    """A catalogue file as read: its attributes (all columns but the key), rows in file order, and the report."""
 
     path: Path
     key_column: str
@@ -47,7 +47,7 @@ class Catalogue:
     report: ReadReport = field(repr=False)
 
     def matches(self, paths: Iterable[Path]) -> CatalogueMatches:
-        """The rows about each of `paths`, the rows that mean no file, and the keys that fit several."""
+        """The rows about each of `paths`, the rows that match no file, and the keys that fit several."""
         found = match_keys([row.key for row in self.rows], paths)
         return CatalogueMatches(
             rows={path: [self.rows[i] for i in positions] for path, positions in found.files.items()},
@@ -57,12 +57,12 @@ class Catalogue:
 
 
 def read_catalogue(path: Path) -> Catalogue:
-    """A CSV with a column image, file, path or id (the first there is, in any case) that names the pictures.
+    """A CSV with a column image, file, path or id (the first that exists, in upper or lower case) that names pictures.
 
     All other columns are attributes; empty cells and "NA" are left out, and so are columns without a name.
 
     Raises:
-        BadInput: no such column, a column twice, a row with too many or too few fields; the line is named.
+        BadInput: no such column, a duplicate column, a row with too many or too few fields; the line is named.
     """
     table = read_table(path)
     key = table.need(KEY_COLUMNS)
@@ -116,8 +116,8 @@ class Matches:
     """The outcome of `match_keys`.
 
     Attributes:
-        files: positions of the keys that mean a file, by file.
-        unmatched: positions of the keys that mean no file.
+        files: positions of the keys that match a file, by file.
+        unmatched: positions of the keys that match no file.
         ambiguous: keys that fit several files; those that fit wholly are matched to each of them.
     """
 
@@ -128,7 +128,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class _Found:
-    """Files that fit a key equally well; of a fit in part only the first few are kept."""
+    """Files that fit a key equally well; of a partial fit only the first few are kept."""
 
     count: int = 0
     paths: tuple[Path, ...] = ()
@@ -137,13 +137,13 @@ class _Found:
 
 
 def match_keys(keys: Sequence[str], paths: Iterable[Path]) -> Matches:
-    """Match keys with files; time grows as (keys + files) x log(files).
+    """Match keys to files; time grows as (keys + files) x log(files).
 
     A key fits a file whose name is the last part of the key, or, if there is none, whose name without suffix
-    is. Of several such files the ones are meant whose folders agree with the key furthest back. A key fits
-    *wholly* if it is the end of the path, or the path the end of it (so `a/1.jpg`, `1.jpg` and `1` fit
-    `/data/a/1.jpg` wholly). One that fits in part only (`/old/place/1.jpg`) counts if it points to a single
-    file for which there is no key that fits wholly and none that fits further.
+    is. Of several such files, those match whose folders agree with the key furthest back. A key fits
+    *wholly* if it is the end of the path, or the path is the end of it (so `a/1.jpg`, `1.jpg` and `1` fit
+    `/data/a/1.jpg` wholly). A key that fits only in part (`/old/place/1.jpg`) counts if it points to a single
+    file for which no key fits wholly and none fits further.
 
     >>> match_keys(["1.jpg", "b/2"], [Path("a/1.jpg"), Path("a/2.png"), Path("b/2.png")]).files
     {PosixPath('a/1.jpg'): [0], PosixPath('b/2.png'): [1]}
@@ -176,7 +176,7 @@ def match_keys(keys: Sequence[str], paths: Iterable[Path]) -> Matches:
 
 
 class _Endings:
-    """Paths written backwards ("1.jpg/a/data/") and sorted: all that end alike lie side by side."""
+    """Paths written backwards ("1.jpg/a/data/") and sorted, so that paths with the same ending are adjacent."""
 
     def __init__(self, paths: Iterable[tuple[Path, Sequence[str]]], *, without_suffix: bool = False) -> None:
         entries: list[tuple[str, Path]] = []
@@ -188,7 +188,7 @@ class _Endings:
         self._paths = [path for _, path in entries]
 
     def longest(self, parts: tuple[str, ...]) -> _Found:
-        """The files that agree with the longest end of the key (whole keys are the usual case)."""
+        """The files that agree with the longest ending of the key (whole keys are the usual case)."""
         if not parts or not self._run(_backwards(parts[-1:])):
             return _Found()
         depth = next(depth for depth in range(len(parts), 0, -1) if self._run(_backwards(parts[-depth:])))
@@ -206,7 +206,7 @@ class _Endings:
 
 
 def _parts(path: str) -> tuple[str, ...]:
-    """The parts of a path as the disk, Windows or a Mac (decomposed accents) may write it."""
+    """The parts of a path, however the disk, Windows or a Mac (decomposed accents) writes it."""
     normal = unicodedata.normalize("NFC", path).replace("\\", "/")
     return tuple(part for part in normal.split("/") if part not in {"", "."})
 

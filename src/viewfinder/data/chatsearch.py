@@ -1,6 +1,6 @@
 """ChatSearch (Zhao et al. 2024): dialogues of words and pictures whose last turn asks for one picture.
 
-The paper's data was not released; the format is ours. A line of a `.jsonl` file is one sample:
+The paper's data was not released; the format is ours. Each line of a `.jsonl` file is one sample:
 
     {"id": "m-000001", "subtask": "mChat", "turns": [
       {"role": "user", "content": [{"text": "We went somewhere with tall glass towers."}]},
@@ -8,16 +8,16 @@ The paper's data was not released; the format is ours. A line of a `.jsonl` file
       {"role": "user", "content": [{"text": "Same city, but at night from a boat."}]}],
      "target": "laion/abc.jpg", "source": {"pipeline": "merge", "caption_ref": "...", "caption_target": "..."}}
 
-Beside it `gallery_<subtask>.txt` lists the pictures among which the target is looked for, one path a line. Paths are
+Beside it, `gallery_<subtask>.txt` lists the pictures among which the target is searched, one path per line. Paths are
 POSIX paths below one folder of pictures.
 
-What a person decided about constructed dialogues is in a journal beside their file, one decision a line; beside
-`mChat_test.jsonl` lies `mChat_test.review.jsonl`:
+What a person decided about constructed dialogues is in a journal beside their file, one decision per line. The journal
+of `mChat_test.jsonl` is `mChat_test.review.jsonl`:
 
     {"id": "m-000001", "verdict": "rewritten", "turns": [...], "note": "said too much", "by": "anna"}
 
-A decision is on the disk before the next is taken up. The last one about a dialogue counts, so that a mind can be
-changed and nothing is ever overwritten.
+A decision is on disk before the next dialogue is shown. The last one about a dialogue counts, so that people can change
+their minds and nothing is ever overwritten.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from viewfinder.data.files import (
 from viewfinder.errors import BadInput
 
 Subtask = Literal["tChat", "iChat", "mChat"]
-"""Words only; one picture and what should be different; several rounds of both."""
+"""Words only; one picture and a wanted change; several rounds of both."""
 
 Role = Literal["user", "assistant"]
 
@@ -75,7 +75,7 @@ class ChatTurn:
 
 @dataclass(frozen=True)
 class ChatSample:
-    """A dialogue that ends with the user's turn, and the picture meant; `source` says how the sample was made."""
+    """A dialogue that ends with the user's turn, and the target; `source` says how the sample was made."""
 
     id: str
     subtask: Subtask
@@ -92,13 +92,13 @@ class ChatSample:
 def read_chatsearch(
     file: Path, *, galleries: Mapping[Subtask, Sequence[str]] | None = None
 ) -> tuple[list[ChatSample], ReadReport]:
-    """The samples of a file, none of which is left out.
+    """All samples of a file; none is left out.
 
     `galleries`: as `read_galleries` gives them; every target must be in its subtask's. None for training data.
 
     Raises:
-        BadInput: no such file, or a damaged record: a missing or malformed field, an id that is there
-            twice, a target that is not in the gallery. File, line and field are named.
+        BadInput: no such file, or a damaged record: a missing or malformed field, a duplicate id, a target that is
+            not in the gallery. File, line and field are named.
     """
     among = {subtask: frozenset(names) for subtask, names in (galleries or {}).items()}
     samples: list[ChatSample] = []
@@ -122,7 +122,7 @@ def read_chatsearch(
 
 
 def read_gallery(file: Path) -> tuple[str, ...]:
-    """The pictures of a gallery file, in its order; BadInput where it is empty or has a picture twice."""
+    """The pictures of a gallery file, in its order; BadInput if it is empty or has a picture twice."""
     lines: dict[str, int] = {}
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         name = line.strip()
@@ -136,7 +136,7 @@ def read_gallery(file: Path) -> tuple[str, ...]:
 
 
 def read_galleries(folder: Path) -> dict[Subtask, tuple[str, ...]]:
-    """The galleries that lie in a folder, by subtask; BadInput where there is none."""
+    """The galleries in a folder, by subtask; BadInput if there is none."""
     files = {subtask: _gallery_file(need_folder(folder), subtask) for subtask in SUBTASKS}
     found = {subtask: read_gallery(file) for subtask, file in files.items() if file.is_file()}
     if not found:
@@ -160,22 +160,22 @@ def write_chatsearch(file: Path, samples: Iterable[ChatSample]) -> None:
 
 
 def write_gallery(folder: Path, subtask: Subtask, pictures: Sequence[str]) -> Path:
-    """Writes `gallery_<subtask>.txt` and gives its path."""
+    """Writes `gallery_<subtask>.txt` and returns its path."""
     file = _gallery_file(folder, subtask)
     file.write_text("".join(f"{picture}\n" for picture in pictures), encoding="utf-8", newline="\n")
     return file
 
 
 def dump_turns(turns: Iterable[ChatTurn]) -> list[dict[str, Any]]:
-    """Turns as a record has them."""
+    """Turns in the form of a record."""
     return [{"role": turn.role, "content": [vars(item) for item in turn.content]} for turn in turns]
 
 
 def parse_turns(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
-    """What `dump_turns` gave; `where` names file and record.
+    """Turns from what `dump_turns` returned; `where` names file and record.
 
     Raises:
-        BadInput: there is none, one is malformed, or the last one is not the user's.
+        BadInput: there are none, one is malformed, or the last one is not the user's.
     """
     turns = tuple(_turn(turn, f"{where}, turns[{at}]") for at, turn in enumerate(record))
     if not turns or turns[-1].role != "user":
@@ -223,8 +223,8 @@ class Review:
 
     Attributes:
         id: the dialogue.
-        verdict: as it is, not at all, or in other words.
-        turns: what a rewritten dialogue says now; of the others nothing.
+        verdict: accepted as it is, rejected, or rewritten.
+        turns: what a rewritten dialogue says now; empty for the others.
         note: why, in the person's words.
         by: who decided.
 
@@ -255,12 +255,12 @@ def review_file(samples: Path) -> Path:
 
 
 def read_reviews(file: Path, *, notify: Callable[[str], None] = lambda line: None) -> dict[str, Review]:
-    """The decisions of a journal by dialogue, the last one of each; nothing where there is no journal yet.
+    """The decisions of a journal by dialogue, the last one of each; nothing if there is no journal yet.
 
-    `notify` hears of a last line that was cut short; what it said was never acknowledged.
+    `notify` is told of a truncated last line, which was never acknowledged.
 
     Raises:
-        BadInput: the file cannot be read, or a whole line is damaged (it is named).
+        BadInput: the file cannot be read, or a complete line is damaged (it is named).
     """
     try:
         whole, torn = whole_lines(file.read_bytes() if file.exists() else b"")
@@ -271,13 +271,13 @@ def read_reviews(file: Path, *, notify: Callable[[str], None] = lambda line: Non
     found: dict[str, Review] = {}
     for line, record in parse_json_lines(whole.splitlines(), where=str(file)):
         review = _review(record, f"{file}, line {line}")
-        found.pop(review.id, None)  # in the order in which they were decided
+        found.pop(review.id, None)  # keeps the order in which they were decided
         found[review.id] = review
     return found
 
 
 def add_review(file: Path, review: Review) -> None:
-    """Notes a decision; on return it is on the disk. A line cut short by an earlier crash is taken out first."""
+    """Records a decision; on return it is on disk. A line that an earlier crash truncated is removed first."""
     try:
         turns = {"turns": dump_turns(review.turns)} if review.turns else {}
         record = {"id": review.id, "verdict": review.verdict, **turns, "note": review.note, "by": review.by}
@@ -287,7 +287,7 @@ def add_review(file: Path, review: Review) -> None:
 
 
 def apply_reviews(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) -> list[ChatSample]:
-    """Of `samples`, in their order, what was accepted, and what was rewritten with its new turns."""
+    """Of `samples`, in their order, the accepted ones, and the rewritten ones with their new turns."""
     kept: list[ChatSample] = []
     for sample in samples:
         review = reviews.get(sample.id)

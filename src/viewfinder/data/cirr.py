@@ -1,8 +1,8 @@
-"""CIRR (Liu et al., ICCV 2021): a picture, a sentence about what is to change, and the picture that is wanted.
+"""CIRR (Liu et al., ICCV 2021): a picture, a sentence about what should change, and the picture that is wanted.
 
 captions/cap.rc2.<split>.json          queries; test1 has no targets
 image_splits/split.rc2.<split>.json    the gallery: name -> path of the picture
-img_raw/                               the pictures, where one has them
+img_raw/                               the pictures, if available
 
 Every query belongs to a set of six similar pictures, its reference among them; R_subset ranks within that set.
 """
@@ -31,13 +31,13 @@ VERSION = "rc2"
 
 @dataclass(frozen=True)
 class CirrPair:
-    """One query and what it is about; pictures are named as the gallery names them.
+    """One query and what it is about; pictures have the names of the gallery.
 
     Attributes:
-        pairid: its number, unique in all splits; CIRR's evaluation server wants it.
+        pairid: its number, unique across all splits; CIRR's evaluation server requires it.
         reference: the picture that the user starts from.
-        caption: what is to be different.
-        target: the picture that is wanted; None where a test split keeps it secret.
+        caption: what should be different.
+        target: the picture that is wanted; None if a test split keeps it secret.
         members: the set of six similar pictures, reference and target among them.
         soft_targets: annotators' grades of pictures of the set as targets (1, 0.5 or -1), as the file has them.
     """
@@ -59,7 +59,7 @@ class CirrPair:
 class Cirr:
     """A split: its pairs and its gallery, in the order of their files.
 
-    `paths` has a file for every picture that is on the disk.
+    `paths` has a file for every picture that is on disk.
     """
 
     pairs: tuple[CirrPair, ...]
@@ -87,7 +87,7 @@ def read_cirr(folder: Path, split: str) -> tuple[Cirr, ReadReport]:
 
 
 def write_cirr(folder: Path, split: str, pairs: Iterable[CirrPair], paths: Mapping[str, str]) -> None:
-    """Writes a split as `read_cirr` reads it; `paths` has the file of every picture of the gallery, below the folder.
+    """Writes a split as `read_cirr` reads it; `paths` has the file of every gallery picture, below the folder.
 
     Pairs with the same members belong to one set. A ValueError names a picture that is not where it should be.
     """

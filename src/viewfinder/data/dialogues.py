@@ -2,7 +2,7 @@
 
 A dialogue is a caption and up to ten rounds of question and answer. ChatIR (Levy et al., "Chatting Makes Perfect",
 NeurIPS 2023) writes it as eleven strings, the caption and then "question? answer"; PlugIR (Lee et al., "Interactive
-Text-to-Image Retrieval with Large Language Models", ACL 2024) keeps the form for dialogues it has rewritten, in which
+Text-to-Image Retrieval with Large Language Models", ACL 2024) keeps this format for its rewritten dialogues, in which
 string k is the whole query of round k.
 """
 
@@ -27,7 +27,7 @@ from viewfinder.data.files import (
 from viewfinder.errors import BadInput
 
 VISDIAL_PICTURES = {"train": "COCO_train2014", "val": "VisualDialog_val2018", "test": "VisualDialog_test2018"}
-"""How picture files are called in each split of VisDial: this, an underscore, and the id in 12 digits."""
+"""Names of picture files in each split of VisDial: this, an underscore, and the id in 12 digits."""
 
 _LEAK = re.compile(r"\bAnswer\s*:")
 _ASKED = re.compile(r"\?[)\]\"'’”]*")
@@ -37,7 +37,7 @@ _LAST_YES_OR_NO = re.compile(r"\s(?=(?:yes|no)\s*$)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Round:
-    """A question and its answer; either may be empty, where the other is all that is known."""
+    """A question and its answer; either may be empty if only the other is known."""
 
     question: str
     answer: str
@@ -52,9 +52,9 @@ class Dialogue:
 
     Attributes:
         image: the picture, as the pool names it ("unlabeled2017/000000000008.jpg").
-        caption: what is said at first.
+        caption: what is said first.
         rounds: questions and answers; none in a rewritten dialogue.
-        strings: caption and rounds as the file has them. They are what retrievers are given.
+        strings: caption and rounds as in the file. Retrievers are given these.
         rewritten: string k is the complete query of round k, not an addition to those before.
     """
 
@@ -66,18 +66,18 @@ class Dialogue:
 
 
 def make_dialogue(image: str, caption: str, rounds: Iterable[Round]) -> Dialogue:
-    """A dialogue whose strings are put together as in the released files: caption, then "question? answer"."""
+    """A dialogue whose strings are composed as in the released files: caption, then "question? answer"."""
     said = tuple(rounds)
     return Dialogue(image, caption, said, (caption, *map(str, said)))
 
 
 def split_round(text: str) -> Round:
-    """Question and answer of one string of a dialogue; the two, joined by a blank, are the text (but for blanks).
+    """Question and answer of one string of a dialogue; the two, joined by a blank, are the text (except for blanks).
 
     The question ends at the last "?" before a leaked "Answer:", if there is one. Some released turns have no
     question mark, because their questions were cut off; the answer then begins, by the first rule that applies,
-    at a leaked "Answer:", after the last gap of two blanks, or at a last word yes or no. What cannot be told
-    apart is all question.
+    at a leaked "Answer:", after the last gap of two blanks, or at a last word yes or no. A string that cannot be
+    split is all question.
 
     >>> split_round("What is the weather like? Is it sunny? no")
     Round(question='What is the weather like? Is it sunny?', answer='no')
@@ -104,11 +104,11 @@ def _seam(text: str) -> int:
 def read_dialogues(file: Path, pool: Collection[str] | None = None) -> tuple[list[Dialogue], ReadReport]:
     """Dialogues as ChatIR and PlugIR release them: `[{"img": path, "dialog": [caption, "question? answer", ...]}]`.
 
-    ChatIR's Human_BLIP2 has the questions of VisDial with the last of them first: rotate its rounds by one before they
-    are compared with VisDial's round by round. The protocol is run on the files as they are.
+    ChatIR's Human_BLIP2 has the questions of VisDial with the last of them first: rotate its rounds by one before
+    comparing them with VisDial's round by round. The protocol uses the files as they are.
 
-    Every target must be in the `pool`, the pictures that are searched. In a file that is called `..._reconed`, as
-    PlugIR's, string k is the whole query of round k.
+    Every target must be in the `pool`, the pictures that are searched. In a file named `..._reconed`, like PlugIR's,
+    string k is the whole query of round k.
     """
     whole = file.stem.endswith("_reconed")
     dialogues = [_dialogue(f"{file}: [{i}]", record, whole) for i, record in enumerate(read_json(file, list))]
@@ -135,22 +135,22 @@ def write_dialogues(file: Path, dialogues: Iterable[Dialogue]) -> None:
 
 
 def read_pool(file: Path) -> tuple[tuple[str, ...], ReadReport]:
-    """The pictures that are searched, in the order of the file (`Search_Space_val_50k.json`); each of them once."""
+    """The pictures that are searched, each once, in the order of the file (`Search_Space_val_50k.json`)."""
     pool, dropped = read_keys(file)
     return pool, ReadReport(len(pool) + len(dropped), len(pool), tuple(dropped))
 
 
 def write_pool(file: Path, pool: Iterable[str]) -> None:
-    """Write the pictures that are searched, as ChatIR's pool is written."""
+    """Write the pictures that are searched, in the format of ChatIR's pool."""
     write_json(file, list(pool))
 
 
 def read_visdial(folder: Path, split: str) -> tuple[list[Dialogue], ReadReport]:
     """VisDial 1.0 (Das et al., CVPR 2017): `<split>/visdial_1.0_<split>.json`, with or without the split's folder.
 
-    Rounds hold indices into two lists, of questions (without their question marks) and of answers. Pictures are named
-    from `folder`: `val/images/VisualDialog_val2018_<12 digits>.jpg`; of train, where the file is not there under
-    `COCO_train2014` but under `COCO_val2014`, by that. The newest question of the test split has no answer.
+    Rounds hold indices into two lists, of questions (without their question marks) and of answers. Picture names are
+    relative to `folder`: `val/images/VisualDialog_val2018_<12 digits>.jpg`; in train, `COCO_val2014` if the file is
+    there under that name and not under `COCO_train2014`. The newest question of the test split has no answer.
     """
     nested = need_folder(folder) / split / f"visdial_1.0_{split}.json"
     file = nested if nested.is_file() else need_split_file(folder / nested.name, "**/visdial_1.0_*.json")

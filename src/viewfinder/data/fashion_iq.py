@@ -1,6 +1,6 @@
-"""Fashion IQ and MT Fashion IQ: what one says of a product to be shown another, in one turn or in several.
+"""Fashion IQ and MT Fashion IQ: what people say of a product to be shown another, in one turn or in several.
 
-Fashion IQ (Wu et al., CVPR 2021): pairs of products and what sets the wanted one apart from the shown one.
+Fashion IQ (Wu et al., CVPR 2021): pairs of products and how the wanted one differs from the shown one.
 
 captions/cap.<kind>.<split>.json           pairs with two relative captions each; test has no targets
 image_splits/split.<kind>.<split>.json     the gallery
@@ -12,7 +12,7 @@ The kinds of the published set are dress, shirt and toptee; a folder may hold an
 MT Fashion IQ (Yuan and Lam, "Conversational Fashion Image Retrieval via Multiturn Natural Language Feedback",
 SIGIR 2021): sessions of several turns over the products of Fashion IQ.
 
-data/<kind>.<split>.json                  sessions; the kind "all" holds those of every other
+data/<kind>.<split>.json                  sessions; the kind "all" holds those of every other kind
 image_splits/split.<kind>.<split>.json    the gallery
 attr/asin2attr.<kind>.<split>.new.json    attribute words by type
 """
@@ -46,17 +46,17 @@ SPECIAL_WORDS = ("<pad>", "<start>", "<end>", "<and>", "<unk>")
 """The first words of a vocabulary; `<and>` stands between the two captions of a pair."""
 
 Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
-"""Words of a product by its key, in lists: category, texture, fabric, shape, part, style."""
+"""Words of a product by its key, as lists: category, texture, fabric, shape, part, style."""
 
 Record = TypeVar("Record", bound="FashionPair | Session")
 
-# CIRR keeps its own captions under like names: cap.rc2.<split>.json.
+# CIRR keeps its own captions under similar names: cap.rc2.<split>.json.
 _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(.+)\.([^.]+)\.json")
 
 
 @dataclass(frozen=True)
 class FashionPair:
-    """What a user says who is shown `candidate` and wants `target` (None: kept secret, as in the test split)."""
+    """What a user who is shown `candidate` and wants `target` says (None: kept secret, as in the test split)."""
 
     target: str | None
     candidate: str
@@ -65,7 +65,7 @@ class FashionPair:
 
 @dataclass(frozen=True)
 class FashionIQ:
-    """One kind and split: its pairs, the gallery, and attributes where the folder has them."""
+    """One kind and split: its pairs, the gallery, and attributes if the folder has them."""
 
     kind: str
     split: str
@@ -80,12 +80,12 @@ class FashionIQ:
 
 
 def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which splits of which kinds a folder has, told from its caption files: {"dress": ("test", "train", "val")}."""
+    """Which splits of which kinds a folder has, by its caption files: {"dress": ("test", "train", "val")}."""
     return kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
 
 
 def read_fashion_iq(folder: Path, kind: str, split: str) -> tuple[FashionIQ, ReadReport]:
-    """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption costs only itself."""
+    """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption drops only itself."""
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
     pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", _pair)
     return FashionIQ(kind, split, pairs, gallery, read_attributes(folder, kind, split)), report
@@ -110,7 +110,7 @@ def _read_records(
 
 
 def _pair(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[FashionPair, list[Dropped]]:
-    """The pair of a record, and its empty captions; targets of the test split are secret, and need not be there."""
+    """The pair of a record, and its empty captions; targets of the test split are secret and may be missing."""
     where = f"{file}: [{i}]"
     candidate = _need_in_gallery(gallery, f"{where}, field 'candidate'", need_field(where, record, "candidate", str))
     target = None
@@ -128,7 +128,7 @@ def _need_in_gallery(gallery: frozenset[str], where: str, key: str) -> str:
 
 
 def _split_captions(record: str, captions: Sequence[str]) -> tuple[tuple[str, ...], list[Dropped]]:
-    """The captions that say something, as they are, and a report of the empty ones."""
+    """The captions that are not empty, as they are, and a report of the empty ones."""
     empty = [k for k, caption in enumerate(captions) if not caption.strip()]
     said = tuple(caption for k, caption in enumerate(captions) if k not in empty)
     return said, [Dropped(f"{record}, captions[{k}]", "empty caption") for k in empty]
@@ -145,9 +145,9 @@ def join_captions(captions: Sequence[str]) -> str:
 
 
 def read_attributes(folder: Path, kind: str, split: str) -> Attributes:
-    """Attribute words of every product, by type; none where the folder has no such file.
+    """Attribute words of every product, by type; none if the folder has no such file.
 
-    A few published records have twelve lists, two records of six in a row: they are merged type by type.
+    A few published records have twelve lists, i.e. two records of six in a row: they are merged type by type.
     """
     names = [f"asin2attr.{kind}.{split}{variant}.json" for variant in ("", ".new")]
     places = [folder / inside / name for inside in ("", "attributes", "attr") for name in names]
@@ -168,7 +168,7 @@ def read_shuffled(file: Path, size: int) -> tuple[int, ...]:
     """`data/shuffled.<kind>.<split>.json`: for target k of a gallery of `size`, which picture is shown first.
 
     Raises:
-        BadInput: damaged JSON, not `size` numbers, or a number beyond the gallery (its place is named).
+        BadInput: damaged JSON, not `size` numbers, or a number outside the gallery (its place is named).
     """
     numbers = read_json(file, list)
     if len(numbers) != size:
@@ -182,8 +182,8 @@ def read_shuffled(file: Path, size: int) -> tuple[int, ...]:
 def shuffle_first_pictures(size: int, seed: int) -> tuple[int, ...]:
     """A first picture for each of `size` targets: every picture once, none for itself (unless there is only one).
 
-    The published protocol fixes such a list but does not ship it. This one (Sattolo's algorithm) depends on size and
-    seed alone, on any machine.
+    The published protocol fixes such a list but does not ship it. This one (Sattolo's algorithm) depends only on size
+    and seed, on any machine.
 
     >>> shuffle_first_pictures(5, seed=0)
     (1, 4, 0, 2, 3)
@@ -242,16 +242,16 @@ class CaptionVocabulary:
 
 
 def build_caption_vocabulary(captions: Iterable[str], *, least: int = 2) -> CaptionVocabulary:
-    """The start kit's rule: words that occur `least` times, in the order in which they are first seen."""
+    """The start kit's rule: words that occur at least `least` times, in order of first occurrence."""
     counts = Counter(word for words in tokenize_captions(captions) for word in words)
     return CaptionVocabulary((*SPECIAL_WORDS, *(word for word, count in counts.items() if count >= least)))
 
 
 def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
-    """Lower-cased words of each caption, as nltk's `word_tokenize` cuts them.
+    """Lower-cased words of each caption, as nltk's `word_tokenize` splits them.
 
-    That function wants a downloaded list of abbreviations for finding sentences; here every "." that ends a word ends
-    a sentence, which matters only for abbreviations inside a caption.
+    That function needs a downloaded list of abbreviations to find sentences; here every "." that ends a word ends a
+    sentence, which matters only for abbreviations inside a caption.
     """
     from nltk.tokenize import NLTKWordTokenizer
     from nltk.tokenize.punkt import PunktSentenceTokenizer
@@ -268,7 +268,7 @@ _SESSION_FILE = re.compile(r"(?!shuffled\.)(.+)\.([^.]+)\.json")
 
 @dataclass(frozen=True)
 class Reference:
-    """A product that is shown, and what is said of it: captions that lead to the next one."""
+    """A product that is shown, and the captions about it, which lead to the next one."""
 
     key: str
     captions: tuple[str, ...]
@@ -277,7 +277,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Session:
-    """Products in the order of the turns, and the one at which the last captions point."""
+    """Products in the order of the turns, and the one to which the last captions lead."""
 
     references: tuple[Reference, ...]
     target: str
@@ -291,7 +291,7 @@ class Session:
 
 @dataclass(frozen=True)
 class MultiTurnFashionIQ:
-    """One kind and split: its sessions, the gallery, and attributes where the folder has them."""
+    """One kind and split: its sessions, the gallery, and attributes if the folder has them."""
 
     kind: str
     split: str
@@ -301,15 +301,15 @@ class MultiTurnFashionIQ:
 
 
 def session_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which splits of which kinds a folder has, told from its session files: {"all": ("train", "val"), ..}."""
+    """Which splits of which kinds a folder has, by its session files: {"all": ("train", "val"), ..}."""
     return kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
 
 
 def read_sessions(folder: Path, kind: str, split: str) -> tuple[MultiTurnFashionIQ, ReadReport]:
     """One kind and split of an MT Fashion IQ folder. The report counts sessions.
 
-    Most sessions have two to four turns of two captions. The few with other numbers are kept as they are; an empty
-    caption, and a product that the gallery lists again, cost only themselves.
+    Most sessions have two to four turns of two captions. The few with other numbers are kept as they are; of an empty
+    caption, or a product that the gallery repeats, only that item is dropped.
     """
     file = need_split_file(need_folder(folder) / "data" / f"{kind}.{split}.json", "*.*.json")
     sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", _session)

@@ -2,8 +2,8 @@
 whose last turn looks back, to an earlier picture (rollback) or to parts of several (combination).
 
 modifiers/<source>_<split>_cap.json     transactions; sources are 200k, shoes, Fiq and FC
-modifiers/<source>_index_names.txt      the gallery, a picture a line (Fiq: a product a line)
-modifiers/FC-caption.json               titles by product; the other sources have a .txt a product or picture
+modifiers/<source>_index_names.txt      the gallery, one picture per line (Fiq: one product)
+modifiers/FC-caption.json               titles by product; other sources have one .txt per product or picture
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from viewfinder.data.files import (
 from viewfinder.errors import BadInput
 
 ORDINALS = ("FIRST", "SECOND", "THIRD")
-"""How a modification calls earlier pictures: the reference, then the targets of turns 1 and 2."""
+"""What a modification calls earlier pictures: the reference, then the targets of turns 1 and 2."""
 
 _TRANSACTION_FILE = re.compile(r"(.+)_([^_]+)_cap\.json")
 _NUMBER = re.compile(r"(?<![\w.])(\d+)\.(?!\d)\s*(keep the\b)?")
@@ -41,10 +41,10 @@ class Transaction:
     """One shopper's turns.
 
     Attributes:
-        reference: the picture shown at first.
-        targets: the picture that each turn leads to; the last is the one that is wanted.
+        reference: the picture shown first.
+        targets: the picture that each turn leads to; the last is the wanted one.
         modifications: what is said in each turn, "1. is red 2. is shorter".
-        captions: of the reference, then of each target; none at all where the file has none.
+        captions: of the reference, then of each target; empty if the file has none.
     """
 
     reference: str
@@ -60,7 +60,7 @@ class Transaction:
 
 @dataclass(frozen=True)
 class FashionMT:
-    """One source and split; `gallery` is the source's, and belongs to what is evaluated (test or val)."""
+    """One source and split; `gallery` is the source's, and belongs to the split that is evaluated (test or val)."""
 
     source: str
     split: str
@@ -70,7 +70,7 @@ class FashionMT:
 
 @dataclass(frozen=True)
 class Modification:
-    """What is said in a turn: numbered clauses, and what stands before them ("I prefer the FIRST, and")."""
+    """What is said in a turn: numbered clauses, and the lead before them ("I prefer the FIRST, and")."""
 
     lead: str
     clauses: tuple[str, ...]
@@ -78,16 +78,16 @@ class Modification:
 
 @dataclass(frozen=True)
 class OrdinalReference:
-    """To which pictures of a transaction a turn looks back, by their place in `Transaction.pictures`."""
+    """The pictures of a transaction that a turn looks back to, by their place in `Transaction.pictures`."""
 
     setting: Literal["rollback", "combination"]
     places: tuple[int, ...]
 
 
 def split_modification(modification: str) -> Modification:
-    """The numbered clauses of a modification, and its lead; nothing but the numbers is lost.
+    """The numbered clauses of a modification, and its lead; only the numbers are lost.
 
-    A number opens a clause where it goes on counting from 1, or stands before "keep the" (which is number 4 whatever
+    A number opens a clause if it continues the count from 1, or stands before "keep the" (which is number 4 whatever
     came before); any other number is part of a clause. A text without such numbers is one clause, or a lead if it
     names a picture. (The published code drops the lead, cuts a clause at any digit in training, and makes an unnumbered
     text empty in evaluation.)
@@ -117,9 +117,9 @@ def _marks(modification: str) -> Iterator[tuple[int, int]]:
 def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
     """What the published templates say of earlier pictures; None if a modification does not look back.
 
-    "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. Where nothing was shared the
-    published text says "keep the SECOND's None": that is no place to look back to.
-    Any other wording is read by `retrievers.shared.back_references.find_back_reference`.
+    "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. If nothing was shared, the
+    published text says "keep the SECOND's None", which is not a back reference.
+    Any other wording is parsed by `retrievers.shared.back_references.find_back_reference`.
 
     >>> parse_ordinal_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
     OrdinalReference(setting='combination', places=(0,))
@@ -132,14 +132,14 @@ def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
 
 
 def fashionmt_sources(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Which splits of which sources a folder has, told from its transaction files: {"shoes": ("test", "train"), ..}."""
+    """Which splits of which sources a folder has, by its transaction files: {"shoes": ("test", "train"), ..}."""
     return kinds_and_splits(need_folder(folder) / "modifiers", _TRANSACTION_FILE)
 
 
 def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT, ReadReport]:
     """One source and split of a FashionMT folder. The report counts transactions.
 
-    Where the gallery lists products instead of pictures (Fiq), the pictures of transactions are named by product too:
+    If the gallery lists products instead of pictures (Fiq), the pictures of transactions are named by product too:
     `/img/B00A.png` is `B00A`. The split beside train is test (Fiq: val).
     """
     modifiers = need_folder(folder) / "modifiers"
@@ -174,7 +174,7 @@ def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
 def write_transactions(
     folder: Path, source: str, split: str, transactions: Iterable[Transaction], gallery: Sequence[str]
 ) -> None:
-    """Write one source and split, and the gallery of the source, as `modifiers/` has them."""
+    """Write one source and split, and the gallery of the source, in the layout of `modifiers/`."""
     modifiers = folder / "modifiers"
     records = [
         {
@@ -191,7 +191,7 @@ def write_transactions(
 
 
 def product_of(source: str, picture: str) -> str:
-    """Under which name a picture's caption is kept: its folder (FC), what stands before "_" (200k), or its stem."""
+    """The name under which a picture's caption is kept: its folder (FC), the part before "_" (200k), or its stem."""
     path = PurePosixPath(picture)
     if source == "FC":
         return path.parent.name
@@ -205,5 +205,5 @@ def read_titles(file: Path) -> dict[str, str]:
 
 
 def read_caption_files(folder: Path) -> dict[str, str]:
-    """Captions kept as one `<product or picture>.txt` each, as those of 200k, shoes and Fiq."""
+    """Captions kept as one `<product or picture>.txt` each, as in 200k, shoes and Fiq."""
     return {file.stem: read_text(file).strip() for file in sorted(need_folder(folder).glob("*.txt"))}

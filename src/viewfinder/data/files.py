@@ -1,6 +1,6 @@
-"""Text, CSV, JSON and JSON lines as readers want them: decoded and checked, damage named by file, line and field.
+"""Text, CSV, JSON and JSON lines for readers: decoded and checked, with damage named by file, line and field.
 
-Compressed JSON lines are read as they are. A `ReadReport` says what a reader found, what it left out, and why.
+Compressed JSON lines are read directly. A `ReadReport` says what a reader found, what it left out, and why.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Value = TypeVar("Value")
 
 
 def need_folder(path: Path) -> Path:
-    """`path`, if a folder is there; else BadInput."""
+    """`path`, if it is a folder; else BadInput."""
     if not path.is_dir():
         raise BadInput(f"{path}: no such folder; check the path")
     return path
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a file; BadInput where it is missing or unreadable."""
+    """The content of a file; BadInput if it is missing or unreadable."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -89,7 +89,7 @@ class Table:
     lines: list[int] = field(repr=False)
 
     def need(self, names: Sequence[str]) -> int:
-        """Position of the first of `names` that is a column, in any case; BadInput where none is."""
+        """Position of the first of `names` that is a column, ignoring case; BadInput if none is."""
         lowered = [column.lower() for column in self.columns]
         for name in names:
             if name in lowered:
@@ -102,7 +102,7 @@ def read_table(path: Path) -> Table:
     """A CSV file: delimiter , ; or tab (told from the header), quotes as in RFC 4180, blank lines skipped.
 
     Raises:
-        BadInput: as `read_text`; no header, a column twice, a row with more or fewer fields than the header,
+        BadInput: as `read_text`; no header, a duplicate column, a row with more or fewer fields than the header,
             or broken quotes. The line is named.
     """
     text = read_text(path)
@@ -151,10 +151,10 @@ def _delimiter(text: str) -> str:
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """(line number, object) of every line that is not blank; `.gz` is unpacked on the way, one line at a time.
+    """(line number, object) of every line that is not blank; `.gz` is unpacked on the fly, one line at a time.
 
     Raises:
-        BadInput: the file is missing, unreadable or cut off, not UTF-8, or a line is no JSON object (it is named).
+        BadInput: the file is missing, unreadable or truncated, not UTF-8, or a line is no JSON object (it is named).
     """
     try:
         with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
@@ -166,7 +166,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """As `read_jsonl`, for bytes that are open already; `where` names them in errors."""
+    """As `read_jsonl`, for a file that is already open; `where` names it in errors."""
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
@@ -182,7 +182,7 @@ def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[i
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One object a line, in UTF-8, by way of a temporary file: an interruption leaves the old file or the new one."""
+    """One object per line, in UTF-8, through a temporary file: an interruption leaves the old file or the new one."""
     written = path.with_name(f".{path.name}.new")
     with written.open("w", encoding="utf-8", newline="\n") as stream:
         stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
@@ -190,7 +190,7 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def append_json_line(path: Path, record: Mapping[str, Any]) -> None:
-    """Adds a line; on return it is on the disk. A last line that a crash cut short is taken out first."""
+    """Adds a line; on return it is on disk. A last line that a crash truncated is removed first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as stream:
         stream.seek(max(stream.seek(0, os.SEEK_END) - 1, 0))
@@ -205,7 +205,7 @@ def append_json_line(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def whole_lines(content: bytes) -> tuple[bytes, bytes]:
-    """The whole lines of a journal, and what a crash left of a last one."""
+    """The complete lines of a journal, and what a crash left of a last one."""
     end = content.rfind(b"\n") + 1
     try:
         is_whole = not content[end:].strip() or isinstance(json.loads(content[end:]), dict)
@@ -218,7 +218,7 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
     """`record[name]`, which must be a `kind`; `where` names file and record.
 
     Raises:
-        BadInput: the record is no object, or lacks the field, or has something else there.
+        BadInput: the record is no object, lacks the field, or has another type there.
     """
     value = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(value, kind) or isinstance(value, bool):
@@ -228,19 +228,19 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
 
 
 def need_texts(where: str, value: Any) -> tuple[str, ...]:
-    """`value` as a list of texts; BadInput where it is something else, `where` names file, record and field."""
+    """`value` as a list of texts; BadInput if it is something else; `where` names file, record and field."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise BadInput(f"{where}: a list of texts is needed, this is {_shown(value)}; fetch or write the file again")
     return tuple(value)
 
 
 def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
-    """The keys that a JSON file lists, each once, in its order; what stands there again is reported."""
+    """The keys that a JSON file lists, each once, in its order; repeats are reported."""
     return unique_keys(file, need_texts(str(file), read_json(file, list)))
 
 
 def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
-    """Each key once, at its first place; the others are reported by their place."""
+    """Each key once, at its first place; repeats are reported by their place."""
     places: dict[str, int] = {}
     dropped: list[Dropped] = []
     for place, key in enumerate(keys):
@@ -250,7 +250,7 @@ def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[
 
 
 def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
-    """The splits of every kind: the groups of `names` in the names of a folder's files; BadInput where none fits."""
+    """The splits of every kind: the groups of `names` in the names of a folder's files; BadInput if none fits."""
     matches = [match for match in (names.fullmatch(file.name) for file in sorted(folder.glob("*"))) if match]
     if not matches:
         raise BadInput(f"{folder}: no file here is called like {names.pattern}; name the folder of the data set")
@@ -261,7 +261,7 @@ def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[st
 
 
 def need_split_file(file: Path, pattern: str) -> Path:
-    """`file`, if it is there; else UnknownName, which lists the files of its folder that fit `pattern`."""
+    """`file`, if it exists; else UnknownName, which lists the files of its folder that fit `pattern`."""
     if not file.is_file():
         there = ", ".join(sorted(other.name for other in file.parent.glob(pattern))) or "none of the kind"
         raise UnknownName(f"{file}: no such file, so no such kind or split; there are: {there}")
@@ -269,7 +269,7 @@ def need_split_file(file: Path, pattern: str) -> Path:
 
 
 def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:
-    """Write JSON as the published files have it: in ASCII; folders are made."""
+    """Write JSON like the published files, in ASCII; folders are created."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(data, indent=indent), encoding="utf-8")
 
@@ -291,9 +291,9 @@ class ReadReport:
     """The account of one reading.
 
     Attributes:
-        expected: items that the data set says it has, None where it does not say.
+        expected: items that the data set says it has, None if it does not say.
         found: items that were returned.
-        dropped: records left out. A dropped row or annotation need not cost a whole item.
+        dropped: records left out. A dropped row or annotation need not drop a whole item.
     """
 
     expected: int | None
@@ -302,6 +302,6 @@ class ReadReport:
 
     def __str__(self) -> str:
         of = "" if self.expected is None else f" of {self.expected}"
-        what = "noted" if self.found == self.expected else "left out"  # a whole reading may have remarks
+        what = "noted" if self.found == self.expected else "left out"  # a complete reading may have remarks
         why = "" if not self.dropped else f", {len(self.dropped)} {what} (first: {self.dropped[0].record}: "
         return f"{self.found}{of} found" + (f"{why}{self.dropped[0].reason})" if why else "")

@@ -2,14 +2,14 @@ r"""Instructions about pictures: LLaVA's dialogues, and InstructPix2Pix's change
 
 LLaVA-Instruct-150k (Liu et al. 2023, "Visual Instruction Tuning") and the 665k mixture: dialogues about one picture.
 
-A JSON list; `<image>` in a turn stands where the picture is shown:
+A JSON list; `<image>` in a turn marks where the picture is shown:
 
     [{"id": "000000033471", "image": "000000033471.jpg", "conversations": [
         {"from": "human", "value": "<image>\nWhat are the colors of the bus?"},
         {"from": "gpt", "value": "White and red."}]}]
 
 The pictures are COCO's train2017; 665k writes them with their folder ("coco/train2017/000000033471.jpg"). An id names
-the picture, so several samples may have the same.
+the picture, so several samples may share one.
 
 InstructPix2Pix (Brooks et al. 2023): pairs of pictures and the instruction that leads from one to the other.
 
@@ -35,7 +35,7 @@ ROLES: Mapping[str, Role] = {"human": "user", "gpt": "assistant"}
 
 @dataclass(frozen=True)
 class LlavaSample:
-    """A dialogue, user and assistant by turns; `image` is "" where it is about no picture."""
+    """A dialogue, user and assistant in alternation; `image` is "" if it is about no picture."""
 
     id: str
     image: str
@@ -43,10 +43,10 @@ class LlavaSample:
 
 
 def read_llava(file: Path) -> tuple[list[LlavaSample], ReadReport]:
-    """The samples of a file, those about no picture included; whether a picture has a file is not looked at.
+    """The samples of a file, including those about no picture; whether a picture has a file is not checked.
 
-    Left out and reported: samples that show no picture although they name one or the other way round, or in which the
-    two sides do not alternate from the user on.
+    Left out and reported: samples that name a picture without showing it or the reverse, or in which the two sides do
+    not alternate, user first.
     """
     records = read_json(file, list)
     samples: list[LlavaSample] = []
@@ -113,9 +113,9 @@ class EditPair:
 
 
 def read_instruct_pix2pix(folder: Path) -> tuple[list[EditPair], ReadReport]:
-    """All pairs of a data set, by prompt and seed; without a seeds.json, as its folders have them.
+    """All pairs of a data set, by prompt and seed; without a seeds.json, those in its folders.
 
-    Pairs of which a picture is missing are left out and reported.
+    Pairs with a missing picture are left out and reported.
     """
     pairs: list[EditPair] = []
     dropped: list[Dropped] = []
@@ -136,7 +136,7 @@ def read_instruct_pix2pix(folder: Path) -> tuple[list[EditPair], ReadReport]:
 
 
 def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
-    """Prompts and the seeds of their pairs, in the order of the names."""
+    """Prompts and the seeds of their pairs, in order of name."""
     file = folder / "seeds.json"
     if not file.is_file():
         prompts = sorted(file.parent for file in folder.glob("*/prompt.json"))

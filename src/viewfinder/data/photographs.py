@@ -2,7 +2,7 @@
 
 `fit`, `choose` and `report` are the splits train, val and test of `splits.split_of`, whatever set a photograph is found
 in: what is learnt from `fit` and chosen on `choose` has seen nothing of `report`. Sets that keep their pictures as
-`captions.csv` beside `images/` are read as they are; `coco` has COCO's own form.
+`captions.csv` beside `images/` are read as they are; `coco` has COCO's own format.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Part = Literal["fit", "choose", "report"]
 PARTS: tuple[Part, ...] = get_args(Part)
 
 PHOTOGRAPHS = ("flickr8k", "flickr8k-more", "flickr30k-few", "coco-hf", "coco-ids", "coco", "ade20k-sequences")
-"""The folders that are looked for, of everyday photographs."""
+"""The folders of everyday photographs to look for."""
 
 
 def part_of(name: str) -> Part:
-    """The part of a picture by its file's name: of 16, two are reported on, one chooses, thirteen are fitted on.
+    """The part of a picture by its file's name: of 16, two are for `report`, one for `choose`, thirteen for `fit`.
 
     Folders and endings do not count, so a copy of a photograph elsewhere is in the same part.
 
@@ -37,7 +37,7 @@ def part_of(name: str) -> Part:
 
 
 def read_photographs(folder: Path, part: Part | None = None) -> dict[str, list[CaptionedPicture]]:
-    """The captioned photographs below a folder, by set, of one part or of all; sets that are not there are left out.
+    """The captioned photographs below a folder, by set, of one part or of all; missing sets are left out.
 
     Raises:
         BadInput: none of `PHOTOGRAPHS` is there, or a table is damaged.
@@ -53,7 +53,7 @@ def read_photographs(folder: Path, part: Part | None = None) -> dict[str, list[C
 
 
 def names_digest(pictures: Iterable[CaptionedPicture]) -> str:
-    """Sixteen hexadecimal digits that name a list of pictures, in whatever order: what a model card tells of its data.
+    """Sixteen hexadecimal digits that identify a list of pictures, in any order: what a model card tells of its data.
 
     >>> names_digest([CaptionedPicture(Path("b/2.jpg"), ("x",)), CaptionedPicture(Path("1.jpg"), ("y",))])
     'fd9ed37d932d4602'

@@ -1,7 +1,7 @@
-"""The one split of the project: by a hash of what a picture is called, wherever it lies and whatever is made of it.
+"""The one split of the project: by a hash of a picture's name, wherever it lies and whatever is made from it.
 
-The starter's head, cut-outs for scenes, catalogues, worlds, the training readers of all systems and all tests ask here,
-so a product or photo that is tested on is never learnt from. Splits that a data set is published with come first.
+The starter's head, cut-outs for scenes, catalogues, worlds, the training readers of all systems and all tests use it,
+so a product or photo that is tested on is never learnt from. Splits that a data set is published with take precedence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RULE = "blake2b of the file's stem modulo 16: 0 and 1 test, 2 val, others train"
 """The rule in words, for manifests."""
 
 OFFICIAL_TEST = "Flickr_8k.testImages.txt"
-"""The published list of Flickr8k's test pictures, where it lies beside `captions.csv`."""
+"""The published list of Flickr8k's test pictures, if it is beside `captions.csv`."""
 
 
 def split_of(name: str | Path) -> Split:
@@ -37,17 +37,17 @@ def split_of(name: str | Path) -> Split:
 
 
 def split_reader(folder: Path) -> Callable[[str | Path], Split]:
-    """`split_of` for the pictures of a folder: those that it lists as official test pictures are for testing."""
+    """`split_of` for the pictures of a folder; those that it lists as official test pictures are for testing."""
     listed = folder / OFFICIAL_TEST
     official = frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else frozenset[str]()
     return lambda name: "test" if PurePosixPath(name).name in official else split_of(name)
 
 
 def name_pictures(folder: Path, keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """What each picture (a name in a data set) is made of, by names that mean the same in every data set.
+    """What each picture (a name in a data set) is made from, by names that mean the same in every data set.
 
-    A photo or product is called by its file's stem. Drawn pictures are numbered alike in all worlds, so they are called
-    by their world too; the scenes of products are also made of these products.
+    A photo or product is named by its file's stem. Drawn pictures have the same numbers in all worlds, so their names
+    include the world; scenes of products are also made from these products.
     """
     world = _read_json(folder / "world.json")
     kind, seed, sprites = (world.get(name) for name in ("kind", "seed", "sprites"))

@@ -1,4 +1,4 @@
-"""What is known for certain of a picture of a world: `truth.jsonl`, one JSON object a picture.
+"""What is known for certain about a picture of a world: `truth.jsonl`, one JSON object per picture.
 
 Worlds write it; simulated users answer from it. Real data has no such file.
 """
@@ -21,7 +21,7 @@ class ThingTruth:
     """One object of a scene. `nouns` are all words that name it, singular and plural; `box` is x, y, width, height.
 
     `column` (left, middle, right) and `row` (top, centre, bottom) say in which ninth of the picture it is; `faces`
-    is "" where one cannot see it.
+    is "" if it cannot be seen.
     """
 
     number: int
@@ -45,8 +45,8 @@ class PictureTruth:
         things: objects of a scene.
         relations: (number of a thing, predicate, number of another).
         place, light: the background of a scene.
-        title, category: of goods in a catalogue.
-        attributes: of goods: type (texture, fabric, shape, part, style) or column (colour, season) -> words.
+        title, category: of products in a catalogue.
+        attributes: of products: type (texture, fabric, shape, part, style) or column (colour, season) -> words.
     """
 
     image: str
@@ -68,7 +68,7 @@ def read_truth(world: Path) -> dict[str, PictureTruth]:
     """The truth of every picture of a world, by the picture's file name.
 
     Raises:
-        BadInput: there is no truth.jsonl in the folder, or a line of it is damaged (which is named).
+        BadInput: there is no truth.jsonl in the folder, or a line of it is damaged (it is named).
     """
     file = world / TRUTH_FILE
     if not file.is_file():

@@ -2,8 +2,8 @@
 
 Conceptual Captions 3M (Sharma et al. 2018): pictures of the web and their cleaned alt texts.
 
-Published as `Train_GCC-training.tsv` and `Validation_GCC-1.1.0-Validation.tsv`: a line a picture, caption and URL with
-a tab between, no header, no quoting. Whoever fetches the pictures ends up with one of these:
+Published as `Train_GCC-training.tsv` and `Validation_GCC-1.1.0-Validation.tsv`: one line per picture, caption and URL
+separated by a tab, no header, no quoting. Fetching the pictures leads to one of these layouts:
 
     <name>.tsv                          caption and the path of a file instead of the URL; a header may name the columns
     <folder>/00000/000000000.jpg        as img2dataset writes "files": .txt holds the caption
@@ -12,14 +12,14 @@ a tab between, no header, no quoting. Whoever fetches the pictures ends up with 
 
 mmc4 (Zhu et al. 2023): web pages as lists of sentences, with pictures that belong to some of them.
 
-A line of `docs_no_face_shard_<n>_v3.jsonl` (published as .jsonl.zip) is one page:
+Each line of `docs_no_face_shard_<n>_v3.jsonl` (published as .jsonl.zip) is one page:
 
     {"url": ..., "text_list": [sentence, ...],
      "image_info": [{"image_name": "b9040a0dbb22.jpg", "raw_url": ..., "matched_text_index": 2, "matched_sim": 0.277,
                      "face_detections": null}, ...],
      "similarity_matrix": [[0.244, 0.318, 0.277], ...], "could_have_url_duplicate": 0}
 
-Read are the sentences, and the name of each picture with the sentence that it belongs to.
+The reader takes the sentences, and the name of each picture with the sentence that it belongs to.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PICTURES = (".jpg", ".jpeg", ".png", ".webp")
 
 
 def read_cc3m(place: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """The pictures of a TSV file, or of a folder as img2dataset writes it, in their order there.
+    """The pictures of a TSV file, or of a folder written by img2dataset, in their order there.
 
     Left out and reported: empty captions, and pictures that have no file. Paths in a TSV are relative to its folder.
     """
@@ -66,7 +66,7 @@ def read_cc3m(place: Path) -> tuple[list[CaptionedPicture], ReadReport]:
 
 
 _Row = tuple[str, str, Path | None, str]
-"""Where it stands, the caption, the file if there is one, and what is to be said if there is none."""
+"""Its location, the caption, the file if there is one, and what to report if there is none."""
 
 
 def _tsv(file: Path) -> Iterator[_Row]:
@@ -114,7 +114,7 @@ class WebPage:
 def read_mmc4(shard: Path) -> tuple[list[WebPage], ReadReport]:
     """The pages of one shard: .jsonl, or packed as .jsonl.gz or .jsonl.zip.
 
-    A page that names no picture is left out and reported; whether a picture has a file is not looked at.
+    A page that names no picture is left out and reported; whether a picture has a file is not checked.
     """
     pages: list[WebPage] = []
     dropped: list[Dropped] = []

@@ -1,8 +1,8 @@
 """Protocols of the papers, run over data sets: recorded dialogues and simulated users, figures, runs side by side.
 
-The way of a run: a `plan` says what to do, `protocols` read a folder into tasks, `pictures` finds the vectors that the
-system needs, `replay` (recorded dialogues) or `simulate` (a user in sessions) gives the rank of every target after
-every turn, `figures` are made of the ranks, `results` keeps both and sets runs side by side, `report` shows them.
+How a run proceeds: a `plan` says what to do, `protocols` read a folder into tasks, `pictures` finds the vectors that
+the system needs, `replay` (recorded dialogues) or `simulate` (a user in sessions) gives the rank of every target after
+every turn, `figures` computes metrics from the ranks, `results` keeps both and compares runs, `report` shows them.
 """
 
 from viewfinder.evaluation.evaluate import Evaluation, evaluate

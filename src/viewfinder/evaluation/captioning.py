@@ -1,11 +1,11 @@
-"""A relative captioner on recorded pairs: how near its captions come to what people said of the same two pictures.
+"""A relative captioner on recorded pairs: how close its captions come to what people said of the same two pictures.
 
-BLEU-4     of the corpus; its interval is that of corpora drawn anew from the same pairs
-ROUGE-L    the mean of a value a pair, and so is CIDEr-D (whose words weigh what they weigh among all pairs counted)
+BLEU-4     of the corpus; its interval comes from corpora resampled from the same pairs
+ROUGE-L    the mean of one value per pair; so is CIDEr-D (its word weights come from all pairs counted)
 
-As in the published evaluation, captions of people are taken as they stand, without a tokeniser and with their case.
-Its code writes "it " before every caption, of people and of the network; --manner prefix="it " does that too, and
-figures with and without it cannot be compared.
+As in the published evaluation, people's captions are taken as they stand, without a tokeniser and with their case.
+Its code puts "it " before every caption, people's and the network's; --manner prefix="it " does that too. Figures
+with and without it cannot be compared.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class PairCaption:
 def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[PairCaption]:
     """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_measured_run`.
 
-    Of the plan count data, split, limit (pairs a kind), checkpoint, features, seed, and of its options "decoding"
+    From the plan it uses data, split, limit (pairs per kind), checkpoint, features, seed, and the options "decoding"
     (beam, greedy) and "prefix".
 
     Raises:
-        UnknownName, BadInput: no such split or manner; no pairs with a target; a checkpoint that cannot serve.
+        UnknownName, BadInput: no such split or manner; no pairs with a target; an unusable checkpoint.
         EncoderMismatch: the captioner was trained on other vectors than the encoder gives.
     """
     check_options(plan, MANNERS, SYSTEM)
@@ -93,7 +93,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
 
 
 def _read(plan: Plan) -> list[FashionIQ]:
-    """The kinds with pairs to caption: of the split that the plan names, else of the first that has any."""
+    """The kinds with pairs to caption: in the split that the plan names, else in the first that has any."""
     if not (need_folder(plan.data) / "captions").is_dir():
         raise BadInput(f"{plan.data}: no captions/cap.<kind>.<split>.json here; name a folder as Fashion IQ's")
     kinds = fashion_kinds(plan.data)
@@ -103,7 +103,7 @@ def _read(plan: Plan) -> list[FashionIQ]:
     in_order = dict.fromkeys((*(split for split in PREFERRED if split in there), *there))
     for split in in_order if plan.split is None else [plan.split]:
         read = [read_fashion_iq(plan.data, kind, split)[0] for kind, splits in kinds.items() if split in splits]
-        # The pairs whose target is told, and of which something is said.
+        # The pairs whose target is known and that have a caption.
         useful = [tuple(pair for pair in one.pairs if pair.target is not None and pair.captions) for one in read]
         if any(useful):
             return [replace(one, pairs=pairs) for one, pairs in zip(read, useful, strict=True) if pairs]
@@ -113,7 +113,7 @@ def _read(plan: Plan) -> list[FashionIQ]:
 def _known(
     read: Sequence[FashionIQ], vectors: Features, limit: int | None
 ) -> tuple[list[PairCaption], tuple[str, ...]]:
-    """The pairs whose pictures are here, by their keys there, at most `limit` a kind; and what is left out."""
+    """The pairs whose pictures are here, under their keys, at most `limit` per kind; and what is left out."""
     known: list[PairCaption] = []
     left_out = []
     for one in read:
@@ -132,7 +132,7 @@ def _known(
 
 
 def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, plan: Plan) -> list[PairCaption]:
-    """The pairs with what the captioner says of them, and what that is worth among all of them."""
+    """The pairs with what the captioner says of them, scored among all of them."""
     said: list[str] = []
     for at in range(0, len(pairs), AT_ONCE):
         some = pairs[at : at + AT_ONCE]
@@ -148,7 +148,7 @@ def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Featur
 
 
 def _texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[list[str]]]:
-    """What was said, and what people said, as they are compared."""
+    """What was said, and what people said, in the form in which they are compared."""
     prefix = str(plan.options.get("prefix", ""))
     people = [[f"{prefix}{caption}" for caption in pair.people] for pair in pairs]
     return [f"{prefix}{pair.said}" for pair in pairs], people
@@ -161,7 +161,7 @@ def _task(
     title, pictures = f"{SYSTEM}, {name}, {split}", {key for pair in pairs for key in (pair.shown, pair.wanted)}
     overlap = refuse_seen(title, count_seen_pictures(pictures, plan.data, {WEIGHTS: captioner}), plan)
     ids = []
-    for pair in pairs:  # a pair that is there again has a number
+    for pair in pairs:  # a repeated pair gets a number
         own = f"{pair.kind} {pair.shown} {pair.wanted}"
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own} {seen[own]}")
@@ -180,7 +180,7 @@ def _task(
 def bleu_interval(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
-    """BLEU-4 of a corpus, and the middle 95 % of its values for corpora drawn from it with replacement; seeded."""
+    """BLEU-4 of a corpus, and the middle 95 % of its values over corpora resampled with replacement; seeded."""
     counts_sk = np.array([_counts(said, several) for said, several in zip(hypotheses, references, strict=True)])
     random, size = np.random.default_rng(seed), len(counts_sk)
     drawn = [
@@ -192,7 +192,7 @@ def bleu_interval(
 
 
 def _counts(said: str, several: Sequence[str]) -> list[float]:
-    """What BLEU adds up over sentences: n-grams that a reference has too, n-grams (1 to 4), words of the reference."""
+    """The counts that BLEU sums over sentences: n-grams found in a reference, n-grams (1 to 4), reference words."""
     own, known = ngrams(said), [ngrams(one) for one in several]
     length = len(said.split())
     nearest = min((abs(len(one.split()) - length), len(one.split())) for one in several)[1]

@@ -1,10 +1,10 @@
-"""Whether a system answers as it should: with pictures where one is looked for, in words where something is asked.
+"""Whether a system answers as it should: with pictures when one is sought, in words when something is asked.
 
 searches   chat-search dialogues; right if the last turn is answered with pictures
 questions  about a picture of the user's own, as in visual conversation; right if the answer is words
-decisions  the mean of both shares, whatever their numbers
+decisions  the mean of both shares, however many dialogues each has
 
-How much a system leans to pictures is one number, which `choose_picture_bias` chooses on dialogues of validation.
+How much a system leans to pictures is one number, which `choose_picture_bias` chooses on validation dialogues.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ PICTURES, WORDS = "pictures", "words"
 RIGHT = {PICTURES: "searches shown pictures", WORDS: "questions answered in words"}
 BOTH = "right decisions"
 DIALOGUES_PER_KIND = 500
-"""Dialogues of a kind unless told otherwise: a share of them is known to four points."""
+"""Default number of dialogues per kind: a share of so many is known to within four points."""
 
 PICTURE_BIASES = tuple(np.linspace(-12, 12, 97).tolist())
-"""Leanings that are tried: a quarter apart, from e^-12 times the chance to e^12 times."""
+"""Picture biases that are tried: a quarter apart, from e^-12 times the chance to e^12 times."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class PictureBias:
-    """A leaning, and the shares of searches and questions that are answered as wanted with it."""
+    """A picture bias, and the shares of searches and questions that are answered as wanted with it."""
 
     picture_bias: float
     searches: float
@@ -62,10 +62,10 @@ class PictureBias:
 
 
 def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[Decision]:
-    """How often a system decides rightly; nothing is written.
+    """How often a system decides correctly; nothing is written.
 
     The manner "leaning" is a number, or "chosen": on dialogues of the validation split. Without it the system leans
-    as its weights say. Of the plan count also system, checkpoint, data, split, limit (of a kind), features and seed.
+    as its weights say. The plan's system, checkpoint, data, split, limit (per kind), features and seed also apply.
 
     Raises:
         UnknownName, BadInput: no such system, split or manner; a system that does not answer; no dialogues.
@@ -103,9 +103,9 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
 
 
 def decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
-    """Searches and questions of a split as dialogues, so many of each at most; their settings are what they want.
+    """Searches and questions of a split as dialogues, at most so many of each; their settings are what they want.
 
-    Where no chat-search dialogues are for validation, those for training that are held out of it are.
+    Where there are no chat-search dialogues for validation, training dialogues held out from training are used.
     """
     most = plan.limit or DIALOGUES_PER_KIND
     dialogues = (*pick_evenly(_searches(plan.data, split), most), *pick_evenly(_questions(plan.data, split), most))
@@ -131,7 +131,7 @@ def _searches(folder: Path, split: str) -> list[SearchDialogue]:
 
 
 def _questions(folder: Path, split: str) -> list[SearchDialogue]:
-    """One question of each dialogue: the first of the first, the second of the second and so on, round and round."""
+    """One question of each dialogue: the first of the first, the second of the second and so on, wrapping around."""
     read = read_question_dialogues(folder, split)
     found = []
     for at, (name, dialogue) in enumerate((name, one) for name, several in read.items() for one in several):
@@ -142,9 +142,9 @@ def _questions(folder: Path, split: str) -> list[SearchDialogue]:
 
 
 def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " s"]]:
-    """A value a dialogue for each figure: 1 where it is answered as it wants, NaN where a figure is not about it.
+    """One value per dialogue for each figure: 1 where it is answered as it wants, NaN where the figure does not apply.
 
-    In the mean of both, each dialogue weighs as much as there are few of its kind, so that the kinds weigh the same.
+    In the mean of both, a dialogue's weight is inverse to the number of its kind, so that the kinds weigh the same.
     """
     wants_s = np.array([one.wants for one in found])
     right_s = np.array([float(one.wants == one.answered) for one in found])
@@ -157,16 +157,16 @@ def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " 
 
 
 def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -> PictureBias:
-    """The leaning of `PICTURE_BIASES` with which searches and questions are answered best, their two shares added up.
+    """The value of `PICTURE_BIASES` that answers searches and questions best, by the sum of their two shares.
 
-    Of several that are equally good the one in the middle of the first that follow each other.
+    Of several that are equally good, the middle of the first consecutive run.
     """
     gallery = pictures.gallery(task.gallery)
     leaning = [with_picture_bias(speaker, each) for each in PICTURE_BIASES]
 
     first: dict[str, list[int]] = {kind: [] for kind in RIGHT}
     for dialogue in task.dialogues:
-        # What is answered with pictures is so with every greater leaning, too: the least of them is found by halves.
+        # A dialogue answered with pictures stays so at every greater bias: bisection finds the least one.
         before, last = replay_before_last(dialogue.turns, gallery, speaker)
         least = bisect_left(leaning, True, key=lambda one: one.shows(one.step(before, last)))
         first[dialogue.setting].append(least)
@@ -176,7 +176,7 @@ def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -
 
 
 def best_picture_bias(searches: Sequence[int], questions: Sequence[int]) -> PictureBias:
-    """The best of `PICTURE_BIASES`, given the place of the first with which each dialogue is answered with pictures."""
+    """The best of `PICTURE_BIASES`, given for each dialogue the place of the first that answers it with pictures."""
     places_l = np.arange(len(PICTURE_BIASES))
     shown_l = (np.array(searches)[:, None] <= places_l).mean(axis=0)
     told_l = (np.array(questions)[:, None] > places_l).mean(axis=0)

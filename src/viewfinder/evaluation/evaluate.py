@@ -1,4 +1,4 @@
-"""A system over a data set: which tasks, which pictures, replayed or with a simulated user, and what came out."""
+"""Evaluates a system on a data set: which tasks, which pictures, replayed or with a simulated user, and the outcome."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[A
     deciding.PROTOCOL: deciding.measure_decisions,
     grounding.PROTOCOL: grounding.ground_phrases,
 }
-"""What runs a plan of a protocol that measures something else than a search; see `write_measured_run`."""
+"""What runs the plan of a protocol that measures something other than search; see `write_measured_run`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,10 +64,10 @@ def evaluate(
 ) -> Evaluation:  # fmt: skip
     """Runs every task of the plan; nothing is written, see `write_run`.
 
-    Several processes need an encoder each: `make_encoder` makes the same one once more.
+    With several processes, each needs its own encoder: `make_encoder` makes another copy of the same one.
 
     Raises:
-        UnknownName, BadInput: an unknown system, protocol, split or user; data that is missing or damaged.
+        UnknownName, BadInput: an unknown system, protocol, split or user; missing or damaged data.
     """
     retriever = load_system(plan.system, plan.seed, plan.checkpoint)
     if plan.ties not in get_args(Ties):
@@ -98,7 +98,7 @@ def evaluate(
 
 
 def load_tasks(plan: Plan) -> list[Task]:
-    """The tasks of the plan. Captions are enough for a questioner to begin with, where there are no dialogues."""
+    """The tasks of the plan. Where there are no dialogues, captions are enough for a questioner to begin with."""
     if plan.protocol == "chatir" and plan.questioner is not None and not chatir_splits(plan.data):
         found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
     else:
@@ -107,11 +107,11 @@ def load_tasks(plan: Plan) -> list[Task]:
 
 
 def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
-    """The user that the plan asks for, before anything long begins. A captioner looks at the plan's pictures.
+    """The user that the plan asks for, checked before anything slow begins. A captioner looks at the plan's pictures.
 
     Raises:
         UnknownName: there is no such user or questioner.
-        BadInput: what only a user can do is asked for, but no user.
+        BadInput: the plan asks for what only a user can do, but names no user.
     """
     if plan.questioner is not None:
         prepare_questioner(load_questioner(plan.questioner))  # a language model may have to be loaded
@@ -131,16 +131,16 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
 
 
 def comparing_user(task: Task, plan: Plan) -> SimulatedUser | None:
-    """Who talks where nothing is recorded: one picture is shown at a time, until it is the wanted one."""
+    """The user who talks where nothing is recorded: sees one picture at a time, until it is the wanted one."""
     if task.user != COMPARER:
         return None
     return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
 
 
 def _why_skipped(task: Task, plan: Plan, begun: dict[tuple[object, ...], str]) -> str | None:
-    """Why a task is not run, if so; `begun` notes how its dialogues begin.
+    """Why a task is not run, if it is not; `begun` notes how its dialogues begin.
 
-    Files of dialogues about the same pictures often begin alike, and interviews would then go on alike.
+    Files of dialogues about the same pictures often begin alike, and their interviews would then be identical.
     """
     if not task.dialogues or len(task.gallery) < 2:
         return "fewer than two of the pictures that its dialogues name are here"
@@ -158,7 +158,7 @@ def _evaluate_task(
     task: Task, pictures: Pictures, retriever: Retriever[Any], plan: Plan, user: SimulatedUser | None,
     make_encoder: Callable[[], Encoder] | None,
 ) -> tuple[TaskResult, list[Example]]:  # fmt: skip
-    """The figures of a task, and a few of its dialogues: replayed, or held by a user who talks."""
+    """The figures of a task, and a few of its dialogues: replayed, or held by a simulated user."""
     held: list[HeldDialogue] | None = None
     if user is None:
         gallery = pictures.gallery(tuple(task.pictures()), task.captions if plan.captions else None)
@@ -188,7 +188,7 @@ def _evaluate_task(
 def _simulate_in_processes(
     task: Task, plan: Plan, make_encoder: Callable[[], Encoder]
 ) -> tuple[RankTable, list[HeldDialogue]]:
-    """Process k of n holds every n-th dialogue, from the k-th on."""
+    """Process k of n holds every n-th dialogue, starting at the k-th."""
     count = len(task.dialogues)
     shares = [range(first, count, plan.processes) for first in range(min(plan.processes, count))]
     parts = [replace(task, dialogues=tuple(task.dialogues[at] for at in share)) for share in shares]

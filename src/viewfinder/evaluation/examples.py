@@ -1,9 +1,9 @@
-"""A few dialogues of a run as a reader wants to see them: what was said, what was on the screen, where the target was.
+"""A few dialogues of a run for a reader: what was said, what was on the screen, where the target was.
 
-For systems that look at regions also where in the wanted picture each state vector looks (Fig. 4 of Tan et al. 2019).
-In the drawing the picture stands left, after the last turn, with the regions that each vector looks at most: one colour
-a vector, the wider the line the more; beside it what each vector holds; below, turn by turn, the vector that the turn
-went into.
+For systems that look at regions, also where in the wanted picture each state vector looks (Fig. 4 of Tan et al. 2019).
+The drawing shows the picture on the left, after the last turn, with the regions that each vector looks at most: one
+colour per vector, wider lines for larger weights. Beside it stands what each vector holds; below, turn by turn, the
+vector that the turn went into.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Query, RegionSpace, Retriever
 
 DIALOGUES = 4
-"""Dialogues shown of a task, taken evenly."""
+"""Dialogues shown per task, evenly spaced."""
 
 PICTURES = 6
-"""Results shown of a turn."""
+"""Results shown per turn."""
 
 
 @dataclass(frozen=True, eq=False)
 class SlotAttention:
-    """What one vector of a query looks at in the wanted picture: a weight a region, which add up to 1.
+    """What one vector of a query looks at in the wanted picture: one weight per region, summing to 1.
 
     `said` is what the vector holds; `fresh` says that the turn just said went into it.
     """
@@ -47,7 +47,7 @@ class SlotAttention:
 
 @dataclass(frozen=True, eq=False)
 class QueryAttention:
-    """All vectors of a query, and where the regions lie: (x0, y0, x1, y1) as shares of width and height."""
+    """All vectors of a query, and where the regions are: (x0, y0, x1, y1) as fractions of width and height."""
 
     boxes_r4: Float[np.ndarray, "r 4"]
     slots: tuple[SlotAttention, ...]
@@ -55,7 +55,7 @@ class QueryAttention:
 
 @dataclass(frozen=True)
 class ExampleTurn:
-    """One turn: the words, the picture they go with (a file), the results (files), and the target's place from 1.
+    """One turn: the words, the picture they go with (a file), the results (files), and the target's 1-based place.
 
     `looks` is None for systems that look at whole pictures only.
     """
@@ -85,7 +85,7 @@ def pick_examples(
     table: RankTable,
     files: Mapping[str, str],
 ) -> list[Example]:
-    """Some dialogues of a task: as they were held, or (recorded ones, None) said to the retriever once more."""
+    """Some dialogues of a task: as they were held, or (recorded ones, None) replayed through the retriever."""
     step, ranked = max(1, len(task.dialogues) // DIALOGUES), frozenset(task.gallery)
     found = []
     for number in range(0, len(task.dialogues), step)[:DIALOGUES]:
@@ -109,7 +109,7 @@ def pick_examples(
 
 
 def turn_line(turn: Turn) -> str:
-    """A turn as a line of a dialogue."""
+    """A turn as one line of a dialogue."""
     match turn:
         case Answer(question, text):
             return f"{question.text} - {text}"
@@ -133,10 +133,10 @@ def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialo
 
 
 MOST_REGIONS = 3
-"""Regions drawn of a vector."""
+"""Regions drawn per vector."""
 
 ACROSS = 5
-"""Turns in a row."""
+"""Turns per row."""
 
 LONGEST_SIDE = 480
 ACROSS_INCHES, LINE_INCHES = 12.0, 0.175
@@ -172,7 +172,7 @@ def attention_plot(example: Example) -> bytes | None:
 
 
 def make_canvas(inches: tuple[float, float], dots: int) -> Any:
-    """An empty figure of matplotlib, which no screen is needed for."""
+    """An empty matplotlib figure, which needs no screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -205,7 +205,7 @@ def _draw_picture(
     axes: Any, pixels: UInt8[np.ndarray, "h w 3"], looks: QueryAttention, slots: list[tuple[int, SlotAttention]],
     widest: float,
 ) -> None:  # fmt: skip
-    """The picture, paler, with the regions that these vectors look at most; `widest` is the line of the first."""
+    """The picture, paler, with the regions that these vectors look at most; `widest` is the first's line width."""
     from matplotlib.patches import Rectangle
 
     height, width = pixels.shape[:2]
@@ -217,7 +217,7 @@ def _draw_picture(
     most = max((float(look.weights_r.max()) for _, look in slots), default=1.0)
     for layer, (slot, look) in enumerate(slots):
         for region in np.argsort(-look.weights_r, kind="stable")[:MOST_REGIONS].tolist():
-            # A little smaller in every layer, so that all are seen where they meet.
+            # A little smaller in every layer, so that all stay visible where they overlap.
             inset = (0.5 + layer % 5) * 0.012 * min(width, height)
             left, top, right, bottom = (looks.boxes_r4[region] * (width, height, width, height)).tolist()
             corner, sides = (left + inset, top + inset), (right - left - 2 * inset, bottom - top - 2 * inset)
@@ -231,12 +231,12 @@ def _colour(slot: int) -> str:
 
 
 def _lines(text: str, width: int, most: int) -> str:
-    """A text in lines, cut where it is longer; mathematics is not read into it."""
+    """A text wrapped into lines and cut if too long; matplotlib does not read it as mathematics."""
     return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder=" ...")).replace("$", r"\$")
 
 
 def to_png(figure: Any) -> bytes:
-    """A drawing of matplotlib as a PNG."""
+    """A matplotlib drawing as a PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     return buffer.getvalue()

@@ -1,15 +1,15 @@
-"""From ranks to figures: every metric of the protocols as one number a dialogue and turn, then means with intervals.
+"""From ranks to figures: every metric as one number per dialogue and turn, then means with intervals.
 
-R@k            1 if the rank is below k; a target that ties across the border counts as a fraction (expected)
+R@k            1 if the rank is below k; a target that ties across the cut-off counts as a fraction (expected)
 Hits@k         1 if that was so at this turn or before (ChatIR: a dialogue ends at its first hit)
 rank           1-based; its mean is ATR when every dialogue goes on, "rank frozen@k" when a hit ends it
-median rank    the same, of which the median is taken
+median rank    the same, but the median instead of the mean
 P              1 - rank / gallery, 0-based: Fashion IQ's percentile
 BRI            PlugIR's: the mean of ln(best rank so far), trapezoidal over the turns, 1-based
 mean R@1,5     the mean of several R@k
 R_subset@k     R@k within the dialogue's subset (CIRR)
 
-What a questioner asked is counted in `asked`; its figures are means of one value a dialogue.
+What a questioner asked is counted in `asked`; its figures are means of one value per dialogue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from viewfinder.metrics import (
 ValuesST = Float[np.ndarray, "s t"]
 
 WHOLE_DIALOGUE = frozenset({"BRI"})
-"""Metrics with one value a dialogue."""
+"""Metrics with one value per dialogue."""
 
 LAST_TURN = -1
 """Stands for the last turn of each dialogue."""
@@ -50,7 +50,7 @@ LAST_TURN = -1
 class Figure:
     """One number of a report, and which values it is the mean of.
 
-    `turn` counts from 0, `LAST_TURN` is each dialogue's last one, None all of it; `setting` is "" for all dialogues.
+    `turn` counts from 0; `LAST_TURN` is each dialogue's last one, None the whole; `setting` is "" for all dialogues.
     """
 
     measure: Measure
@@ -64,7 +64,7 @@ class Figure:
 
 
 def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> list[Figure]:
-    """All figures of a task, in the order of its metrics and turns; each setting of dialogues also apart."""
+    """All figures of a task, in the order of its metrics and turns; each dialogue setting also separately."""
     settings = [dialogue.setting for dialogue in task.dialogues]
     found = []
     apart = sorted(set(settings) - {""}) if len(set(settings)) > 1 else []
@@ -84,9 +84,9 @@ def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> li
 
 
 def mean_figures(values: Mapping[str, Float[np.ndarray, " s"]], name: MeasureName, seed: int = 0) -> list[Figure]:
-    """Figures of values by metric, one a dialogue or picture: means over those that have it (others: NaN).
+    """Figures from values by metric, one per dialogue or picture: means over those that have one (others: NaN).
 
-    `name` is theirs but for the metric.
+    `name` gives everything of their names but the metric.
     """
     return [
         figure
@@ -98,7 +98,7 @@ def mean_figures(values: Mapping[str, Float[np.ndarray, " s"]], name: MeasureNam
 def _figure(
     name: MeasureName, values_s: Float[np.ndarray, " s"], turn: int | None, setting: str = "", seed: int = 0
 ) -> list[Figure]:
-    """The figure of these values; none where none of them is known."""
+    """The figure of these values; none where all of them are unknown."""
     known_s = values_s[~np.isnan(values_s)]
     if not known_s.size:
         return []
@@ -109,7 +109,7 @@ def _figure(
 def values_per_dialogue(
     values: ValuesST, turn: int | None, setting: str, settings: Sequence[str]
 ) -> Float[np.ndarray, " s"]:
-    """One value a dialogue: at a turn, at its last, or for the whole dialogue; NaN for dialogues of another setting."""
+    """One value per dialogue: at a turn, at its last, or for the whole; NaN for dialogues of another setting."""
     if turn == LAST_TURN:
         known = (row[~np.isnan(row)] for row in values)
         values_s = np.array([row[-1] if row.size else np.nan for row in known])
@@ -123,7 +123,7 @@ def name_figure(
 ) -> MeasureName:
     """What a figure of a task is called; `turn` and `setting` as a `Figure` has them."""
     if turn is None:
-        when = "whole talk"  # the name that committed results have for a dialogue
+        when = "whole talk"  # the name that committed results use for a whole dialogue
     elif turn == LAST_TURN:
         when = "last turn"
     else:
@@ -135,7 +135,7 @@ def name_figure(
 
 
 def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> ValuesST:  # noqa: PLR0911 (one line a metric)
-    """One value a dialogue and turn (a dialogue alone: one column); NaN where the dialogue has no such turn.
+    """One value per dialogue and turn (per dialogue alone: one column); NaN where the dialogue has no such turn.
 
     Raises:
         ValueError: there is no such metric.
@@ -147,7 +147,7 @@ def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> Val
         case "R" | "mean R":
             return np.asarray(np.mean([_recall(k, table.best_st, table.worst_st, ties) for k in ks], axis=0))
         case "Hits":
-            # Not `has_hit`: with expected ties a hit may be a chance between 0 and 1.
+            # Not `has_hit`: with expected ties a hit may be a probability between 0 and 1.
             return np.fmax.accumulate(_recall(ks[0], table.best_st, table.worst_st, ties), axis=1)
         case "R_subset":
             if table.subset_best_st is None or table.subset_worst_st is None:

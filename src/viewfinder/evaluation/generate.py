@@ -1,8 +1,8 @@
-"""Dialogues made: a questioner asks, a simulated user who knows the picture answers, picture by picture (ChatIR).
+"""Generates dialogues: a questioner asks and a simulated user who knows the picture answers, for each picture (ChatIR).
 
 The questioner sees what it would see live: the likeliest pictures of the split after every answer, and nothing of the
-one that is meant. Dialogues go into a journal as they end; the file itself, in the form of the released ones, is
-written when all are held.
+target. Dialogues go into a journal as they end; the file itself, in the format of the released ones, is written when
+all are complete.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ SCHEMA = "viewfinder/dialogues-journal"
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOrder:
-    """Dialogues to be made, of `rounds` questions at most, and the file that is written.
+    """The dialogues to generate, of at most `rounds` questions, and the file to write.
 
-    Of the plan count data, split (None: train), questioner, user and their settings; the system looks for pictures.
+    From the plan it uses data, split (None: train), questioner, user and their settings; the system searches.
     """
 
     plan: Plan
@@ -59,9 +59,9 @@ class GenerationOrder:
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What was made; figures are means a dialogue, shares of all questions and answers.
+    """What was generated; figures are means per dialogue, shares of all questions and answers.
 
-    `ended` is False where the run was stopped: the dialogues so far are in the journal.
+    `ended` is False if the run was stopped: the dialogues so far are in the journal.
     """
 
     out: Path
@@ -77,7 +77,7 @@ class GenerationReport:
 
 
 def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
-    """Where dialogues go unless named otherwise: with those that the data has."""
+    """Where dialogues go by default: beside those that the data has."""
     stem = name or f"{questioner_name(questioner)}_{user}".replace(":", ".")
     return data / "dialogues" / f"{stem}_{split}.json"
 
@@ -95,8 +95,8 @@ def generate_dialogues(
 
     Raises:
         UnknownName: there is no such questioner, user, system or split.
-        BadInput: the file is there already, or an unfinished one that is not to be resumed, or that was begun
-            otherwise; data that is missing or damaged; a folder that cannot be written.
+        BadInput: the file exists already, or an unfinished one that is not to be resumed or was begun with other
+            settings; missing or damaged data; a folder that cannot be written.
     """
     if order.out.exists():
         raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
@@ -119,7 +119,7 @@ def generate_dialogues(
             progress(len(entries), len(dialogues))
             if should_stop():
                 break
-        if len(entries) == len(dialogues):  # the file, whole or not at all; then the journal goes
+        if len(entries) == len(dialogues):  # the file, whole or not at all; then the journal is deleted
             fresh = order.out.with_name(f"{order.out.name}.new")
             write_dialogues(
                 fresh, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())]
@@ -133,7 +133,7 @@ def generate_dialogues(
 
 @dataclass(frozen=True, eq=False)
 class _Interviewer:
-    """Holds one dialogue: given its place, the strings of its dialogue, and how many questions another asked.
+    """Holds one dialogue: returns its place, the strings of its dialogue, and how many questions another asked.
 
     `names` is what the data calls the target of each dialogue, by its id.
     """
@@ -169,7 +169,7 @@ def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder], no
 
 
 def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
-    """What the dialogues of a run are dialogues of: a run goes on only with dialogues like those that it has."""
+    """What identifies a run: it resumes only if this matches the dialogues that it has."""
     plan = order.plan
     settings: dict[str, object] = {
         "data": plan.data.resolve().name, "split": task.split, "talks": len(task.dialogues),
@@ -196,9 +196,9 @@ def _summarize(order: GenerationOrder, entries: Sequence[JournalEntry], task: Ta
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """Dialogue `place` of a run, which is over; `img` and `dialog` are as ChatIR's files have them.
+    """Dialogue `place` of a run, completed; `img` and `dialog` are as in ChatIR's files.
 
-    `by_another` counts the questions that another questioner asked in place of the one that was meant to.
+    `by_another` counts the questions that another questioner asked in place of the intended one.
     """
 
     place: int
@@ -209,21 +209,21 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class DialogueJournal:
-    """Dialogues as they end, from which an interrupted run goes on; `run` says what they are dialogues of.
+    """Dialogues as they end, from which an interrupted run resumes; `run` identifies the run.
 
-    The first line of the file holds `run`, every other one a dialogue. A line is on the disk before the next dialogue
-    is taken up, so that a program that is killed loses only what was being said.
+    The first line of the file holds `run`, every other line a dialogue. A line is on disk before the next dialogue
+    starts, so that a killed program loses only the dialogue in progress.
     """
 
     file: Path
     run: Mapping[str, str]
 
     def entries(self, *, resume: bool) -> dict[int, JournalEntry]:
-        """The dialogues that are over, by place, none at first; a last line that was cut short is forgotten.
+        """The completed dialogues by place, none at first; a truncated last line is ignored.
 
         Raises:
-            BadInput: there are some, and they are not to be resumed; or they are those of another run (what differs is
-                named), or damaged.
+            BadInput: there are some, and they are not to be resumed; or they belong to another run (what differs is
+                named), or are damaged.
         """
         if not self.file.is_file():
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -249,5 +249,5 @@ class DialogueJournal:
         return {entry.place: entry for entry in found}
 
     def add(self, entry: JournalEntry) -> None:
-        """Records a dialogue; on return it is on the disk."""
+        """Records a dialogue; on return it is on disk."""
         append_json_line(self.file, asdict(entry))

@@ -1,15 +1,15 @@
-"""Retrieval, then grounding (Zhao et al. 2024, Sec. 5.6): where in a picture is what a phrase speaks of?
+"""Retrieval, then grounding (Zhao et al. 2024, Sec. 5.6): where in a picture is the thing that a phrase names?
 
-Boxes are proposed, each is cut out and seen as a picture of its own, and the phrase is searched among them by any
-system. The box that comes first is right if it overlaps the thing's own with an IoU of at least 0.5.
+Boxes are proposed, each is cut out and treated as a picture of its own, and any system searches for the phrase among
+them. The top box is right if it overlaps the thing's own box with an IoU of at least 0.5.
 
 grounded            the share of a picture's phrases for which that is so
 clip-t              the same by the encoder alone
-largest, random     by the largest box, and by a draw (its chance)
+largest, random     by the largest box, and by a random one (its probability)
 best                by whichever box overlaps most: no system can do better
 
-Proposals are windows of the grid of 6 x 6 regions, or with the option "proposals=boxes" the boxes of all things of the
-picture, each moved and scaled a little, as a detector that finds everything would give them.
+Proposals are windows of the grid of 6 x 6 regions, or with the option "proposals=boxes" the boxes of all things in the
+picture, each shifted and scaled a little, as a detector that finds everything would give them.
 """
 
 from __future__ import annotations
@@ -49,20 +49,20 @@ ENOUGH_OVERLAP = 0.5
 GROUNDED, CLIP, LARGEST, RANDOM, BEST = "grounded", "clip-t", "largest box", "random box", "best box"
 
 PICTURES_AT_MOST = 50
-"""Pictures unless told otherwise: each has some 250 windows, all of which are looked at."""
+"""Default number of pictures: each has some 250 windows, and all of them are searched."""
 
 LEAST = 1 / 36
-"""Of a picture's area: what is smaller than a cell of the grid is not looked for."""
+"""As a share of a picture's area: things smaller than a grid cell are not searched for."""
 
 LONGEST = 1024
-"""Pixels of a picture's longer side at most, of which boxes are cut out."""
+"""Maximum longer side, in pixels, of a picture from which boxes are cut out."""
 
 
 @dataclass(frozen=True)
 class GroundedPhrase:
-    """A phrase and what a system chose for it; boxes are shares of width and height (x0, y0, x1, y1).
+    """A phrase and what a system chose for it; boxes are fractions of width and height (x0, y0, x1, y1).
 
-    `iou` is the overlap of each choice with the right box, by the name of its figure; `random` the share of boxes
+    `iou` is the overlap of each choice with the right box, by the name of its figure; `random` is the share of boxes
     that would be right.
     """
 
@@ -75,17 +75,17 @@ class GroundedPhrase:
 
     @property
     def right(self) -> dict[str, float]:
-        """How right each choice is, by the name of its figure: 1 or 0, of a draw its chance."""
+        """Whether each choice is right, by the name of its figure: 1 or 0; for a random draw, its probability."""
         return {name: float(iou >= ENOUGH_OVERLAP) for name, iou in self.iou.items()} | {RANDOM: self.random}
 
 
 def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[GroundedPhrase]:
     """Finds the things of a folder's pictures by what they are called; nothing is written.
 
-    Of the plan count system, checkpoint, data, split (of a world), limit (pictures), options and seed.
+    From the plan it uses system, checkpoint, data, split (of a world), limit (pictures), options and seed.
 
     Raises:
-        UnknownName, BadInput: no such system, split or manner; nothing is marked in the pictures there.
+        UnknownName, BadInput: no such system, split or manner; the pictures have no boxes marked.
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
     check_options(plan, (PROPOSALS,), PROTOCOL)
@@ -153,7 +153,7 @@ def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: R
 
 
 def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
-    """Of every picture the mean over its phrases, figure by figure; and by how much the system is better."""
+    """For every picture the mean over its phrases, figure by figure; and by how much the system is better."""
     pictures: dict[str, list[dict[str, float]]] = {}
     for one in found:
         pictures.setdefault(one.picture, []).append(one.right)
@@ -166,23 +166,23 @@ def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndar
 
 
 SIDE = 6
-"""Cells of a side of the grid that windows are made of: the regions' own."""
+"""Cells per side of the grid that windows are made of: the same grid as for regions."""
 
 SIDES, SLIMMEST = (1, 2, 3, 4, 6), 2
-"""Windows have so many cells a side, and no side is more than twice as long as the other."""
+"""Cells per side of a window; no side is more than twice as long as the other."""
 
 MOVED, SCALED = 0.1, 0.15
-"""How far a box of a detector is off, as shares of its sides: standard deviations of its centre and of their logs."""
+"""How far off a detector's box is, relative to its sides: standard deviations of its centre and of its sides' logs."""
 
 Box = tuple[float, float, float, float]
-"""x0, y0, x1, y1; in pixels, or as shares of width and height."""
+"""x0, y0, x1, y1; in pixels, or as fractions of width and height."""
 
 Boxes = Float32[np.ndarray, "n 4"]
 
 
 @dataclass(frozen=True)
 class Phrase:
-    """What is looked for in a picture: a thing of which there is one there, and its box in pixels."""
+    """What is searched for in a picture: a thing that occurs in it only once, and its box in pixels."""
 
     text: str
     box: Box
@@ -190,7 +190,7 @@ class Phrase:
 
 @dataclass(frozen=True)
 class MarkedPicture:
-    """A picture file, phrases that mean one thing in it, and the boxes of all of its things, in pixels."""
+    """A picture file, phrases that each mean one thing in it, and the boxes of all its things, in pixels."""
 
     path: Path
     phrases: tuple[Phrase, ...]
@@ -198,13 +198,13 @@ class MarkedPicture:
 
 
 def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[MarkedPicture]]:
-    """The split and its pictures that have phrases: things of a world by their looks, those of COCO by their category.
+    """The split and its pictures that have phrases: a world's things by their looks, COCO's by their category.
 
-    A world has splits (None: test); of COCO's pictures all are taken.
+    A world has splits (None: test); all of COCO's pictures are taken.
 
     Raises:
         UnknownName: there is no such split.
-        BadInput: the folder is neither, its files are damaged, or no thing is the only one of its kind.
+        BadInput: the folder is neither, its files are damaged, or no thing is unique of its kind.
     """
     if (folder / TRUTH_FILE).is_file():
         split, found = split or "test", []
@@ -229,14 +229,14 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
 
 
 def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:
-    """A phrase for every thing that is alone in being called so; `several` are names of which there are more."""
+    """A phrase for every thing whose name is unique; `several` are names that several things have."""
     counts = Counter([*(name for name, _ in named), *several])
     phrases = tuple(Phrase(name, box) for name, box in named if counts[name] == 1)
     return MarkedPicture(path, phrases, tuple(box for _, box in named))
 
 
 def name_thing(thing: ThingTruth) -> str:
-    """What one calls a thing of a world: "a striped blue umbrella"."""
+    """What a person calls a thing of a world: "a striped blue umbrella"."""
     pattern = (thing.pattern,) if thing.pattern in PATTERN_NOUNS else ()
     colour = (thing.colour,) if thing.colour else ()
     return with_article(" ".join((*pattern, *colour, thing.nouns[0][0])))
@@ -249,7 +249,7 @@ def _corners(box: Sequence[float | int]) -> Box:
 
 @cache
 def grid_windows() -> Boxes:
-    """Windows of the grid as shares of width and height: of every size at every cell."""
+    """Windows of the grid as fractions of width and height: of every size at every cell."""
     sizes = [(w, h) for w, h in product(SIDES, SIDES) if max(w, h) <= SLIMMEST * min(w, h)]
     boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(SIDE - h + 1) for x in range(SIDE - w + 1)]
     boxes_n4: Boxes = np.divide(np.array(boxes), SIDE).astype(np.float32)
@@ -257,7 +257,7 @@ def grid_windows() -> Boxes:
 
 
 def jitter_boxes(boxes_n4: Boxes, rng: np.random.Generator) -> Boxes:
-    """Boxes as a detector would give them: each a little beside, a little larger or smaller; in shares."""
+    """Boxes as a detector would give them: each slightly shifted and slightly larger or smaller; in fractions."""
     size_n2 = boxes_n4[:, 2:] - boxes_n4[:, :2]
     centre_n2 = (boxes_n4[:, 2:] + boxes_n4[:, :2]) / 2 + size_n2 * rng.normal(0, MOVED, size_n2.shape)
     half_n2 = size_n2 * np.exp(rng.normal(0, SCALED, size_n2.shape)) / 2
@@ -268,7 +268,7 @@ def jitter_boxes(boxes_n4: Boxes, rng: np.random.Generator) -> Boxes:
 def intersection_over_union(
     box_4: Float[np.ndarray, " 4"], boxes_n4: Float[np.ndarray, "n 4"]
 ) -> Float[np.ndarray, " n"]:
-    """Intersection over union of a box with others; 0 where both are empty."""
+    """Intersection over union of a box with others; 0 if both are empty."""
     low_n2, high_n2 = np.maximum(box_4[:2], boxes_n4[:, :2]), np.minimum(box_4[2:], boxes_n4[:, 2:])
     both_n = np.maximum(high_n2 - low_n2, 0).prod(axis=1)
     either_n = (box_4[2:] - box_4[:2]).prod() + (boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1) - both_n
@@ -276,7 +276,7 @@ def intersection_over_union(
 
 
 def cut_boxes(pixels: Pixels, boxes_n4: Boxes) -> list[Pixels]:
-    """What is in each box, at least a pixel of it."""
+    """What is in each box, at least one pixel."""
     height, width = pixels.shape[:2]
     found = []
     for x0, y0, x1, y1 in boxes_n4.tolist():

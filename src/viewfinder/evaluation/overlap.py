@@ -1,4 +1,4 @@
-"""What a test shares with training: targets with the pictures of weights and encoder, words with training texts."""
+"""What a test shares with training: targets with the pictures of weights and encoder, texts with training texts."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Overlap:
     """How much of a test was seen before.
 
     Attributes:
-        targets: different pictures that are wanted.
-        seen: of these, how many were training pictures of what was trained (`WEIGHTS`, `ENCODER`), or hold a product
-            that was; None: it has no list of them. What was not trained is not there.
-        texts, repeated: different texts that the dialogues say, and how many of them training dialogues of the same
-            data say word for word; 0 texts: nothing to compare.
+        targets: how many different pictures are wanted.
+        seen: by trained part (`WEIGHTS`, `ENCODER`), how many of these are among its training pictures, or show a
+            product that is; None: it has no list of them. Untrained parts are left out.
+        texts, repeated: how many different texts the dialogues have, and how many of them occur word for word in
+            training dialogues of the same data; 0 texts: nothing to compare.
     """
 
     targets: int
@@ -38,7 +38,7 @@ class Overlap:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What a reader must know, a line each; none where nothing is shared."""
+        """What a reader must know, one line each; none if nothing is shared."""
         lines = []
         for who, count in self.seen.items():
             if count is None:
@@ -53,12 +53,12 @@ class Overlap:
 
     @property
     def refused(self) -> str | None:
-        """Why the test is no clean one of this system: the first flag about pictures; None: it is."""
+        """Why this is not a clean test of the system: the first flag about pictures; None: it is clean."""
         return next((line for line in self.flags if "texts" not in line), None)
 
 
 def _percent(part: int, whole: int) -> str:
-    """A share that is never rounded to none or all.
+    """A percentage that is never rounded to none or all.
 
     >>> _percent(1, 3), _percent(1, 1000), _percent(999, 1000), _percent(3, 3)
     ('33 %', 'under 1 %', 'over 99 %', '100 %')
@@ -72,7 +72,7 @@ def measure_overlap(
 ) -> Overlap:
     """What a task of a data set shares with the training of a system and of its encoder.
 
-    Who has no `trained_on` (a part of another package) counts as trained on what nobody knows.
+    A part without `trained_on` (from another package) counts as trained on unknown pictures.
     """
     wanted = {key for one in task.dialogues for key in (one.target, *one.targets)}
     texts = texts_of(task) if training_texts else frozenset[str]()
@@ -81,14 +81,14 @@ def measure_overlap(
 
 
 def list_parts(retriever: Retriever[Any], encoder: Encoder) -> dict[str, Any]:
-    """The trained parts that a retriever's results come of, by what flags call them."""
-    # Else pictures are looked for in a space of the weights, made of raw vectors.
+    """The trained parts that a retriever's results depend on, by the names that flags use."""
+    # Otherwise the search runs in a space of the weights, made from raw vectors.
     by_head = retriever.reads.space is None
     return {WEIGHTS: retriever, **({ENCODER: encoder} if by_head else {})}
 
 
 def count_seen_pictures(pictures: Collection[str], folder: Path, parts: Mapping[str, Any]) -> Overlap:
-    """How many pictures of a data set each trained part has learnt from, by its `trained_on`."""
+    """How many pictures of a data set each part was trained on, by its `trained_on`."""
     lists = {who: getattr(part, "trained_on", "") for who, part in parts.items()}
     names = name_pictures(folder, sorted(pictures))
     seen = {
@@ -107,7 +107,7 @@ def refuse_seen(title: str, overlap: Overlap, plan: Plan) -> Overlap:
 
 
 def read_training_texts(folder: Path, protocol: str) -> frozenset[str]:
-    """What dialogues of a protocol say in the training split of a data set; nothing where it has none."""
+    """What dialogues of a protocol say in the training split of a data set; nothing if it has none."""
     try:
         tasks = read_tasks(folder, protocol, "train")
     except (BadInput, UnknownName):

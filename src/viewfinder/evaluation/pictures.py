@@ -1,6 +1,6 @@
 """The pictures of a data set as a gallery in memory: what a system is evaluated on, without a library on disk.
 
-Their vectors are those that the system needs: cached, brought by the user, of a library, or a detector's own.
+Their vectors are those that the system needs: cached, provided by the user, from a library, or from a detector.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from viewfinder.training.progress import report_tenths
 class Pictures:
     """Pictures by key, in key order, with their vectors in the encoder's space and what a catalogue says of them.
 
-    `files` says where a picture lies, for reports; a picture without a file is a vector only. `raw` is where raw
-    vectors come from, for systems that make spaces of their own of them.
+    `files` says where a picture is, for reports; a picture without a file is only a vector. `raw` is where raw
+    vectors come from, for systems that make their own spaces from them.
     """
 
     keys: tuple[str, ...]
@@ -54,13 +54,13 @@ class Pictures:
             raise BadInput(f"{len(self.vectors_nd)} vectors for {len(self.keys)} pictures: give one vector a picture")
 
     def gallery(self, keys: Sequence[str] | None = None, captions: Mapping[str, str] | None = None) -> Gallery:
-        """All pictures, or those with these keys, as something to search in; `captions` by key, of some or all."""
+        """All pictures, or those with these keys, as a gallery to search; `captions` by key, for some or all."""
         chosen = None if keys is None else frozenset(keys)
         rows = [row for row, key in enumerate(self.keys) if chosen is None or key in chosen]
         return Gallery(self._snapshot(rows, captions or {}), self.encoder, self.raw)
 
     def named(self, names: Sequence[str]) -> dict[str, str]:
-        """Keys by the names that a data set's files use: whole keys, ends of them, or file names without suffix."""
+        """Keys by the names that a data set's files use: whole keys, their endings, or file names without suffix."""
         known = frozenset(self.keys)
         found = {name: name for name in names if name in known}
         others = [name for name in names if name not in known]
@@ -92,8 +92,8 @@ class Pictures:
 def match_pictures(task: Task, pictures: Pictures, limit: int | None = None) -> Task:
     """The task with the names its files use for pictures replaced by keys; what has no picture is reported.
 
-    A dialogue that misses nothing but the picture it begins with is held: it begins with another. Of the dialogues that
-    are left there are at most `limit`, taken evenly.
+    A dialogue that lacks only its first picture is kept: it begins with another. At most `limit` of the remaining
+    dialogues are taken, evenly spaced.
     """
     names = pictures.named(sorted(task.pictures()))
     held = tuple(one if one.first in names else replace(one, first="") for one in task.dialogues)
@@ -112,10 +112,10 @@ def match_pictures(task: Task, pictures: Pictures, limit: int | None = None) -> 
 def load_pictures(
     plan: Plan, encoder: Encoder, retriever: Retriever[Any], split: str | None = None, notify: Notify = silent
 ) -> Pictures:
-    """The pictures of a data set: their vectors, with what a catalogue beside them says.
+    """The pictures of a data set: their vectors, and what a catalogue beside them says.
 
-    Regions are computed when the system needs them for the first time. `split` is that of Drill-down's protocol, for
-    a system that was trained on a detector's regions.
+    Regions are computed when the system first needs them. `split` is that of Drill-down's protocol, for a system that
+    was trained on a detector's regions.
 
     Raises:
         BadInput: no pictures there, or vectors of another width than the encoder's.
@@ -147,7 +147,7 @@ def load_pictures(
 
 
 def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], Float32[np.ndarray, "n g"]]:
-    """What gives raw vectors of the plan's pictures by their keys; nothing is read until it is asked."""
+    """The source of raw vectors of the plan's pictures by their keys; nothing is read until it is asked."""
 
     @cache
     def known() -> Features:
@@ -164,9 +164,9 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
 
 
 def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: Path, notify: Notify = silent) -> bool:
-    """Puts the vectors that a library has of a data set's pictures into a folder of features; False: it has none.
+    """Copies a library's vectors of a data set's pictures into a folder of features; False: it has none.
 
-    `features` then finds them in `place`, and computes what the library lacks (regions, unless it has them of all).
+    `features` then finds them in `place`, and computes what the library lacks (regions, unless it has them for all).
     They get a folder of their own: a library keeps raw vectors in half precision, a data set in single.
     """
     if library.encoder.raw_version != encoder.raw_version:
@@ -185,7 +185,7 @@ def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: 
     regions = library.store.pictures_with_regions().issuperset(ids.values())
     with claim_folder(place):
         before = read_manifest(place, encoder.raw_version)
-        # Vectors without regions make room for those with them, unless the data set's own may lie there.
+        # Vectors without regions are replaced by those with them, unless the data set's own may be there.
         better = regions and place.is_relative_to(library.folder)
         if before is not None and ("regions" in before.arrays or not better):
             return True
@@ -205,7 +205,7 @@ def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: 
 
 
 def _brought(file: Path, encoder: Encoder) -> Pictures:
-    """Vectors that the user brings; they are raw ones too, where the encoder makes no difference."""
+    """Vectors that the user provides; they are also the raw ones if the encoder does not distinguish them."""
     names, vectors_nd = read_vectors(file)
     width = encoder.words(["a picture"]).shape[1]
     if vectors_nd.shape[1] != width:
@@ -220,7 +220,7 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
 
 
 def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, notify: Notify) -> Pictures:
-    """The pictures that a detector has looked at; in the space of the encoder's words they are zeros."""
+    """The pictures that a detector has processed; in the encoder's space of words they are zeros."""
     if split is None:
         raise BadInput(
             f"{plan.data}: {plan.system_name} reads the regions of Visual Genome's detector: there are none here"
@@ -234,7 +234,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
 
 
 def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """What a catalogue says, by picture; several rows give several values."""
+    """What a catalogue says about each picture; several rows give several values."""
     said: dict[str, dict[str, tuple[str, ...]]] = {}
     for path, rows in read_catalogue(catalogue).matches(map(Path, keys)).rows.items():
         values = said.setdefault(path.as_posix(), {})

@@ -1,4 +1,4 @@
-"""What is evaluated: a plan names system, data and protocol; a protocol makes tasks of the data, of dialogues each."""
+"""What is evaluated: a plan names system, data and protocol; a protocol turns the data into tasks of dialogues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from viewfinder.users import SimulatedUser
 Thing = TypeVar("Thing")
 
 Notify = Callable[[str], None]
-"""Called with a line whenever a stage is reached."""
+"""Called with a line of text at every stage."""
 
 RANDOM = "random"
 
@@ -48,20 +48,20 @@ class Plan:
     Attributes:
         system: a retriever, or "random": by name, as an object, or its class.
         protocol, split: None: all protocols that find their files there; the test split, or else validation.
-        task: words that a task must all have in its title.
-        user: a simulated user that talks in place of what is recorded, by name, as an object, or its class; None: only
+        task: words that a task's title must all contain.
+        user: a simulated user that talks in place of the recorded one, by name, as an object, or its class; None: only
             where a task needs one.
-        options: of the user (how it speaks) or of the protocol, as --manner gives them.
-        questioner: what the system asks with, when a user talks. By ChatIR's protocol the user then only answers.
-        pool: a file that lists the pictures to search in, in place of those of ChatIR's protocol.
+        options: for the user (how it speaks) or the protocol, as --manner gives them.
+        questioner: what the system asks with, when a user talks. In ChatIR's protocol the user then only answers.
+        pool: a file that lists the pictures to search, in place of those of ChatIR's protocol.
         vectors: a file of image vectors to use in place of the data set's own pictures.
         catalogue: a table whose columns the system may use; None: it sees pixels alone.
         features: where the vectors of the data set's pictures are kept; None: beside the data.
-        captions: whether systems may read what is written about pictures, where the protocol has that and dialogues are
-            replayed; those of simulated users, and what is asked in them, are about pictures that nobody described.
+        captions: whether systems may read what is written about pictures, where the protocol has captions and dialogues
+            are replayed; simulated dialogues, and the questions in them, are about pictures without descriptions.
         ties: the rule for equal scores; Fashion IQ's own is the optimistic one.
-        limit: dialogues a task, taken evenly.
-        refuse_overlap: whether a task is refused whose targets the weights or the encoder learnt from, or may have.
+        limit: dialogues per task, evenly spaced.
+        refuse_overlap: whether to refuse a task whose targets the weights or the encoder learnt from, or may have.
         processes: how many hold dialogues at once, where a user talks; the figures do not depend on it.
     """
 
@@ -97,13 +97,13 @@ class Plan:
 
 
 def questioner_name(questioner: QuestionerChoice) -> str:
-    """What a questioner is called, and its questions carry: "llm" of "llm=model.gguf"; "" without one."""
+    """The name of a questioner, which its questions carry: "llm" for "llm=model.gguf"; "" without one."""
     name = "" if questioner is None else label_part(questioner).partition("=")[0]
     return name if not name or name in QUESTIONERS else load_questioner(questioner).name
 
 
 def questioner_label(questioner: QuestionerChoice) -> str:
-    """A questioner as a run names it: of what it was told to use, the file's name alone.
+    """A questioner as a run names it: of the file it was told to use, only the name.
 
     >>> questioner_label("llm=/home/me/models/smol.gguf"), questioner_label("information_gain")
     ('llm=smol.gguf', 'information_gain')
@@ -113,7 +113,7 @@ def questioner_label(questioner: QuestionerChoice) -> str:
 
 
 def pick_evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
-    """So many of them at most, taken evenly."""
+    """At most so many of them, evenly spaced."""
     if limit is None or limit >= len(things):
         return list(things)
     return [things[at] for at in np.linspace(0, len(things) - 1, limit).round().astype(int)]
@@ -124,10 +124,10 @@ COMPARER = "comparer"
 
 
 def choose_by_title(titled: Sequence[tuple[str, Thing]], words: str | None) -> list[Thing]:
-    """The things (tasks) that have all of some words in their title; all of them without words.
+    """The things (tasks) whose title has all the given words; all of them if no words are given.
 
     Raises:
-        UnknownName: none has; the message lists the titles.
+        UnknownName: there is none; the message lists the titles.
     """
     wanted = (words or "").lower().split()
     chosen = [thing for title, thing in titled if set(wanted) <= set(title.lower().replace(",", " ").split())]
@@ -143,11 +143,11 @@ class SearchDialogue:
     Attributes:
         id: unique in its task; two runs are compared dialogue by dialogue.
         turns: what the user says. Empty where a simulated user talks instead.
-        targets: the picture wanted at each turn that is judged, where it changes on the way (MAI); else `target`.
-        setting: a kind of dialogue that is also counted apart (rollback, combination).
-        first: a picture that is on the screen before anything was said (Fashion IQ).
+        targets: the picture wanted at each judged turn, if it changes on the way (MAI); else `target`.
+        setting: a kind of dialogue that is also counted separately (rollback, combination).
+        first: a picture that is on the screen before anything is said (Fashion IQ).
         among: the pictures of its subset, where a protocol has subsets (CIRR).
-        leaves_out: pictures taken out of the ranking beforehand (CIRR: the reference).
+        leaves_out: pictures excluded from the ranking (CIRR: the reference).
     """
 
     id: str
@@ -186,7 +186,7 @@ class SearchDialogue:
 
     @property
     def judged(self) -> int:
-        """How many turns have a rank; going back has none, it says nothing new."""
+        """How many turns have a rank; going back has none, because it says nothing new."""
         return sum(not isinstance(turn, BackTo) for turn in self.turns)
 
 
@@ -195,19 +195,19 @@ class Task:
     """All dialogues of one protocol, split and gallery.
 
     Attributes:
-        name: what distinguishes it within the protocol: "dress, split gallery"; may be "".
+        name: distinguishes it within the protocol: "dress, split gallery"; may be "".
         split: train, val, test, or "all" where the data has none.
         gallery: the pictures that are ranked.
         caption: which text is used where the data has several ("first two joined"); may be "".
         metrics: what is counted, as `figures.metric_values` spells them: "R@10", "Hits@10", "BRI" ...
-        user: the simulated user that the dialogues need, where nothing is recorded (`COMPARER`); else "".
+        user: the simulated user that the dialogues need, if nothing is recorded (`COMPARER`); else "".
         at: the turns (from 1) at which figures are given; None: all of them.
         last_only: dialogues differ in length and only their last turn counts.
-        first_turn: the number people give to the first turn: ChatIR's round 0 is the caption.
+        first_turn: the conventional number of the first turn: ChatIR's round 0 is the caption.
         rounds: how many turns a simulated user has.
         interviews: with a questioner, every dialogue begins with what was recorded first, the user only answers, and a
-            dialogue goes on when the target was shown.
-        captions: what somebody wrote about pictures, for systems that read that, where the protocol has such texts.
+            dialogue goes on after the target was shown.
+        captions: what people wrote about pictures, for systems that read it, where the protocol has such texts.
     """
 
     protocol: str
@@ -238,8 +238,8 @@ class Task:
     def renamed(self, names: Mapping[str, str]) -> Task:
         """The same task with its pictures under other names.
 
-        Dialogues that name a picture which is not in `names` go, and so do pictures of the gallery: data sets lose
-        pictures over the years. A target outside the gallery that remains goes as well.
+        Dialogues that name a picture not in `names` are dropped, and so are pictures of the gallery: data sets lose
+        pictures over the years. A dialogue whose target is outside the remaining gallery is dropped as well.
         """
         gallery = tuple(dict.fromkeys(names[picture] for picture in self.gallery if picture in names))
         ranked = frozenset(gallery)
@@ -254,18 +254,18 @@ class Task:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the readers left out, a line a source."""
+        """What the readers left out, one line per source."""
         return tuple(str(report) for report in self.reports if report.dropped)
 
 
 def hash_number(text: str) -> int:
-    """A number that depends on a text alone, the same on every machine."""
+    """A number that depends only on a text, the same on every machine."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True)
 class RandomChoice:
-    """Looks in a direction drawn afresh at every turn: the papers' "random choice" row."""
+    """Searches in a new random direction at every turn: the papers' "random choice" row."""
 
     reads: ClassVar[Reads] = Reads(words=False)
     trained_on: ClassVar[None] = None  # nothing here was
@@ -277,7 +277,7 @@ class RandomChoice:
         return ()
 
     def step(self, state: tuple[Part, ...], turn: ResolvedTurn) -> tuple[Part, ...]:
-        """A direction that depends on the seed and on what was said, and has nothing to do with it."""
+        """A direction derived from the seed and from what was said, but unrelated to its meaning."""
         said = f"{self.seed}/{turn.number}/{turn.turn!r}/{len(state)}"
         width = turn.words(["anything"]).shape[1]
         drawn_d = np.random.default_rng(hash_number(said)).standard_normal((width,), dtype=np.float32)
@@ -292,10 +292,10 @@ class RandomChoice:
 def load_system(
     system: str | Retriever[Any] | RetrieverClass, seed: int = 0, checkpoint: Path | None = None
 ) -> Retriever[Any]:
-    """The retriever of this name or class, with weights of one's own where it has weights; or random choice.
+    """The retriever of this name or class, with the user's own weights if it has weights; or random choice.
 
     Raises:
-        UnknownName: there is none; the message lists those there are.
+        UnknownName: there is none; the message lists the known ones.
         BadInput: the checkpoint cannot be used, as `load_retriever` says.
     """
     if system == RANDOM:
@@ -308,6 +308,6 @@ def load_system(
 
 
 def weights_label(checkpoint: Path) -> str:
-    """Which weights these are, for people and for telling runs apart: the file's name and eight digits of its hash."""
+    """Identifies weights, for people and to tell runs apart: the file's name and eight digits of its hash."""
     with checkpoint.open("rb") as file:
         return f"{checkpoint.name} {hashlib.file_digest(file, 'blake2b').hexdigest()[:8]}"

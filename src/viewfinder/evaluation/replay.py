@@ -1,8 +1,8 @@
 """Recorded dialogues through a retriever: the rank of every target after every turn.
 
-The way of a turn is the live one (`resolve_turn`, `step`, `query`), only that nothing is displayed; so all queries of a
-task are known before the first is scored, and are scored in blocks. Systems that answer in words do so here without a
-session, too.
+A turn is processed as it is live (`resolve_turn`, `step`, `query`), except that nothing is displayed. So all queries
+of a task are known before the first is scored, and are scored in blocks. Systems that answer in words also do so here
+without a session.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ VECTORS_AT_ONCE = 64
 """Region vectors in one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""
 
 WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
-"""Picture biases with which words, and pictures, are the only answer."""
+"""Picture biases with which every answer is in words, or in pictures."""
 
 State = TypeVar("State")
 
 
 @dataclass(frozen=True, eq=False)
 class RankTable:
-    """0-based ranks of the target, at best and at worst where scores tie; NaN: the dialogue has no such turn.
+    """0-based ranks of the target, best and worst case where scores tie; NaN: the dialogue has no such turn.
 
     `subset_*` are the ranks within the dialogue's own subset, where the protocol has subsets.
     """
@@ -54,7 +54,7 @@ class RankTable:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """One query to score: which dialogue and turn it belongs to, and the rows of its target and of what is left out."""
+    """One query to score: its dialogue and turn, and the rows of its target and of excluded pictures."""
 
     dialogue: int
     turn: int
@@ -93,7 +93,7 @@ def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> Rank
 def rank_queries(
     gallery: Gallery, targets: Sequence[str], turns: int, said: Iterable[tuple[int, int, Query]]
 ) -> tuple[Float[np.ndarray, "s t"], Float[np.ndarray, "s t"]]:
-    """Ranks of the targets among all pictures, at best and at worst where scores tie; NaN: no such turn.
+    """Ranks of the targets among all pictures, best and worst case where scores tie; NaN: no such turn.
 
     `said` are queries as they come, each with its dialogue and turn (from 0).
     """
@@ -112,9 +112,9 @@ def recorded_conversation(turns: Sequence[Turn]) -> Conversation:
 def query_each_turn(
     conversation: Conversation, gallery: Gallery, retriever: Retriever[Any]
 ) -> Iterator[tuple[Node, Query]]:
-    """The nodes of a conversation that say something, and what the retriever looks for at each.
+    """The nodes of a conversation that say something, and what the retriever searches for at each.
 
-    Who may answer in words shows pictures nevertheless: ranks are what is measured.
+    A retriever that may answer in words shows pictures nevertheless: ranks are what is measured.
     """
     retriever = pictures_only(retriever)
     states: list[Any] = []
@@ -145,7 +145,7 @@ class _Scorer:
         """The ranks of queries as they come, scored in blocks: best, worst, and the same within their subsets."""
         tables = [np.full(shape, np.nan) for _ in range(4)]
         while waiting := list(islice(asked, AT_ONCE)):
-            # A query that says nothing is plain, too: one dot product, with zeros.
+            # A query that says nothing is a plain one too: one dot product, with zeros.
             plain = [one for one in waiting if not sum_plain_parts(one.query).others]
             if plain:
                 best_q, worst_q = self._rank_plain(plain)
@@ -163,7 +163,7 @@ class _Scorer:
         return tables
 
     def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
-        """The queries with the scores of all pictures that are ranked: region queries together, others as live."""
+        """The queries with the scores of all ranked pictures: region queries in batches, others as in live use."""
         in_space: dict[str, tuple[RegionSpace, list[_Asked]]] = {}
         for one in asked:
             space = one.query.space
@@ -203,8 +203,8 @@ class _Scorer:
 class RegionScorer:
     """Scores of some rows of a gallery in one space, for many queries at once; ranks are fused among these rows alone.
 
-    A state keeps most of its vectors from one turn to the next, so the different vectors of a run of queries are
-    compared with the pictures once each, and every query's score is put together from them.
+    A state keeps most of its vectors from one turn to the next. So each distinct vector of a run of queries is compared
+    with the pictures once, and every query's score is assembled from the results.
     """
 
     def __init__(self, gallery: Gallery, space: RegionSpace, ranked_n: Int[np.ndarray, " n"]) -> None:
@@ -214,7 +214,7 @@ class RegionScorer:
         self._temperature = space.temperature
 
     def scores(self, queries: Sequence[Query]) -> Iterator[Float32[np.ndarray, " n"]]:
-        """The scores of each query in turn, as `Gallery.scores` has them."""
+        """The scores of each query in turn, as `Gallery.scores` gives them."""
         for run in split_into_runs(queries):
             vectors_md, shares_qm = _stack(run)
             alike_mn = query_vector_scores(self._block, vectors_md, temperature=self._temperature)
@@ -224,7 +224,7 @@ class RegionScorer:
 
 
 def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
-    """Queries in order, cut where they compare in another way or their different vectors become too many."""
+    """Queries in order, split where the way to compare changes or their distinct vectors become too many."""
     run: list[Query] = []
     known: set[bytes] = set()
     for query in queries:
@@ -239,7 +239,7 @@ def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
 
 
 def _stack(run: Sequence[Query]) -> tuple[Float32[np.ndarray, "m d"], Float32[np.ndarray, "q m"]]:
-    """The different vectors of some queries, and the share that each has in each query's score."""
+    """The distinct vectors of some queries, and the weight of each in each query's score."""
     place: dict[bytes, int] = {}
     vectors: list[Float32[np.ndarray, " d"]] = []
     entries: list[tuple[int, int, float]] = []
@@ -272,7 +272,7 @@ class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
 
 
 def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
-    """A retriever that answers, with this bias to pictures.
+    """A retriever that answers, with this picture bias.
 
     Raises:
         BadInput: it never answers in words.
@@ -285,21 +285,21 @@ def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any
 
 
 def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:
-    """The same retriever, which answers every turn with pictures; those that only do that anyway stay as they are."""
+    """The same retriever, set to answer every turn with pictures; those that always do so are left as they are."""
     return with_picture_bias(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
 
 
 def replay_before_last(
     turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]
 ) -> tuple[State, ResolvedTurn]:
-    """The state in which these turns but the last leave a retriever, and the last; nothing was displayed between."""
+    """The state of a retriever after all but the last of these turns, and the last; nothing is displayed between."""
     conversation = recorded_conversation(turns)
     resolved = [resolve_turn(conversation, node, gallery, reads=retriever.reads) for node in conversation.nodes[1:]]
     return reduce(retriever.step, resolved[:-1], retriever.begin()), resolved[-1]
 
 
 def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]) -> State:
-    """The state in which these turns leave a retriever."""
+    """The state of a retriever after these turns."""
     return retriever.step(*replay_before_last(turns, gallery, retriever))
 
 

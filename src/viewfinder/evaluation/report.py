@@ -1,6 +1,6 @@
 """A run for people: tables for the terminal, and one HTML page with plots and example dialogues.
 
-Pictures and plots stand inside the page, so that it can be sent to somebody.
+Pictures and plots are embedded in the page, so that it can be sent to somebody.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from viewfinder.evaluation.captioning import PairCaption
 
 OF_TEXT = frozenset({"BLEU-4", "ROUGE-L", "CIDEr-D"})
-"""Metrics of captions, which the papers' tables have times 100."""
+"""Caption metrics, which the papers' tables give times 100."""
 
 SHARES = {
     "P", SHRUGS, BY_ANOTHER, deciding.BOTH, *deciding.RIGHT.values(),
@@ -38,7 +38,7 @@ SHARES = {
     visual_conversation.BY_KIND, grounding.GROUNDED, grounding.CLIP, grounding.LARGEST, grounding.RANDOM,
     grounding.BEST,
 }  # fmt: skip
-"""Metrics between 0 and 1 beside those with a depth ("R@10")."""
+"""Metrics between 0 and 1, besides those with a depth ("R@10")."""
 
 FIGURE_HEAD = ("metric", "at", "mean", "95 % interval", "dialogues")
 
@@ -49,14 +49,14 @@ ATTENTION = "attention"
 INCHES, DOTS = (6.4, 3.6), 110
 THUMBNAIL, CAPTION_THUMBNAIL = 84, 128
 PAIRS = 60
-"""Pairs shown of a kind, taken evenly: all of a large set would make a page that no browser opens gladly."""
+"""Pairs shown per kind, evenly spaced: a page with all of a large set would be too heavy for a browser."""
 
 
 # -- tables
 
 
 def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
-    """One row a figure: metric, when, mean, interval, dialogues."""
+    """One row per figure: metric, when, mean, interval, dialogues."""
     rows: list[tuple[str, ...]] = []
     for figure in task.figures:
         metric, interval = figure.name.metric, figure.measure.interval
@@ -66,7 +66,7 @@ def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
 
 
 def overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """The means alone, a row a metric and a column a turn: head and rows."""
+    """The means alone, one row per metric and one column per turn: head and rows."""
     cells: dict[str, dict[str, str]] = {}
     for metric, at, mean, *_ in figure_rows(task):
         cells.setdefault(metric, {})[at] = mean
@@ -76,7 +76,7 @@ def overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, .
 
 
 def format_value(metric: str, value: float) -> str:
-    """A figure as people read it: shares in percent, figures of captions times 100, ranks as they are.
+    """A figure as people read it: shares in percent, caption metrics times 100, ranks as they are.
 
     >>> format_value("R@10", 0.4217), format_value("median rank", 31.0)
     ('42.2 %', '31.0')
@@ -95,7 +95,7 @@ def is_share(metric: str) -> bool:
 
 
 def comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """One row a figure and a run, which are called A, B ...: its mean, its difference from A and the p-value of that.
+    """One row per figure and run (runs are called A, B ...): its mean, its difference from A and the p-value of that.
 
     Narrow enough for a terminal of 80 columns, however many runs there are.
     """
@@ -124,7 +124,7 @@ def run_letter(number: int) -> str:
 
 
 def recall_plot(task: TaskResult) -> bytes | None:
-    """Shares by turn, one line a metric, the interval as a band; None where turns are fewer than two."""
+    """Shares by turn, one line per metric, the interval as a band; None if there are fewer than two turns."""
     by_metric: dict[str, list[Figure]] = {}
     for figure in task.figures:
         if figure.turn is not None and figure.turn >= 0 and not figure.setting:
@@ -176,7 +176,7 @@ def _axes() -> tuple[Any, Any]:
 
 
 def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
-    """Writes the page of a run into its folder, and beside it one PNG a dialogue of what state vectors look at."""
+    """Writes the page of a run into its folder, and beside it one PNG per dialogue of what state vectors look at."""
     drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
     tasks = [
         {
@@ -226,11 +226,11 @@ def _write_page(run: Run, template: str, thumbnail: int, drawn: Mapping[Example,
 
 
 def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
-    """The drawings as files, to be looked at without the page; those of an earlier run go."""
+    """The drawings as files, to be viewed without the page; those of an earlier run are deleted."""
     for old in folder.glob("*.png"):
         old.unlink()
     if not drawn:
-        with suppress(OSError):  # there is none, or something else lies in it
+        with suppress(OSError):  # there is none, or it holds something else
             folder.rmdir()
     for number, (example, plot) in enumerate(drawn.items(), start=1):
         folder.mkdir(exist_ok=True)

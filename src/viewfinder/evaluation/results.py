@@ -1,13 +1,13 @@
 """A run on disk: what was measured, of what, when, and every rank behind it.
 
-results.json    figures with intervals, and everything that names them: system, data, encoder, seeds, date
+results.json    figures with intervals, and everything that identifies them: system, data, encoder, seeds, date
 ranks.npz       the ranks of every dialogue and turn, so that runs can be compared dialogue by dialogue
 dialogues.json  where a questioner asked: what, and what was answered, in ChatIR's form (dialogues-2.json: next task)
 report.html     the same for people, with plots and example dialogues
 
-Times are in results.json too, apart from the figures: only they differ between two runs of one plan. Of what is not a
-search there is one value a dialogue (or a picture) for each figure, and no ranks. Two runs are compared on the same
-dialogues, figure by figure, with the chance that a difference is chance alone.
+Times are in results.json too, separate from the figures: only they differ between two runs of one plan. What is not a
+search has one value per dialogue (or picture) for each figure, and no ranks. Two runs are compared on the same
+dialogues, figure by figure, with the probability that a difference is chance alone.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Provenance:
 
     @property
     def label(self) -> str:
-        """What tells the run from others on the same data: system and its weights, user, and what asks."""
+        """What distinguishes the run from others on the same data: system and its weights, user and questioner."""
         weights = self.options.get(CHECKPOINT)
         system = f"{self.system} ({weights})" if weights else self.system
         return " + ".join(part for part in (system, self.user, self.questioner) if part)
@@ -66,8 +66,8 @@ class Provenance:
 class TaskResult:
     """One task of a run: its figures, and the ranks behind them with the ids of their dialogues.
 
-    Where a questioner asked: `asked` has one value a dialogue of each figure on that, `times` how long a question took
-    to choose, and `dialogues` what was said (written with a run, not read with it).
+    Where a questioner asked: `asked` has one value per dialogue for each figure on that, `times` how long choosing a
+    question took, and `dialogues` what was said (written with a run, not read with it).
     """
 
     title: str
@@ -94,7 +94,7 @@ class Run:
 
 
 def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
-    """A task's outcome in the form in which it is kept."""
+    """A task's outcome in the form in which it is stored."""
     ids = tuple(dialogue.id for dialogue in task.dialogues)
     settings = tuple(dialogue.setting for dialogue in task.dialogues)
     return TaskResult(task.title, tuple(figures), ids, settings, table, task.left_out)
@@ -111,7 +111,7 @@ def describe_machine() -> dict[str, str]:
 
 
 def write_run(run: Run) -> None:
-    """Writes a run into its folder; the results come last, so that a folder with results is a whole run.
+    """Writes a run into its folder; the results come last, so that a folder with results is a complete run.
 
     Raises:
         BadInput: the folder cannot be written.
@@ -150,7 +150,7 @@ def write_run(run: Run) -> None:
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(run.folder / RANKS, **arrays)
-        if (run.folder / RESULTS).is_file():  # what was asked in a run before goes
+        if (run.folder / RESULTS).is_file():  # delete what was asked in an earlier run
             for old in (run.folder / DIALOGUES, *run.folder.glob("dialogues-[0-9]*.json")):
                 old.unlink(missing_ok=True)
         for number, task in enumerate((task for task in run.tasks if task.dialogues), start=1):
@@ -205,7 +205,7 @@ def result_of_values(
     pictures: int, at: str, caption: str = "none", seed: int = 0, left_out: tuple[str, ...] = (),
     overlap: Overlap | None = None,
 ) -> TaskResult:  # fmt: skip
-    """A task whose figures are means of values, a value for each id; NaN: it has none.
+    """A task whose figures are means of values, one for each id; NaN: it has none.
 
     `of` says what they were measured on ("test, 10,000 questions"), `at` what one value is of ("one picture").
     """
@@ -219,13 +219,13 @@ def make_run(
     plan: Plan, encoder: Encoder, out: Path, tasks: Iterable[TaskResult], skipped: Sequence[str] = (), *,
     simulated: bool = False,
 ) -> Run:  # fmt: skip
-    """What came of a plan, here and today; `simulated`: a user may have talked."""
+    """The run that a plan resulted in, here and today; `simulated`: a user may have talked."""
     provenance = provenance_of(plan, encoder, simulated=simulated)
     return Run(out, provenance, describe_machine(), tuple(tasks), tuple(skipped))
 
 
 def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
-    """What a run says of its plan. Options are named where they are not as usual."""
+    """What a run records of its plan. Options are named where they differ from the default."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,
@@ -250,7 +250,7 @@ def check_options(plan: Plan, known: Sequence[str], protocol: str) -> None:
 class MeasuredRun(Generic[Thing]):
     """A run, each thing behind its figures, and the name of the file in which these are kept.
 
-    `names` are names of fields in the file where they differ; `files` says where pictures lie, for a page.
+    `names` are names of fields in the file where they differ; `files` says where pictures are, for a page.
     """
 
     run: Run
@@ -261,7 +261,7 @@ class MeasuredRun(Generic[Thing]):
 
 
 def write_measured_run(measured: MeasuredRun[Any]) -> Path:
-    """Writes a run as others are, and beside it a JSON line for each thing behind it; gives their file."""
+    """Writes a run like any other, and beside it a JSON line for each thing behind it; returns their file."""
     write_run(measured.run)
     file = measured.run.folder / measured.file
     records = (
@@ -321,14 +321,14 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     for figure in task.figures:
         metric = figure.name.metric
         if not shared or metric.startswith(("median", "BLEU")):
-            continue  # without a value a dialogue: medians are compared by the ranks themselves, captions by ROUGE-L
+            continue  # no value per dialogue: medians are compared by the ranks themselves, captions by ROUGE-L
         if metric in task.asked and any(metric not in other.asked for other in others):
             continue  # nothing was asked in the other run
         own_s = _shared_values(task, figure, figure.setting, shared)
         others_s = [_shared_values(other, figure, "", shared) for other in others]
         known_s = ~np.isnan(own_s)
         if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
-            continue  # none of the dialogues that are shared is of this setting, or was asked anything
+            continue  # none of the shared dialogues has this setting, or was asked anything
         compared = []
         for run, other_s in zip(runs[1:], others_s, strict=True):
             both_s = known_s & ~np.isnan(other_s)
@@ -341,7 +341,7 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
 
 
 def _shared_values(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
-    """What a figure is the mean of, of these dialogues: a value each."""
+    """The values that a figure is the mean of: one for each of these dialogues."""
     row_of = {dialogue: row for row, dialogue in enumerate(task.dialogue_ids)}
     if (asked_s := task.asked.get(figure.name.metric)) is not None:
         values_st = asked_s[:, None]

@@ -1,15 +1,15 @@
-"""Simulated users in sessions: the same engine a person has, with someone who knows the target in front of it.
+"""Simulated users in sessions: the same engine that a person uses, operated by someone who knows the target.
 
 There are two ways to talk. A user on their own says what a person would, looks at the results, and ends when the wanted
 picture is among them. In an interview (ChatIR) the dialogue begins with a given description, the questioner asks, the
-user only answers, and it goes on to the last round whatever was found.
+user only answers, and it goes on to the last round whatever is found.
 
-What a questioner asked is counted, a value a dialogue:
+What a questioner asked is counted, one value per dialogue:
 
 questions             how many were asked
 repeated questions    how many of them had been asked before, letter by letter (ChatIR)
 unique tokens         how many different words they have
-don't know            share of the answers that say nothing, passing over included
+don't know            share of the answers that say nothing, including skipped questions
 by another            share of the questions that another questioner asked, because this one could not
 """
 
@@ -54,7 +54,7 @@ DIED = "a process that held dialogues died (out of memory?); try again with --pr
 class HeldDialogue:
     """A dialogue as it was held, and how long each of its questions took to choose, in milliseconds.
 
-    Not counted is the first question of a process, for which things are read and made that are kept after that.
+    The first question of a process is not counted: it loads and builds things that are kept afterwards.
     """
 
     conversation: Conversation
@@ -64,10 +64,10 @@ class HeldDialogue:
 def simulate_dialogues(
     task: Task, gallery: Gallery, retriever: Retriever[Any], user: SimulatedUser, *, questioner: QuestionerChoice = None
 ) -> tuple[RankTable, list[HeldDialogue]]:
-    """Lets a user look for every target of the task; `gallery` holds the pictures that are ranked.
+    """Lets a user search for every target of the task; `gallery` holds the pictures that are ranked.
 
-    A dialogue that ends early (found, given up, or nothing left to ask) keeps its last rank for the turns that are
-    left; one that never began has the rank of a draw.
+    A dialogue that ends early (found, given up, or nothing left to ask) keeps its last rank for the remaining turns;
+    one that never began has the rank of a random draw.
     """
     held: list[HeldDialogue] = []
 
@@ -88,7 +88,7 @@ def simulate_dialogues(
 
 
 def is_interview(task: Task, questioner: QuestionerChoice) -> bool:
-    """Whether the user only answers; a questioner that is called "none" asks nothing, and leaves the description."""
+    """Whether the user only answers; the questioner "none" asks nothing, so only the description remains."""
     return task.interviews and questioner is not None
 
 
@@ -111,7 +111,7 @@ class SimulatedSession:
         return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
 
     def converse(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
-        """What is looked for after every turn of a user on their own."""
+        """What is searched for after every turn of a user on their own."""
         shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
         for number in range(rounds):
             turn = user.reply(dialogue.target, Screen(shown, self._ask(), number))
@@ -121,7 +121,7 @@ class SimulatedSession:
             yield self._session.last_query
 
     def interview(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
-        """What is looked for after the description, and after every answer."""
+        """What is searched for after the description, and after every answer."""
         self._take(dialogue, dialogue.turns[0])
         yield self._session.last_query
         for number in range(1, rounds):
@@ -139,7 +139,7 @@ class SimulatedSession:
         return question
 
     def _take(self, dialogue: SearchDialogue, turn: Turn) -> tuple[str, ...]:
-        """Takes a turn; gives what is shown."""
+        """Takes a turn; returns what is shown."""
         try:
             return tuple(hit.id for hit in self._session.search(turn))
         except BadInput as error:
@@ -148,9 +148,9 @@ class SimulatedSession:
 
 
 def _answer(user: SimulatedUser, wanted: str, question: Question, number: int) -> Answer:
-    """The user's answer to question `number` (from 1), given without looking at results; no text: passed over.
+    """The user's answer to question `number` (from 1), given without looking at results; no text: skipped.
 
-    A recorded user who was asked something else in that round says what was answered to this question in another.
+    A recorded user who was asked something else in that round gives the answer to this question from another round.
     """
 
     def is_asked(other: Question) -> bool:
@@ -167,9 +167,9 @@ def _answer(user: SimulatedUser, wanted: str, question: Question, number: int) -
 
 
 def draw_first_pictures(task: Task, seed: int) -> Task:
-    """The task with a fixed first picture for every dialogue that has none, another one than its target.
+    """The task with a fixed first picture, different from the target, for every dialogue that has none.
 
-    The picture depends on the seed, the dialogue and the gallery's size alone, so that every system starts alike.
+    The picture depends only on the seed, the dialogue and the gallery's size, so that every system starts alike.
     """
     dialogues = []
     for dialogue in task.dialogues:
@@ -187,7 +187,7 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
 
 
 def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
-    """One value a dialogue, by the names above; NaN for shares of dialogues in which nothing was asked."""
+    """One value per dialogue, by the names above; NaN for shares in dialogues in which nothing was asked."""
     answers = [_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in dialogue] for dialogue in answers]
     name = questioner_name(questioner)
@@ -206,7 +206,7 @@ def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) 
 
 
 def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
-    """Milliseconds that it took to choose a question: median and 95th percentile; {} where none was timed."""
+    """Milliseconds taken to choose a question: median and 95th percentile; {} if none was timed."""
     taken = [ms for one in held for ms in one.asking_ms]
     if not taken:
         return {}
@@ -214,16 +214,16 @@ def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
 
 
 def record_dialogue(image: str, conversation: Conversation) -> Dialogue:
-    """A dialogue in ChatIR's form: what was said at first, then questions and answers."""
+    """A dialogue in ChatIR's form: what was said first, then questions and answers."""
     first = next((node.turn.text for node in conversation.path() if isinstance(node.turn, Say)), "")
     rounds = [record_round(answer.question.text, answer.text) for answer in _answers(conversation)]
     return make_dialogue(image, " ".join(first.split()), rounds)
 
 
 def record_round(question: str, answer: str) -> Round:
-    """Question and answer such that a reader of "question? answer" finds the two again.
+    """Question and answer, cleaned so that a reader of "question? answer" can split the two again.
 
-    There the last "?" ends the question, so that there can be none in the answer, and "Answer:" parts them too.
+    That format ends the question at the last "?", so the answer may not contain one; "Answer:" separates them too.
 
     >>> record_round("What  colour", "red? maybe")
     Round(question='What colour?', answer='red maybe')

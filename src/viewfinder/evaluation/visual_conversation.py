@@ -1,12 +1,12 @@
 """Visual conversation: a system is shown a picture, is asked about it, and answers in words.
 
 accuracy            share of a picture's questions answered as in the data (`normalize_answer` of both are equal)
-text only           the same system, asked without the picture: what the question alone tells
+text only           the same system, asked without the picture: what the question alone gives away
 majority            the most frequent answer of the training split; "by kind": to its questions of the same kind
-above ...           accuracy less another figure, picture by picture: what seeing is worth
+above ...           accuracy minus another figure, picture by picture: what seeing is worth
 
-A value is a picture's mean over its questions, so intervals are over pictures. Kinds of questions have figures of
-their own ("accuracy: colour").
+A value is a picture's mean over its questions, so intervals are over pictures. Kinds of questions have their own
+figures ("accuracy: colour").
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ PROTOCOL, ANSWERS = "visual", "answers.jsonl"
 HISTORY = "history"
 ACCURACY, TEXT_ONLY, MAJORITY, BY_KIND = "accuracy", "text only", "majority", "majority by kind"
 SPLITS = ("test", "val")
-"""Where none is named, the first that there is."""
+"""If none is named, the first that exists."""
 
 VISDIAL = "visdial"
 
 
 @dataclass(frozen=True)
 class VisualQuestion:
-    """A question about a picture (a key), the answer of the data, and what else was answered.
+    """A question about a picture (a key), the answer in the data, and what else was answered.
 
     `said` is the system's answer, `blind` the same without the picture; `majority` and `by_kind` are what was
     answered most often in training, "" where there is none.
@@ -85,10 +85,10 @@ class VisualQuestion:
 def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[VisualQuestion]:
     """Asks a system about the pictures of a split; nothing is written.
 
-    Questions are those of `dialogues/*_<split>.json`, a task a file, or else of VisDial in `visdial/`. Each is asked
-    for itself; the manner "history" has so many rounds come before it, with the answers of the data.
+    Questions are those of `dialogues/*_<split>.json`, one task per file, or else of VisDial in `visdial/`. Each is
+    asked on its own; the manner "history" puts so many rounds before it, with the answers in the data.
 
-    Of the plan count system, checkpoint, data, split, task, limit (pictures a task), features, manners and seed.
+    From the plan it uses system, checkpoint, data, split, task, limit (pictures per task), features, manners and seed.
 
     Raises:
         UnknownName, BadInput: no such system, split, task or manner; a system that does not answer; no questions.
@@ -141,7 +141,7 @@ def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue
 
 
 def _complete(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
-    """The dialogues with the rounds that have both a question and an answer, where any are left."""
+    """The dialogues with only the rounds that have both a question and an answer, if any are left."""
     whole = (replace(one, rounds=tuple(it for it in one.rounds if it.question and it.answer)) for one in dialogues)
     return [dialogue for dialogue in whole if dialogue.rounds]
 
@@ -158,9 +158,9 @@ def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
 
 
 def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
-    """Rounds up to a question as a user's turns, about a picture of theirs or none; the last answer is left open.
+    """Rounds up to a question as a user's turns, about their own picture or none; the last answer is left open.
 
-    An answer of the data stands where the system's own would: what the user says next is an `Answer` to it.
+    The data's answer stands where the system's own would: what the user says next is an `Answer` to it.
     """
     first = rounds[0].question
     opening: Turn = Say(first) if picture is None else Like(picture, first)
@@ -187,9 +187,9 @@ def _answered(
 
 
 def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]) -> list[VisualQuestion]:
-    """The same with what is answered most often in training, to all questions and to those of each kind.
+    """The same with the most frequent answers in training, to all questions and to those of each kind.
 
-    Kinds that were not asked in training have the answer of all; without training there is none.
+    Kinds that were not asked in training get the answer for all; without training data there is none.
     """
     counts: dict[str, Counter[str]] = {}
     for dialogue in training:
@@ -219,7 +219,7 @@ def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarr
 def _means(
     row_q: np.ndarray, right_q: Float[np.ndarray, " q"], counted_q: np.ndarray, rows: int
 ) -> Float[np.ndarray, " s"]:
-    """Of each picture, the mean over its questions that are counted; NaN where none is."""
+    """For each picture, the mean over its counted questions; NaN if there are none."""
     counts_s = np.bincount(row_q[counted_q], minlength=rows)
     sums_s = np.bincount(row_q[counted_q], weights=right_q[counted_q], minlength=rows)
     return np.where(counts_s > 0, sums_s / np.maximum(counts_s, 1), np.nan)
@@ -242,10 +242,10 @@ _SMALL = frozenset(
 
 
 def normalize_answer(text: str) -> str:
-    """An answer without what does not matter to it: two answers are the same if these are.
+    """An answer without what does not matter in it: two answers are the same if their normal forms are.
 
-    Case, punctuation, articles and small words go; numbers become digits. What begins with yes or no is that alone.
-    Doubts of any kind are one answer, and so are words that a world takes for one another ("by the sea", "a beach").
+    Case, punctuation, articles and small words are removed; numbers become digits. What begins with yes or no becomes
+    just that. All doubts are one answer, and so are words that a world treats as synonyms ("by the sea", "a beach").
 
     >>> [normalize_answer(said) for said in ("Yes, there is one.", "I don't see any dogs", "hard to say")]
     ['yes', 'no', "can't tell"]
@@ -273,7 +273,7 @@ def _bare(words: Iterable[str]) -> str:
 
 @cache
 def _same_words() -> dict[str, str]:
-    """Ways to say a thing, by their bare words: the way that stands for all."""
+    """Maps ways to say a thing, as bare words, to the one that stands for all."""
     alike: list[tuple[str, Iterable[str]]] = [
         ("indoors", ("indoors", "inside")),
         ("outdoors", ("outdoors", "outside")),
@@ -325,7 +325,7 @@ KINDS: dict[str, re.Pattern[str]] = {
     "hidden": re.compile(r"^how old\b|^who owns\b|\b(?:new|expensive)$"),
     "place guessed": re.compile(r"^(?:is|was|does) (?:it|this)\b"),
 }
-"""Kinds of questions, the first that fits; a world's questions all fit one."""
+"""Kinds of questions; the first that fits counts, and every question of a world fits one."""
 
 OTHER = "other"
 

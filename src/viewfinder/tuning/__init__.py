@@ -1,4 +1,4 @@
-"""Fitting the starter's alignment head, as it is shipped or on a user's own captions; learning questions."""
+"""Fits the starter's alignment head, for shipping or on a user's own captions; learns questions."""
 
 from viewfinder.tuning.collection import TuneReport, tune
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport, QuestionSettings, question_settings

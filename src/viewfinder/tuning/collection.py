@@ -1,6 +1,6 @@
-"""Tuning: a head fitted on captions or catalogue columns of the user's own pictures, in minutes on a CPU.
+"""Tuning: fits a head on captions or catalogue columns of the user's own pictures, in minutes on a CPU.
 
-Words that hold for many pictures of a collection are taught one by one, besides whole captions.
+Words that hold for many pictures of a collection are taught individually, besides whole captions.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from viewfinder.retrievers import Query
 from viewfinder.tuning.verdicts import Written, calibrate_collection
 
 LABEL_SHARE = (0.002, 0.5)
-"""A word is a label if it holds for at least and at most this share of the pictures ..."""
+"""A word is a label if the share of the pictures that it holds for is within these bounds ..."""
 
 LABEL_LEAST = 10
-"""... and for at least so many: a word of two pictures is no kind of thing (small collections: a third of them)."""
+"""... and for at least so many: two pictures do not make a kind of thing (small collections: a third of them)."""
 
 NUMBER = re.compile(r"[\d.,:/ -]+")
-"""A catalogue value that is no word."""
+"""A catalogue value that is not a word."""
 
 _LITTLE_WORDS_TEXT = """
 the and with for from into onto out off over under near next its his her their this that these those are was were has
@@ -49,7 +49,7 @@ _LITTLE_WORDS = frozenset(_LITTLE_WORDS_TEXT.split())
 def with_labels(
     kind: CaptionedVectors, encoder: StarterEncoder, said: Sequence[tuple[Sequence[str], Sequence[str]]]
 ) -> CaptionedVectors:
-    """The kind with the words that hold for many of its pictures, for `said` as in `labels_of`."""
+    """The kind together with the words that hold for many of its pictures; `said` as in `labels_of`."""
     labels, holds_nl = labels_of(said)
     if not labels:
         return kind
@@ -59,7 +59,7 @@ def with_labels(
 def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
     """Words of texts, and whole catalogue values, that hold for a fair share of the pictures.
 
-    They teach the head what single words such as colours mean, which whole names alone do not.
+    They teach the head what single words such as colours mean; whole names alone do not.
 
     >>> labels_of([(["Red shirt"], ["Men"]), (["Red dress"], ["Women"]), (["Blue hat"], ["Men"])])[0]
     ['blue', 'dress', 'hat', 'shirt', 'women']
@@ -80,19 +80,19 @@ def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list
 Tell = Callable[[str], None]
 
 RIDGES = (3.0, 1.0, 0.3, 0.1, 0.03)
-"""How much a head keeps to what it knew while it learns a collection; small: the pictures learnt lie at their texts.
-Below the last, what shares a kind and a colour is found less well."""
+"""How closely a head keeps to what it knew while it learns a collection; small: learnt pictures lie at their texts.
+Below the last value, pictures that share a kind and a colour are found less well."""
 
 FOLDS = 5
 MOST_COMPARED = 4000
-"""Pictures, at most, on which that is chosen."""
+"""Maximum number of pictures on which that is chosen."""
 
 FEWEST = 20
-"""Captioned pictures below which there is nothing to hold out and compare with."""
+"""With fewer captioned pictures there is nothing to hold out and compare with."""
 
 
 class Library(Protocol):
-    """What is tuned: a `viewfinder.library.Library`, which stands a floor higher and calls `tune`."""
+    """What is tuned: a `viewfinder.library.Library`, which is a layer higher and calls `tune`."""
 
     @property
     def store(self) -> Store:
@@ -100,10 +100,10 @@ class Library(Protocol):
 
     @property
     def encoder(self) -> Encoder:
-        """With the head it has now."""
+        """The encoder with its current head."""
 
     def gallery(self) -> Gallery:
-        """Its pictures as they are searched."""
+        """Its pictures in the form in which they are searched."""
 
     def use_head(self, head: Head) -> None:
         """Switches to another head."""
@@ -111,10 +111,10 @@ class Library(Protocol):
 
 @dataclass(frozen=True)
 class TuneReport:
-    """What `tune` came to: which head is kept, and how many texts find their picture first, with each head.
+    """The result of `tune`: which head is kept, and how many texts find their picture first, with each head.
 
     `own` counts the pictures that were learnt, `held_out` pictures that were not (by cross-validation): what a new one
-    gains. Both are as the library finds them: by what is written of them as well, where it has captions or a catalogue.
+    gains. Both are searched as the library searches: also by captions or a catalogue, if it has them.
     """
 
     pictures: int
@@ -128,10 +128,10 @@ class TuneReport:
 def tune(
     library: Library, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
 ) -> TuneReport:
-    """Learns the pictures of a library from captions or catalogue columns; switches to what is better for new ones too.
+    """Learns the pictures of a library from captions or catalogue columns; switches if new ones gain too.
 
-    The new space is built beside the present one from stored raw vectors, no picture is read again; the switch is
-    one atomic step, and `Library.switch_back` undoes it.
+    The new space is built beside the present one from stored raw vectors, without reading a picture again; the switch
+    is one atomic step, and `Library.switch_back` undoes it.
 
     Raises:
         BadInput: another encoder than the starter, too few captioned pictures, or a damaged table.
@@ -145,7 +145,7 @@ def tune(
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {FEWEST}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
     kind, paths = _captioned(library, encoder, said)
-    shipped = StarterEncoder().head  # a head that was tuned before has seen what is held out here
+    shipped = StarterEncoder().head  # a head tuned before has seen what is held out here
     chosen = choose_ridge(shipped, kind, lambda rows_k: _written(library, [paths[row] for row in rows_k.tolist()]))
     head = shipped
     if chosen.ridge is not None:
@@ -167,8 +167,8 @@ def tune(
 class RidgeChoice:
     """How strongly to correct a head, None: not at all; and what was compared.
 
-    `rows_k` are the pictures that it was chosen on, `new` their vectors and backgrounds as if new to it, `written` what
-    the library has written of them.
+    `rows_k` are the pictures that it was chosen on, `new` their vectors and backgrounds as if new to it, `written` the
+    library's texts about them.
     """
 
     ridge: float | None
@@ -186,9 +186,9 @@ def choose_ridge(
     *,
     seed: int = 0,
 ) -> RidgeChoice:
-    """The correction with which own and new pictures are found best together, new ones never worse than before.
+    """The correction that finds own and new pictures best together, new ones never worse than before.
 
-    A picture is new that is in another fold than those learnt, among all the others as they are once learnt.
+    A picture counts as new if it is in another fold than those learnt; it is sought among all the others as learnt.
     """
     rng = np.random.default_rng(seed)
     rows_k = np.sort(rng.permutation(len(kind))[:MOST_COMPARED])
@@ -197,7 +197,7 @@ def choose_ridge(
     correction = HeadCorrection(shipped, compared)
     before_kd, texts_md = shipped.pictures(compared.raw_vnr[0]), correction.texts_md
     fold_m = fold_k[compared.owners_m]
-    # As large a share of the texts as the head will know of all.
+    # The same share of the texts as the head will know of all.
     known_m = rng.random(len(texts_md)) < BANK_OF_OWN / len(kind.captions_ms)
     adds_mk = np.zeros((len(texts_md), len(compared)), np.float32)
     if (written := written_of(rows_k)) is not None:
@@ -208,7 +208,7 @@ def choose_ridge(
     def found(
         head: Head, learnt_kd: Float[np.ndarray, "k d"], new_kd: Float[np.ndarray, "k d"]
     ) -> tuple[float, float, Float[np.ndarray, " k"]]:
-        """The share of texts that find their picture first, the mean reciprocal rank, and backgrounds as in a fold."""
+        """The share of texts that find their picture first, the mean reciprocal rank, and the fold's backgrounds."""
         ranks, background_k = [], np.zeros(len(compared), np.float32)
         for fold in range(FOLDS):
             seen_kd = np.where((fold_k == fold)[:, None], new_kd, learnt_kd)
@@ -238,7 +238,7 @@ def choose_ridge(
 
 
 def _with_labels(head: Head, kind: CaptionedVectors) -> Head:
-    """The head with the words that hold for many pictures of the collection as its vocabulary, if there are any."""
+    """The head whose vocabulary is the words that hold for many pictures of the collection, if there are any."""
     if kind.labels_ls is None:
         return head
     return replace(head, labels=kind.labels, labels_ld=head.sentences(kind.labels_ls, kind.labels)).rounded()
@@ -252,7 +252,7 @@ def _labels_held(kind: CaptionedVectors) -> list[list[str]]:
 
 
 def _written(library: Library, paths: Sequence[Path]) -> Written | None:
-    """What is written of these pictures in the library itself; None where nothing is, or some are not in it."""
+    """What the library itself has written about these pictures; None if nothing, or if some are not in it."""
     gallery = library.gallery()
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     found = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
@@ -272,7 +272,7 @@ PictureTexts = tuple[list[str], list[str]]
 
 
 def _said(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
-    """What the tables say, by file: pictures of the library, or else files that lie beside the table."""
+    """What the tables say, by file: pictures of the library, or else files beside the table."""
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
     said: dict[Path, PictureTexts] = {}
     if captions is not None:
@@ -294,7 +294,7 @@ def _said(library: Library, captions: Path | None, catalogue: Path | None) -> di
 
 
 def _matched(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
-    """Positions of the keys by file; files beside the table serve where the library has none of that name."""
+    """Positions of the keys by file; files beside the table are used if the library has none of that name."""
     found = match_keys(keys, there)
     files = dict(found.files)
     if found.unmatched:
@@ -305,7 +305,7 @@ def _matched(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Pa
 
 
 def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
-    """Columns that are written anew for every row (names, descriptions) rather than chosen from a few values."""
+    """Columns of free text per row (names, descriptions) rather than of values chosen from a few."""
     values: dict[str, list[str]] = {}
     for row in rows:
         for name, cell in row.items():
@@ -317,13 +317,13 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
 def _captioned(
     library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
 ) -> tuple[CaptionedVectors, list[Path]]:
-    """Raw vectors of the pictures (stored ones where the library has them), sentence vectors of texts; the files."""
+    """Raw vectors of the pictures (stored ones if the library has them), sentence vectors of texts; the files."""
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     known = [path for path in said if str(path) in ids]
     stored_nr = library.store.read_vectors_of(encoder.raw_version, [ids[str(path)] for path in known])
     raw = dict(zip(known, stored_nr.astype(np.float32), strict=True))
     if others := [path for path in said if path not in raw]:
-        # Files outside the library; those that are no pictures are left out.
+        # Files outside the library; those that are not pictures are left out.
         with Decoders(os.cpu_count() or 1, fit=encoder.fit) as decoders:
             for outcome in decoders.decode(others):
                 if isinstance(outcome, DecodedFile):

@@ -1,6 +1,6 @@
-"""Dialogues that questions are learnt from, of one or several data sets, and the pictures they are about.
+"""Dialogues that questions are learnt from, from one or several data sets, and the pictures they are about.
 
-Of captioned photos dialogues are made: our own questions (photo_questions.toml), answered from what people wrote.
+Dialogues are made from captioned photos: our own questions (photo_questions.toml), answered from what people wrote.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from viewfinder.questioners.said import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
 ROUNDS = 10
-"""Questions of a dialogue; a photo has as many dialogues as all that is known of it fills."""
+"""Questions per dialogue; a photo has as many dialogues as everything known of it fills."""
 
 MOST_AGAINST = 2000
-"""Pictures of another kind that are looked at, of each folder."""
+"""Pictures of another kind that are used from each folder."""
 
 Tell = Callable[[str], None]
 
@@ -40,8 +40,8 @@ class PhotoQuestion:
     Attributes:
         text: the question.
         answers: by answer, phrases as stems; the one that most captions have is the answer.
-        otherwise: the answer where no caption has any of them; None: it is not known then.
-        needs: phrases of which captions must have one for the question to make sense; () where it always does.
+        otherwise: the answer if no caption has any of them; None: it is then unknown.
+        needs: phrases of which captions must have one for the question to make sense; () if it always does.
     """
 
     text: str
@@ -50,7 +50,7 @@ class PhotoQuestion:
     needs: tuple[tuple[str, ...], ...] = ()
 
     def answer(self, captions: Sequence[str]) -> str | None:
-        """What the captions say; None where they do not, or as many say one thing as another."""
+        """What the captions say; None if they do not, or if as many say one thing as another."""
         lines = [f" {' '.join(stems(caption))} " for caption in captions]
         if self.needs and not _votes(lines, self.needs):
             return None
@@ -78,7 +78,7 @@ def read_photo_questions(file: Path = QUESTIONS) -> tuple[PhotoQuestion, ...]:
 
 
 def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion]) -> list[Dialogue]:
-    """All that captions answer, as dialogues of ten rounds that begin with one of the captions; the same every time."""
+    """All that captions answer, as dialogues of ten rounds that begin with one of the captions; deterministic."""
     dialogues: list[Dialogue] = []
     for picture in pictures:
         known = [(question.text, question.answer(picture.captions)) for question in questions]
@@ -92,7 +92,7 @@ def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[Ph
 
 @dataclass(frozen=True, eq=False)
 class QuestionDialogues:
-    """Dialogues, and the raw vectors of their pictures: dialogue i has row `rows_n[i]`, -1 where it has no picture."""
+    """Dialogues, and the raw vectors of their pictures: dialogue i has row `rows_n[i]`, -1 if it has no picture."""
 
     dialogues: tuple[Dialogue, ...]
     raw_mg: Float16[np.ndarray, "m g"]
@@ -103,7 +103,7 @@ class QuestionDialogues:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All that was said, once each."""
+        """Everything that was said, once each."""
         found = dict[str, None]()
         for dialogue in self.dialogues:
             found[dialogue.caption] = None
@@ -132,7 +132,7 @@ def read_dialogue_splits(
     Raises:
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
-    # Of several data sets each has a folder of its own for its vectors.
+    # With several data sets, each has its own folder for its vectors.
     own = {at: features_folder / at.resolve().name for at in data} if features_folder and len(data) > 1 else {}
     parts = [_read(place, encoder, own.get(place, features_folder), tell) for place in data]
     train, val = (_join([part[at] for part in parts]) for at in range(2))
@@ -146,7 +146,7 @@ def read_dialogue_splits(
 def read_unfamiliar_pictures(
     folders: Sequence[Path], encoder: Encoder, features_folder: Path | None
 ) -> Float16[np.ndarray, "m g"]:
-    """Raw vectors of pictures of another kind, some of each folder, taken evenly."""
+    """Raw vectors of pictures of another kind, some from each folder, evenly spaced."""
     blocks = []
     for folder in folders:
         found = features(folder, encoder, out=features_folder and features_folder / folder.resolve().name)
@@ -187,7 +187,7 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
 
 
 def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Our own questions about everyday photos, answered from captions; of the test split nothing is read."""
+    """Our own questions about everyday photos, answered from captions; nothing of the test split is read."""
     pictures, _ = read_captioned(folder)
     questions = read_photo_questions()
     inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in pictures]
@@ -221,7 +221,7 @@ def _with_vectors(dialogues: Sequence[Dialogue], found: Features | None) -> Ques
 
 
 def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
-    """Several sets as one."""
+    """Joins several sets into one."""
     blocks = [part.raw_mg for part in parts if len(part.raw_mg)]
     starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])
     rows = [np.where(part.rows_n >= 0, part.rows_n + at, -1) for part, at in zip(parts, starts, strict=False)]

@@ -1,8 +1,8 @@
-"""Training the predictor of labels that questions about photographs are made of: a part of `viewfinder train starter`.
+"""Trains the predictor of labels from which questions about photographs are made: part of `viewfinder train starter`.
 
-What captions mention is what it learns: a label holds where one of a photograph's captions names it. Photographs with
-few captions count less, since those leave more unsaid. Several networks of other seeds become one, side by side, so
-that their logits are averaged.
+It learns what captions mention: a label holds if one of a photograph's captions names it. Photographs with few captions
+count less, since those leave more unsaid. Several networks with different seeds become one, side by side, so that
+their logits are averaged.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from viewfinder.training.transformer_layers import FeedForward
 from viewfinder.training.weights import NETWORK, Card
 
 ALL_CAPTIONS = 5
-"""Captions from which on a photograph counts in full."""
+"""With so many captions, a photograph counts in full."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,7 @@ def fit_labels(
     weights_n: Float[np.ndarray, " n"],
     settings: LabelSettings | None = None,
 ) -> dict[str, Float32[np.ndarray, ...]]:
-    """The arrays of `label_chances`; `vectors_vnd` are v views of n photographs in the space of the head."""
+    """The arrays of `label_chances`; `vectors_vnd` are v views of n photographs in the head's space."""
     settings = settings or LabelSettings()
     mean_d = vectors_vnd[0].mean(axis=0)
     deviation_d = vectors_vnd[0].std(axis=0) + 1e-6
@@ -73,7 +73,7 @@ def _train(
     views, count, width = inputs_vnd.shape
     layers = FeedForward(width, settings.hidden, holds_nl.shape[1], share=settings.dropout)
     network = nn.Sequential(nn.Dropout(settings.dropout), layers)
-    with torch.no_grad():  # it begins with how often each label holds
+    with torch.no_grad():  # start from how often each label holds
         layers.outer.bias.copy_(torch.logit(holds_nl.mean(dim=0).clamp(1e-3, 1 - 1e-3)))
     batch = min(settings.batch, count)
     optimiser = torch.optim.AdamW(network.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
@@ -94,7 +94,7 @@ def _train(
 
 
 def train_labels(head: Head, fit: CaptionedVectors, choose: CaptionedVectors, file: Path) -> float:
-    """Trains the predictor on `fit` and writes it, in half precision; the bits it tells of photographs of `choose`."""
+    """Trains the predictor on `fit` and writes it in half precision; returns the bits it tells about `choose`."""
     said = _captions(fit)
     weights_n = np.array([min(len(texts), ALL_CAPTIONS) / ALL_CAPTIONS for texts in said])
     views_vnd = np.stack([head.pictures(raw_nr.astype(np.float32)) for raw_nr in fit.raw_vnr])
@@ -124,7 +124,7 @@ def _holds(captions: Sequence[Sequence[str]]) -> Bool[np.ndarray, "n l"]:
 def bits_told(
     arrays: dict[str, Float32[np.ndarray, ...]], vectors_nd: Float[np.ndarray, "n d"], holds_nl: Bool[np.ndarray, "n l"]
 ) -> float:
-    """Bits that the predictions tell of a photograph's labels, beyond how often each holds."""
+    """Bits that the predictions tell about a photograph's labels, beyond how often each holds."""
     chance_nl = label_chances(arrays, vectors_nd).clip(1e-6, 1 - 1e-6)
     usual_l = holds_nl.mean(axis=0).clip(1e-6, 1 - 1e-6)
 

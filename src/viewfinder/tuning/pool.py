@@ -1,6 +1,6 @@
 """From dialogues to a closed pool: which questions are in it, which mean the same, and how they are answered.
 
-Free answers become values: "it's blue, i think" and "blue" are the same answer to what colour something is.
+Free answers become values: "it's blue, i think" and "blue" are the same answer to a question about a colour.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.users.words import NUMBER_WORDS
 
 LONGEST = 4
-"""Words of a value; what says more is no value that others would share."""
+"""Maximum words in a value; anything longer is not a value that others would share."""
 
 MOST_WORDS, MOST_ANSWERS = 16, 24
-"""Of a question."""
+"""Limits per question."""
 
 RAREST = 0.01
-"""Share of a question's answers below which one is left out."""
+"""Answers with a smaller share of a question's answers are left out."""
 
 COVERED = 0.7
-"""Share of a question's answers that must be among those kept for answers to be predicted."""
+"""Answers are predicted only if the kept ones cover this share of a question's answers."""
 
 SHARED = 4.0
-"""How many answers the habits of questions of the same template count for."""
+"""How many answers the answer distribution of a question's template counts for."""
 
 _YES = re.compile(
     r"(?:yes|yeah|yep|yup|sure|of course|certainly|correct|it is|they are|there is|there are|i do|i can)\b"
@@ -46,7 +46,7 @@ _OPENING = re.compile(
 
 
 def answer_value(question: str, answer: str) -> str | None:
-    """The answer as a value that others share; "" where it is don't know, None where it says too much.
+    """The answer as a value that others share; "" if it is don't know, None if it says too much.
 
     >>> answer_value("is there a cup?", "yes, just one"), answer_value("what colour is the cup?", "It's blue, i'd say.")
     ('yes', 'blue')
@@ -80,7 +80,7 @@ Meaning = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolSettings:
-    """What is taken into the pool."""
+    """What goes into the pool."""
 
     fewest: int = 3  # times that a question, in these words, must have been asked
     fewest_meant: int = 8  # times that it, in whatever words, must have been answered for its answers to be predicted
@@ -116,7 +116,7 @@ class _Counts:
 
 
 def normalized_question(question: str) -> str:
-    """A question as the pool has it: lower-case, single blanks.
+    """A question in the pool's form: lower case, single blanks.
 
     >>> normalized_question("Is it  dark ?")
     'is it dark?'
@@ -127,7 +127,7 @@ def normalized_question(question: str) -> str:
 def build_pool(dialogues: Iterable[Dialogue], settings: PoolSettings = PoolSettings()) -> tuple[PoolEntry, ...]:
     """The pool, the most frequent questions first.
 
-    In it are questions asked often enough, and the most frequent wording of what was asked often enough in others.
+    It holds questions asked often enough, and the most frequent wording of questions asked often enough in other words.
     """
     counts = _count_answers(said for dialogue in dialogues for said in dialogue.rounds)
     chosen = [text for text, number in counts.asked.items() if number >= settings.fewest]
@@ -163,9 +163,9 @@ def _count_answers(rounds: Iterable[Round]) -> _Counts:
 
 
 def question_template(question: str) -> Meaning:
-    """What questions share that ask the same of different things: "what colour is the cup?" and "... the dog?".
+    """What questions share that ask the same about different things: "what colour is the cup?" and "... the dog?".
 
-    Such questions have the same answers, however rarely one of them was asked.
+    Such questions have the same answers, however rarely any one of them was asked.
     """
     kind, *words = question_meaning(question)
     if words[:2] == ["how", "many"]:
@@ -179,7 +179,7 @@ def _pool_entry(text: str, place: int, counts: _Counts, settings: PoolSettings) 
     values, alike = counts.values[key], counts.alike[question_template(text)]
     unknown = values[""]
     known = counts.told[key] - unknown
-    # Counts of its answers, drawn towards those of all questions of its template.
+    # Counts of its answers, shrunk towards those of all questions of its template.
     said = {value: values[value] + SHARED * number / max(alike.total(), 1) for value, number in alike.items()}
     ordered = sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
     least = RAREST * sum(said.values())

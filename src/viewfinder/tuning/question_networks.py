@@ -1,12 +1,12 @@
-"""The two networks of learnt questions and their trainings, which `questioners.trained` runs without torch. In torch.
+"""The two networks of learnt questions and their training, in torch; `questioners.trained` runs them without torch.
 
-Which question comes next is learnt by imitation of dialogues. How pictures answer, P(answer | picture, question), by
-two towers, a softmax over the answers of the question at hand:
+Which question comes next is learnt by imitating dialogues. How pictures answer, P(answer | picture, question), is
+learnt by two towers, with a softmax over the answers of the question at hand:
 
     logit(answer) = look(picture) . tower(question, answer) + bias(question, answer) + log prior(question, answer)
 
 `look` ends in a unit vector; the tower reads the sentence vectors of question and answer, so that paraphrases and
-things that are alike share what is learnt.
+similar things share what is learnt.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from viewfinder.tuning.pool import PoolEntry, answer_value, normalized_question
 from viewfinder.tuning.question_plan import NetworkSettings, QuestionPlan
 
 NOT_THERE = -100
-"""The target of a question that is not in the pool; torch leaves it out."""
+"""The target of a question that is not in the pool; torch ignores it."""
 
 DEPTHS = (1, 5, 10)
 
 AT_ONCE = 512
-"""Held-out answers that are measured together."""
+"""Held-out answers measured in one batch."""
 
 BETAS = tuple(round(0.05 * step, 2) for step in range(1, 41))
 """Inverse temperatures that are tried."""
 
 STRENGTH = 1e-3
-"""Of the logistic regression, as scikit-learn counts it: small is cautious."""
+"""Regularisation of the logistic regression, in scikit-learn's convention: small is cautious."""
 
 NO_ENCODER = "none"
-"""What the card of a network says of the encoder where no picture is involved."""
+"""What a network's card says of the encoder if no picture is involved."""
 
 
 class SelectorBatch(NamedTuple):
@@ -67,7 +67,7 @@ class SelectorBatch(NamedTuple):
 
 
 class SelectorData:
-    """Dialogues by number, ready to be batched; what is to be predicted are the questions that are in the pool."""
+    """Dialogues by number, ready for batching; the questions in the pool are to be predicted."""
 
     def __init__(self, dialogues: QuestionDialogues, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
         place = {question.text: at for at, question in enumerate(pool)}
@@ -98,7 +98,7 @@ class SelectorData:
 
 
 class SelectorNetwork(nn.Module):
-    """The dialogue so far, as its caption, the mean of its rounds and the last of them, against every question."""
+    """Matches the dialogue so far, as its caption, the mean of its rounds and the last of them, to every question."""
 
     pool_qs: Tensor
     asked_q: Tensor
@@ -151,14 +151,14 @@ class SelectorNetwork(nn.Module):
 
 
 def selector_loss(network: nn.Module, batch: SelectorBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
-    """Cross-entropy of the questions that were asked, over the pool; questions outside it count nothing."""
+    """Cross-entropy of the questions that were asked, over the pool; questions outside it do not count."""
     return cross_entropy(network(batch).flatten(0, 1), batch.targets_br.flatten(), ignore_index=NOT_THERE), {}
 
 
 def selector_figures(network: nn.Module, data: SelectorData) -> dict[str, float]:
-    """Of held-out questions that are in the pool: loss, and how many of them are among the k the network ranks first.
+    """For held-out questions in the pool: loss, and how many of them are among the k that the network ranks first.
 
-    "frequency@k" is the same for always ranking by how often questions are asked; "in_pool" the share of held-out
+    "frequency@k" is the same for a ranking by how often questions are asked; "in_pool" is the share of held-out
     questions that the pool has.
     """
     assert isinstance(network, SelectorNetwork)
@@ -180,10 +180,9 @@ def selector_figures(network: nn.Module, data: SelectorData) -> dict[str, float]
 
 
 class AnswerColumns:
-    """All answers that are predicted, one after the other: each question has some columns of them.
+    """All answers that are predicted, one after the other: each question has some of these columns.
 
-    `own_a` says which set of answers a column belongs to: paraphrases have one set between them, that of the most
-    frequent of them.
+    `own_a` says which set of answers a column belongs to: paraphrases share one set, that of the most frequent one.
     """
 
     def __init__(self, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
@@ -206,7 +205,7 @@ class AnswerColumns:
 
 
 class AnswerBatch(NamedTuple):
-    """Pictures, the columns of the question that was asked of each (padded, with a mask), and which was the answer."""
+    """Pictures, the columns of the question asked about each (padded, with a mask), and which was the answer."""
 
     raw_bg: Float[Tensor, "b g"]
     columns_ba: Int[Tensor, "b a"]
@@ -215,7 +214,7 @@ class AnswerBatch(NamedTuple):
 
 
 class AnswerData:
-    """Every answer of the dialogues that is among the known ones of a question whose answers are predicted."""
+    """Every answer in the dialogues that is a known answer of a question whose answers are predicted."""
 
     def __init__(self, dialogues: QuestionDialogues, pool: Sequence[PoolEntry], columns: AnswerColumns) -> None:
         self.raw_mg, self._columns = dialogues.raw_mg, columns
@@ -280,13 +279,13 @@ class AnswerNetwork(nn.Module):
         return normalize(self.look_out(self.fewer(relu(self.look_in(self.few(plain_bg))))), dim=1)
 
     def towers(self) -> Float[Tensor, "a kb"]:
-        """For every answer what a picture is compared with, and in the last place the bias."""
+        """For every answer the vector that a picture is compared with, and in the last place the bias."""
         read_as = 4 * torch.cat([self.question_as, self.answer_as], dim=1)
         found_akb: Tensor = self.tower_out(relu(self.tower_in(read_as))) + self.own
         return found_akb
 
     def forward(self, batch: AnswerBatch) -> Float[Tensor, "b a"]:
-        """Logits of the answers of each picture's question; -inf where there is none."""
+        """Logits of the answers of each picture's question; -inf at the padding."""
         seen_bk = self.seen(batch.raw_bg)
         own_bak = self.towers()[batch.columns_ba]
         fits_ba = torch.einsum("bk,bak->ba", seen_bk, own_bak[..., :-1]) + own_bak[..., -1]
@@ -309,14 +308,14 @@ class AnswerNetwork(nn.Module):
 
 
 def answer_loss(network: nn.Module, batch: AnswerBatch) -> tuple[Tensor, Mapping[str, Tensor]]:
-    """Cross-entropy of the answers that were given, over those of the question."""
+    """Cross-entropy of the given answers, over those of the question."""
     return cross_entropy(network(batch), batch.answer_b), {}
 
 
 class HeldOutAnswers(NamedTuple):
-    """Held-out answers: the sample's question, whether the likeliest answer was right, and log-chances in nats.
+    """Held-out answers: the sample's question, whether the likeliest answer was right, and log-probabilities in nats.
 
-    `plain` and `log_plain` are the same for knowing nothing of the picture.
+    `plain` and `log_plain` are the same without knowing the picture.
     """
 
     question_n: Int[np.ndarray, " n"]
@@ -328,7 +327,7 @@ class HeldOutAnswers(NamedTuple):
 
 @torch.no_grad()
 def measure_answers(network: AnswerNetwork, data: AnswerData) -> HeldOutAnswers:
-    """How the network does on held-out answers."""
+    """How the network performs on held-out answers."""
     parts = []
     for at in range(0, len(data), AT_ONCE):
         rows = np.arange(at, min(at + AT_ONCE, len(data)))
@@ -342,7 +341,7 @@ def measure_answers(network: AnswerNetwork, data: AnswerData) -> HeldOutAnswers:
 
 
 def answer_figures(network: nn.Module, data: AnswerData) -> dict[str, float]:
-    """Means over held-out answers; "bits" is what the picture adds to knowing how a question is usually answered."""
+    """Means over held-out answers; "bits" is what the picture adds to the usual answers to a question."""
     assert isinstance(network, AnswerNetwork)
     told = measure_answers(network, data)
     return {
@@ -354,7 +353,7 @@ def answer_figures(network: nn.Module, data: AnswerData) -> dict[str, float]:
 
 
 def calibrate_answers(network: AnswerNetwork, data: AnswerData) -> float:
-    """Sets the inverse temperature of what the picture says, so that held-out answers are likeliest; gives it."""
+    """Sets the inverse temperature of the picture's term that makes held-out answers likeliest; returns it."""
     losses = []
     for beta in BETAS:
         network.beta.fill_(beta)
@@ -367,10 +366,10 @@ def calibrate_answers(network: AnswerNetwork, data: AnswerData) -> float:
 def fit_familiarity(
     network: AnswerNetwork, known_ng: Float16[np.ndarray, "n g"], against_mg: Float16[np.ndarray, "m g"]
 ) -> dict[str, Tensor]:
-    """What tells pictures like those that were learnt from from others, of which nothing should be predicted.
+    """Distinguishes pictures like those learnt from others, about which nothing should be predicted.
 
-    Weights and bias of a logistic regression over raw vectors as the network sees them; both kinds count alike, however
-    many pictures there are of each.
+    Weights and bias of a logistic regression over raw vectors as the network sees them; both kinds weigh the same,
+    however many pictures there are of each.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -403,7 +402,7 @@ def train_selector(
 def train_answers(
     plan: QuestionPlan, dialogues: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors, *, fewest: int
 ) -> tuple[AnswerNetwork, AnswerData, TrainingResult] | None:
-    """Learns how pictures answer; the network, calibrated, and the held-out answers. None where too few are known."""
+    """Learns how pictures answer; the calibrated network and the held-out answers. None if too few are known."""
     numbers = plan.settings.answers
     columns = AnswerColumns(pool, vectors)
     train, val = AnswerData(dialogues.train, pool, columns), AnswerData(dialogues.val, pool, columns)
@@ -430,7 +429,7 @@ def _train_network(
     loss: Callable[..., Any],
     validate: Callable[[nn.Module], Mapping[str, float]],
 ) -> TrainingResult:
-    """Trains a network in a folder of its own, and leaves the best weights in it."""
+    """Trains a network in its own folder, and leaves the best weights in it."""
     make: Callable[..., Any] = data.batch
     batches = draw_epochs(len(data), min(numbers.batch, len(data)), lambda rows_b, rng: make(rows_b))
     settings = TrainingSettings(

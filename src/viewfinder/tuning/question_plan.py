@@ -1,4 +1,4 @@
-"""What a training of questions is asked to do, and its numbers. No torch here."""
+"""What training questions is asked to do, and its numbers. No torch here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NetworkSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionSettings:
-    """All numbers of a training of questions: a table of questions.toml."""
+    """All numbers for training questions: a table of questions.toml."""
 
     selector: NetworkSettings
     answers: NetworkSettings
@@ -39,7 +39,7 @@ def question_settings(preset: str = "lab", overrides: Sequence[str] = ()) -> Que
     Raises:
         UnknownName, BadInput: as `training.load_preset`.
     """
-    from viewfinder.training.presets import load_preset  # the package brings torch
+    from viewfinder.training.presets import load_preset  # the package imports torch
 
     return load_preset(QUESTION_PRESETS, preset, QuestionSettings, overrides)
 
@@ -50,16 +50,16 @@ class QuestionPlan:
 
     Attributes:
         data: folders of data sets with dialogues, or dialogue files.
-        against: folders of pictures of another kind than those of `data`: nothing is predicted of their like.
-        out: where the training goes.
-        encoder: what reads pictures and sentences.
+        against: folders of pictures of another kind than those of `data`: nothing is predicted about such pictures.
+        out: where the training is written.
+        encoder: reads pictures and sentences.
         settings: the numbers.
-        features: where vectors are kept, for several data sets in a folder each, by its name; None: beside the data.
+        features: where vectors are kept, with several data sets one named folder each; None: beside the data.
         sentences: where sentence vectors are kept; None: with those of pictures.
-        resume: whether to go on with the training that is in `out`.
-        seed: of all draws.
+        resume: whether to resume the training that is in `out`.
+        seed: of all random draws.
         shown: a progress bar.
-        notify: called with a line at every stage.
+        notify: called with a line of text at every stage.
         should_stop: asked after every step.
     """
 
@@ -79,9 +79,9 @@ class QuestionPlan:
 
 @dataclass(frozen=True)
 class QuestionReport:
-    """What came of it; `file` is None where the training was asked to stop before its end."""
+    """The result; `file` is None if the training was asked to stop before its end."""
 
     file: Path | None
     questions: int
-    foretold: int  # the name that --json has for predicted
+    foretold: int  # --json's name for predicted
     figures: Mapping[str, float]

@@ -1,4 +1,4 @@
-"""Training questions (`viewfinder train questions`): OUT/questions.safetensors, and the two trainings beside it."""
+"""Trains questions (`viewfinder train questions`): OUT/questions.safetensors, and the two trainings beside it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 FILE = "questions.safetensors"
 FEWEST_ANSWERS = 100
-"""Answers to learn from, below which none is predicted."""
+"""With fewer answers to learn from, none is predicted."""
 
 DRAWN = 10.0
 """How many held-out answers the mean of all questions counts for in the accuracy of one."""
 
 
 def train_questions(plan: QuestionPlan) -> QuestionReport:
-    """Builds the pool, learns which question comes next, and, where there are pictures, how they answer.
+    """Builds the pool, learns which question comes next and, if there are pictures, how they answer.
 
     Raises:
         BadInput: no dialogues, or damaged ones; `out` holds a training already.
@@ -54,7 +54,7 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
 def _train_networks(
     plan: QuestionPlan, dialogues: DialogueSplits, pool: tuple[PoolEntry, ...], vectors: SentenceVectors
 ) -> QuestionReport:
-    """Both trainings, and the file that holds what came of them."""
+    """Both trainings, and the file with their result."""
     import torch
 
     from viewfinder.training.checkpoints import write_tensors
@@ -93,7 +93,7 @@ def _train_networks(
 
 
 def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> list[dict[str, Any]]:
-    """The pool as the card has it: `PoolQuestion` less what its text says."""
+    """The pool as the card has it: `PoolQuestion` without what its text says."""
     total = sum(question.asked for question in pool)
     measured = {} if told is None else accuracies(told)
     unmeasured = measured.get(None, (0.0, 0.0))
@@ -110,7 +110,7 @@ def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> 
 
 
 def accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:
-    """By question: how often the likeliest answer was right, and how often the most frequent one; None: of all."""
+    """By question: how often the likeliest answer was right, and how often the most frequent one; None: overall."""
     overall = float(told.right_n.mean()), float(told.plain_n.mean())
     found: dict[int | None, tuple[float, float]] = {None: overall}
     for question in np.unique(told.question_n).tolist():

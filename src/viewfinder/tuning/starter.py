@@ -1,7 +1,7 @@
-"""Training the shipped head on captioned photos (`viewfinder train starter`).
+"""Trains the shipped head on captioned photos (`viewfinder train starter`).
 
-Fitted on the part `fit` of all photographs and products, chosen and calibrated on `choose`; `report` is never read
-(`viewfinder.data.photographs`). The closed form comes first; training by contrast goes on from there.
+It is fitted on the part `fit` of all photographs and products, chosen and calibrated on `choose`; `report` is never
+read (`viewfinder.data.photographs`). The closed form comes first; contrastive training continues from there.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
 PRODUCTS = "fashion-products"
 
 PRODUCT_WEIGHT = 0.5
-"""Of product photos beside photos of the world."""
+"""Weight of product photos relative to photos of the world."""
 
 VIEWS = 4
-"""Of every photo: as it is, mirrored, and two seeded crops; of products, of which there are many, the first alone."""
+"""Per photo: as it is, mirrored, and two seeded crops; products, of which there are many, have only the first."""
 
 TRAINED = RefineSettings(
     hidden=512,
@@ -52,7 +52,7 @@ TRAINED = RefineSettings(
 
 @dataclass(frozen=True)
 class TrainReport:
-    """Where the trained head and its figures lie, and the figures."""
+    """The files of the trained head and of its figures, and the figures."""
 
     head: Path
     card: Path
@@ -64,7 +64,7 @@ class TrainReport:
 class TrainingPictures:
     """Photographs and products (which may be absent) as vectors, by part; `lists` tells which they are.
 
-    `homes` has the set that each photograph is from.
+    `homes` names the set of each photograph.
     """
 
     photos: Mapping[Part, CaptionedVectors]
@@ -80,7 +80,7 @@ class TrainingPictures:
 def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainReport:
     """Trains the shipped head on the captioned photographs and products below `data`.
 
-    Vectors of pictures and texts are kept in `out`, so that a second run starts where the first stopped.
+    Vectors of pictures and texts are kept in `out`, so that a second run resumes where the first stopped.
 
     Raises:
         BadInput: no captioned photographs there (products may be absent), or damaged tables.
@@ -120,13 +120,13 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
 
 
 def absent_things() -> list[str]:
-    """Things that are in none of the photos: some of what "nothing like that here" is learnt from."""
+    """Things that are in none of the photos: part of what teaches "nothing like that here"."""
     lines = Path(__file__).with_name("not_there.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tell: Tell) -> TrainingPictures:
-    """The pictures as vectors by part, with labels where they are fitted on; vectors kept in `cache` are read there."""
+    """The pictures as vectors by part, with labels for the part to fit; vectors kept in `cache` are read from there."""
     sets = read_photographs(data)
     read = [_read_set(name, found, encoder, cache, VIEWS, tell) for name, found in sets.items()]
     listed = [picture for found in sets.values() for picture in found]
@@ -143,7 +143,7 @@ def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tel
 
 
 def recalls(head: Head, kind: CaptionedVectors, *, turns: int = 5) -> list[float]:
-    """R@10 after each turn, a caption a turn in the order of the file, of the pictures that have so many captions."""
+    """R@10 after each turn, one caption per turn in file order, for the pictures that have so many captions."""
     pictures_nd = head.pictures(kind.raw_vnr[0])
     likeness_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
     count_n = np.bincount(kind.owners_m, minlength=len(kind))
@@ -176,7 +176,7 @@ def _read_set(
 
 
 def _kept(file: Path, names: Sequence[str], compute: Callable[[], np.ndarray], tell: Tell) -> np.ndarray:
-    """The rows of these names in `file`; computed and written first where it is not there or has other names."""
+    """The rows of these names in `file`; computed and written first if it is missing or has other names."""
     if file.exists():
         with np.load(file) as kept:
             if kept["names"].tolist() == list(names):
@@ -192,7 +192,7 @@ def _kept(file: Path, names: Sequence[str], compute: Callable[[], np.ndarray], t
 def _by_part(
     kind: CaptionedVectors, pictures: Sequence[CaptionedPicture], encoder: StarterEncoder
 ) -> dict[Part, CaptionedVectors]:
-    """The kind in its three parts; the one that is fitted on has labels."""
+    """The kind in its three parts; the one to fit has labels."""
     of_n = np.array([part_of(picture.path.name) for picture in pictures])
     parts = {part: kind.of(np.flatnonzero(of_n == part)) for part in PARTS}
     said: list[tuple[Sequence[str], Sequence[str]]] = [

@@ -1,8 +1,8 @@
 """Learning what scores mean: the curves of `index.scores`, from conversations about photographs of `choose`.
 
-People speak in sentences or in fragments of one to four words, in one to three turns. What is not here is a photograph
-of a kind of thing that no caption of the gallery names, because the set has none or because all of them were taken out,
-or something that no photograph shows. A hit is what was said if it is the photograph meant, if its captions have all
+People speak in sentences or in fragments of one to four words, in one to three turns. "Not here" is a photograph of a
+kind of thing that no caption of the gallery names, because the set has none or because all of them were removed, or
+something that no photograph shows. A hit is what was said if it is the photograph meant, if its captions have all
 words that were said, or if one of them says nearly the same.
 """
 
@@ -48,19 +48,19 @@ NEARLY_THE_SAME = 0.6
 """Cosine of sentence vectors above which another caption says what was said."""
 
 LOST = 0.035
-"""The share of conversations whose picture is among the first ten that may be told "nothing like that here", in
+"""Of the conversations whose picture is among the first ten, the share that may be told "nothing like that here", in
 sentences and in fragments alike."""
 
 SIZES = (150, 450, 1200)
-"""Pictures of the galleries that are asked."""
+"""Sizes of the galleries that are searched."""
 
 STYLES = ("sentences", "fragments", "mixed")
 
 MAIN = "flickr"
-"""How the names of the sets begin that galleries are drawn from."""
+"""Prefix of the sets that galleries are drawn from."""
 
 SEVERAL = 3
-"""Captions that have a word, from which on it counts as known."""
+"""A word counts as known if so many captions have it."""
 
 TURNS = 3
 JUDGED_HITS = (0, 1, 2, 5, 9)
@@ -85,7 +85,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Photographs:
-    """Photographs as vectors, and the set that each is from."""
+    """Photographs as vectors, and the set of each."""
 
     vectors: CaptionedVectors
     sets: tuple[str, ...]
@@ -96,7 +96,7 @@ Texts = Callable[[Sequence[str]], Float[np.ndarray, "m s"]]
 
 
 def make_fragment(caption: str, rng: random.Random) -> str:
-    """One to four words of a caption side by side, as people type them; small words are left out.
+    """One to four adjacent words of a caption, as people type them; small words are left out.
 
     >>> make_fragment("A brown dog is running on the beach", random.Random(1))
     'brown dog running'
@@ -110,7 +110,7 @@ def make_fragment(caption: str, rng: random.Random) -> str:
 def calibrate_conversations(
     head: Head, sentences: Texts, choose: Photographs, fit: Photographs, not_there: Sequence[str], *, seed: int = 0
 ) -> Calibration:
-    """The curves for a head; `fit` fills galleries and tells what scores to expect, `choose` is asked about."""
+    """The curves for a head; `fit` fills galleries and tells what scores to expect, `choose` is searched for."""
     rng = random.Random(seed)
     expected = fit_expected(head, sentences, fit.vectors.of(np.arange(0, len(fit.vectors), 3)))
     gallery = _Gallery(head, sentences, expected, choose, fit)
@@ -129,7 +129,7 @@ def calibrate_conversations(
         np.ones(len(hits)),
     )
     found = [(one.spoken, curve(here, one.features_f, one.best)) for one in judged if one.rank is not None]
-    # Of little data it may be that all of those found spoke alike.
+    # With little data, all those found may have spoken alike.
     fragments, spoken = (
         float(np.quantile([chance for way, chance in found if way == wanted] or [chance for _, chance in found], LOST))
         for wanted in (False, True)
@@ -146,9 +146,9 @@ def count_familiar(captions: Sequence[str]) -> dict[str, float]:
 
 
 def balance_by_turn(turns_k: Int[np.ndarray, " k"], there_k: Bool[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
-    """Weights by which what is here and what is not count the same in every turn; 0 in turns that have but one.
+    """Weights that make what is here and what is not count the same in every turn; 0 in turns with only one of them.
 
-    Conversations about what is not here are shorter: without this a second turn would count as a sign of being here.
+    Conversations about what is not here are shorter: otherwise a second turn would count as a sign of being here.
     """
     weights_k = np.zeros(len(turns_k))
     for turn in np.unique(turns_k):
@@ -190,19 +190,19 @@ def fit_logistic(
 
 
 Written = Callable[[str], Float32[np.ndarray, " n"] | None]
-"""How much likelier a text is said of each picture for what is written of it, in nats; None: it tells nothing."""
+"""How much likelier each picture's written texts make it that a text is said of it, in nats; None: not at all."""
 
 NEAR = 1.0
-"""How strongly the curves of a collection are held to those of photographs: as so many examples."""
+"""How strongly the curves of a collection are tied to those of photographs: like so many examples."""
 
 ASKED = 400
-"""Pictures of a collection that are asked for."""
+"""How many pictures of a collection are asked for."""
 
 SHARES_NEW = (0.0, 0.2)
-"""How many of a collection's pictures may be newer than what was learnt."""
+"""Possible shares of a collection's pictures that are newer than what was learnt."""
 
 TRIES = 4
-"""Fragments, or pairs of values, of which the most telling is asked."""
+"""Fragments, or pairs of values, of which the most specific is asked."""
 
 
 def calibrate_collection(
@@ -218,9 +218,9 @@ def calibrate_collection(
 ) -> Calibration:
     """The curves for a head on the collection it has learnt, near those that are `known`.
 
-    Every picture is asked for by a text of it, by a fragment or by two of its `values`: once as it is, and once
-    without all pictures of which these words hold. `new` are vectors and backgrounds of the pictures as the head sees
-    them where it has not learnt them: half of those asked for, and of the others none or some, are taken to be new.
+    Every picture is asked for by a text about it, by a fragment or by two of its `values`: once in the full collection,
+    and once without all pictures of which these words hold. `new` are vectors and backgrounds of the pictures as a head
+    that has not learnt them sees them: half of those asked for, and none or some of the others, are taken to be new.
     """
     rng = random.Random(seed)
     expected = fit_expected(head, sentences, kind)
@@ -239,7 +239,7 @@ def calibrate_collection(
     matches: list[tuple[list[float], bool, float]] = []
     spoken: list[bool] = []
     for n in rng.sample(range(len(own_nd)), min(ASKED, len(own_nd))):
-        # Of several ways to say it the one that fits fewest: what nearly fits is hardest to tell from what is meant.
+        # Of several ways to say it, the one that fits fewest: near fits are hardest to tell from what is meant.
         text, meant_n = min(
             ((said, _holds_for(said, words_n)) for said in _ask_for(texts_n[n], values[n], rng)),
             key=lambda tried: int(tried[1].sum()),
@@ -257,7 +257,7 @@ def calibrate_collection(
                 continue
             said_k, nats_k, is_here = score_n[rows_k], nats_n[rows_k], len(rows_k) == len(score_n)
             features_f = conversation_features(Spread.of(said_k), usual, mean_familiarity(familiar, [text]), [text])
-            features_f[FEATURES.index("log size")] = math.log10(len(score_n))  # lest it tells that some were taken out
+            features_f[FEATURES.index("log size")] = math.log10(len(score_n))  # must not reveal that some were removed
             order_k = np.argsort(-(said_k + nats_k / Query(()).sharpness), kind="stable")
             judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
             if is_here and not meant_n[order_k[:10]].any():
@@ -282,13 +282,13 @@ def calibrate_collection(
 
 
 def _holds_for(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
-    """Which pictures have all words of a text that mean something."""
+    """Which pictures have all meaningful words of a text."""
     wanted = set(content_stems([text]))
     return np.array([wanted <= words for words in words_n])
 
 
 def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
-    """What somebody may say who looks for a picture: a text of it, or fragments of one, or two of its values."""
+    """What a person who searches for a picture may say: a text about it, fragments of one, or two of its values."""
     way, text = rng.randrange(3), rng.choice(texts) if texts else " ".join(values)
     if way == 2 and len(values) > 1:
         return [" ".join(rng.sample(list(values), 2)).lower() for _ in range(TRIES)]
@@ -296,10 +296,10 @@ def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) ->
 
 
 def _fit_near(known: Sequence[float], judged: Sequence[tuple[list[float], bool, float]]) -> tuple[float, ...]:
-    """Weights of a logistic regression near known ones, by Newton's method: rows, labels, and what is known besides."""
+    """Weights of a logistic regression near known ones, by Newton's method: rows, labels, and a known offset."""
     rows_kf, labels_k, nats_k = (np.array(column, np.float64) for column in zip(*judged, strict=True))
     mean_f = np.append(rows_kf[:, :-1].mean(axis=0), 0.0)
-    scale_f = np.where(rows_kf.std(axis=0) > 1e-6, rows_kf.std(axis=0), 1.0)  # what never differs tells nothing
+    scale_f = np.where(rows_kf.std(axis=0) > 1e-6, rows_kf.std(axis=0), 1.0)  # constant features tell nothing
     start_f = np.asarray(known) * scale_f
     start_f[-1] += float(np.dot(known, mean_f))
     rows_kf, weights_f = (rows_kf - mean_f) / scale_f, start_f.copy()
@@ -308,7 +308,7 @@ def _fit_near(known: Sequence[float], judged: Sequence[tuple[list[float], bool, 
         slope_f = rows_kf.T @ (chance_k - labels_k) + NEAR * (weights_f - start_f)
         bend_ff = (rows_kf * (chance_k * (1 - chance_k))[:, None]).T @ rows_kf + NEAR * np.eye(len(weights_f))
         step_f = np.linalg.solve(bend_ff, slope_f)
-        weights_f -= step_f / max(np.abs(step_f).max(), 1.0)  # a whole step could go too far
+        weights_f -= step_f / max(np.abs(step_f).max(), 1.0)  # a full step could overshoot
         if np.abs(step_f).max() < 1e-8:
             break
     weights_f /= scale_f
@@ -345,7 +345,7 @@ def _speak(text: str, style: str, rng: random.Random, about: str = "") -> str:
 class _Gallery:
     """The photographs of both parts, those asked about first, in the space of a head.
 
-    Galleries are drawn from the sets with most pictures (`MAIN`); the `others` are asked for as what is not there.
+    Galleries are drawn from the sets with most pictures (`MAIN`); the `others` are asked for as "not here".
     """
 
     def __init__(
@@ -375,7 +375,7 @@ class _Gallery:
         self.others = [n for n, main in enumerate(is_main) if not main]
 
     def draw(self, size: int, rng: random.Random) -> Int[np.ndarray, " k"]:
-        """Photographs that no head was fitted on first, then others to fill."""
+        """First photographs that no head was fitted on, then others as filling."""
         own = [n for n in self._main if n < self.asked]
         more = [n for n in self._main if n >= self.asked]
         chosen = rng.sample(own, min(size, len(own)))
@@ -386,7 +386,7 @@ class _Gallery:
         return any(kind in text.lower() for text in self.captions[n])
 
     def ask(self, texts: Sequence[str], rows_k: Int[np.ndarray, " k"], meant: int | None) -> Iterator[Sample]:
-        """What a conversation comes to after each of its turns."""
+        """The judged state of a conversation after each of its turns."""
         if not texts or not len(rows_k):
             return
         said_ms = self._sentences(texts)

@@ -1,8 +1,8 @@
-"""Simulated users: who want a picture, know it, and help a system to find it.
+"""Simulated users, who want a picture, know it, and help a system to find it.
 
-A `Person` is made of what they can do (describe, answer, compare) and how they do it (`SpeakingStyle`). An answerer
-that looks at pictures with a model is in `users.vqa`, and the trained captioner is in `users.captioner`,
-apart because they bring torch along.
+A `Person` combines what they can do (describe, answer, compare) with how they do it (`SpeakingStyle`). An answerer
+that looks at pictures with a model is in `users.vqa`, and the trained captioner is in `users.captioner`; both are
+separate because they import torch.
 """
 
 from viewfinder.users.annotations import (

@@ -1,7 +1,7 @@
-"""Answers about captioned photographs: from what people wrote, and from COCO's boxes where there are any.
+"""Answers about captioned photographs: from what people wrote, and from COCO's boxes if there are any.
 
-It is careful. What captions do not mention may be there all the same; only a category whose boxes are annotated in
-all pictures can be denied. Captions that disagree count as "don't know".
+It is careful. What captions do not mention may still be there; only a category whose boxes are annotated in all
+pictures can be denied. Captions that disagree count as "don't know".
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class PhotoNotes:
     """What is written about one photograph.
 
     Attributes:
-        captions: one at least.
+        captions: at least one.
         boxes: how many boxes of each category it has; None: nobody drew boxes.
         crowds: categories of which there are more than were counted.
-        path: its file, where one was looked for.
+        path: its file, if one was looked for.
     """
 
     captions: tuple[str, ...]
@@ -70,7 +70,7 @@ class AnnotatedPhotos:
     _groups: tuple[TagGroup, ...] = field(default_factory=tag_groups, repr=False)
 
     def of(self, picture: str) -> PhotoNotes:
-        """What is written about a photograph; UnknownName where nothing is."""
+        """What is written about a photograph; UnknownName if nothing is."""
         note = find_picture(self.pictures, picture)
         if note is None:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(self.pictures)} others are")
@@ -85,7 +85,7 @@ def read_annotations(folder: Path) -> AnnotatedPhotos:
     """The notes of a COCO folder (`annotations/`), of Flickr8k or of any folder with a `captions.csv`.
 
     Raises:
-        BadInput: none of these, or a damaged file (which is named).
+        BadInput: none of these, or a damaged file (it is named).
     """
     if (need_folder(folder) / "annotations").is_dir():
         boxed = any(folder.glob("annotations/instances_*.json"))
@@ -125,7 +125,7 @@ class AnnotationAnswerer:
     notes: AnnotatedPhotos
 
     def answer(self, question: Question, picture: str) -> str:
-        """A short answer that the annotations bear out; "don't know" where they do not.
+        """A short answer that the annotations support; "don't know" if they support none.
 
         Raises:
             UnknownName: nothing is written about the picture.
@@ -140,7 +140,7 @@ class AnnotationAnswerer:
 
 
 def _chosen(view: _View, question: Question) -> str | None:
-    """One of the choices: by the boxes, where a number is asked for and they tell it, else by the captions."""
+    """One of the choices: by the boxes, if a number is asked for and they tell it, else by the captions."""
     captions, counted = view.note.captions, re.search(r"how many (\w+)", question.text.lower())
     if counted and view.boxes(counted[1]) is not None and (number := _count_of(view, counted[1])) is not None:
         captions = (f"{number} {counted[1]}",)
@@ -161,7 +161,7 @@ class _View:
         return [mention for mention in found if DENIED.isdisjoint(mention.before[-REACH:])]
 
     def boxes(self, noun: str) -> int | None:
-        """How many boxes there are of exactly this; None where the annotators did not look for it."""
+        """How many boxes there are of exactly this; None if the annotators did not look for it."""
         category = next(iter(find_synonyms(noun) & self.notes.categories), None)
         return None if category is None or self.note.boxes is None else self.note.boxes.get(category, 0)
 
@@ -181,13 +181,13 @@ def _exists(view: _View, what: str) -> str | None:
     found = view.mentions(noun)
     if any(not colour or colour in mention.colours for mention in found) or (not colour and view.boxes(noun)):
         return "yes"
-    # The annotators looked for it, or for what it is a kind of, and there was none.
+    # The annotators looked for it, or for its parent category, and there was none.
     is_ruled_out = view.boxes("person" if to_singular(noun) in PEOPLE else noun) == 0
     return "no" if not found and is_ruled_out else None
 
 
 def _count_of(view: _View, what: str) -> str | None:
-    """Boxes, unless captions say otherwise; without boxes what captions agree on, three at least if it is one."""
+    """Boxes, unless captions say otherwise; without boxes, what captions agree on, at least three if it is one."""
     parts = _split(what)
     if parts is None or parts[0]:
         return None
@@ -204,7 +204,7 @@ def _count_of(view: _View, what: str) -> str | None:
 
 
 def _colours(view: _View, what: str) -> tuple[str, ...]:
-    """The colours that captions give it: those of the caption that gives most, if all others agree; else none."""
+    """The colours that captions give it: those of the caption that gives the most, if all others agree; else none."""
     parts = _split(what)
     told = [set(mention.colours) for mention in view.mentions(parts[1]) if mention.colours] if parts else []
     most = max(told, key=len, default=set())
@@ -228,7 +228,7 @@ def _doing(view: _View, what: str) -> str | None:
 
 
 def _tag_of(view: _View, group: str) -> str | None:
-    """The zero-shot tag of this name that most captions speak of; None where two do alike, or only one of several."""
+    """The zero-shot tag of this name that most captions mention; None if two tie, or only one of several mentions it."""
     tags = view.notes.group(group)
     votes = Counter(
         tag.name
@@ -241,7 +241,7 @@ def _tag_of(view: _View, group: str) -> str | None:
 
 
 def _inside(view: _View, said: str) -> str | None:
-    """Indoors or outdoors, as far as the place tells."""
+    """Indoors or outdoors, if the place tells."""
     place = _tag_of(view, "place")
     if place is None or place == "a shop":
         return None

@@ -1,10 +1,10 @@
 """What stands in for a person in an experiment.
 
-A simulated user knows which picture is wanted and sees what a system shows, and says what a person would: it
-describes, answers questions, or says how the wanted picture differs from one on the screen. Pictures are named by
-their keys in a data set (file names, product numbers).
+A simulated user knows which picture is wanted, sees what a system shows, and says what a person would: it describes,
+answers questions, or says how the wanted picture differs from one on the screen. Pictures are named by their keys in
+a data set (file names, product numbers).
 
-The users here repeat what was said once.
+The users here repeat recorded dialogues.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from viewfinder.errors import UnknownName
 
 @dataclass(frozen=True)
 class Screen:
-    """What a user has before them: pictures, best first, the question asked, and which round this is (from 0)."""
+    """What a user sees: pictures, best first, the question asked, and which round this is (from 0)."""
 
     shown: tuple[str, ...]
     question: Question | None
@@ -32,7 +32,7 @@ class Describer(Protocol):
     """Says what is seen in a picture."""
 
     def describe(self, picture: str) -> str:
-        """One sentence about the picture; another one each time, as far as there are more."""
+        """One sentence about the picture; a different one each time, as long as there are more."""
         ...
 
 
@@ -41,7 +41,7 @@ class Answerer(Protocol):
     """Answers questions about a picture: an oracle, annotations, recorded dialogues, a VQA model."""
 
     def answer(self, question: Question, picture: str) -> str:
-        """A short answer; "don't know" where it cannot tell."""
+        """A short answer; "don't know" if it cannot tell."""
         ...
 
 
@@ -64,7 +64,7 @@ class SimulatedUser(Protocol):
         ...
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
-        """The next turn, given what is on the screen; None: has found it, or gives up."""
+        """The next turn, given what is on the screen; None: the user has found it, or gives up."""
         ...
 
 
@@ -72,9 +72,9 @@ Value = TypeVar("Value")
 
 
 def find_picture(known: Mapping[str, Value], picture: str) -> Value | None:
-    """The entry of a picture, by its name as it stands or by what follows its last folder.
+    """The entry of a picture, by its full name or by the part after its last folder.
 
-    A data set's files name pictures with their folder or without; a gallery always has the folder.
+    A data set's files name pictures with or without their folder; a gallery always has the folder.
 
     >>> find_picture({"1.jpg": "a dog"}, "images/1.jpg")
     'a dog'
@@ -85,7 +85,7 @@ def find_picture(known: Mapping[str, Value], picture: str) -> Value | None:
 
 @dataclass(frozen=True)
 class RecordedUser:
-    """Says the turns of a recorded dialogue one after the other, whatever is on the screen; `dialogues` by picture."""
+    """Says the turns of a recorded dialogue in order, whatever is on the screen; `dialogues` by picture."""
 
     dialogues: Mapping[str, Sequence[Turn]]
     name: str = "recorded"
@@ -104,9 +104,9 @@ class RecordedUser:
 
 
 def dialogue_turns(dialogue: Dialogue) -> tuple[Turn, ...]:
-    """A recorded dialogue as turns: the caption, then each answer; of a rewritten one, each query.
+    """A recorded dialogue as turns: the caption, then each answer; for a rewritten one, each query.
 
-    A round without a question is said, one without an answer is an answer "don't know".
+    A round without a question becomes something said, one without an answer the answer "don't know".
     """
     if dialogue.rewritten:
         return tuple(Say(text) for text in dialogue.strings)

@@ -1,9 +1,9 @@
-"""What captions say: where they name things, and which of the choices of a question they bear out.
+"""What captions say: where they name things, and which of the choices of a question they support.
 
 A mention tells how many, of which colour, doing what. The words of the choices are this module's own, so that a
-questioner is not judged by the list that it asks from. A choice holds in a caption that has all its words, or other
-words for the same; of several that hold the one is chosen that most captions name. "Something else" is said only where
-captions name another value of the same kind.
+questioner is not judged by the list that it asks from. A choice holds in a caption that has all its words, or synonyms
+of them; of several that hold, the one that most captions name is chosen. "Something else" is said only if captions
+name another value of the same kind.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ dog,puppy,pup|cat,kitten,kitty|bicycle,bike|motorcycle,motorbike|airplane,plane,
 SYNONYMS = tuple(frozenset(words.strip().split(",")) for words in _SYNONYMS.split("|"))
 _PEOPLE_WORDS = "man woman boy girl child kid baby toddler guy lady player skier surfer rider couple crowd"
 PEOPLE = frozenset(_PEOPLE_WORDS.split())
-"""Every one of them is a person; not every person is one of them."""
+"""Each of them is a person, but not every person is one of them."""
 
 _IRREGULAR = {"men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person"}
 
@@ -58,7 +58,7 @@ def to_singular(noun: str) -> str:
 
 @dataclass(frozen=True)
 class Mention:
-    """One place where a caption names something: the words before it (nearest last), after it, and if plural."""
+    """One place where a caption names something: the words before it (nearest last), after it, and whether plural."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -77,7 +77,7 @@ class Mention:
 
     @property
     def colours(self) -> tuple[str, ...]:
-        """Its colours, as the caption has them: "a black and white dog", "the dog is brown"."""
+        """Its colours, as the caption gives them: "a black and white dog", "the dog is brown"."""
         found: list[str] = []
         for word in reversed(self.before):
             if word in COLOUR_NAMES:
@@ -90,7 +90,7 @@ class Mention:
 
     @property
     def doing(self) -> str:
-        """What it does, where a participle follows: "running in the snow"; else ""."""
+        """What it does, if a participle follows: "running in the snow"; else ""."""
         rest = list(self.after[1:] if self.after[:1] in {("is",), ("are",)} else self.after)
         if not rest or not re.fullmatch(r"\w{2,}ing", rest[0]):
             return ""
@@ -108,7 +108,7 @@ def find_mentions(nouns: frozenset[str], caption: str) -> Iterator[Mention]:
     for noun in sorted(nouns):
         size = len(noun.split())
         for at in range(len(raw) - size + 1):
-            # Another noun may follow that it only qualifies: a dog house is no dog.
+            # It may only qualify a noun that follows: a dog house is no dog.
             if " ".join(folded[at : at + size]) == noun and not {*raw[at + size : at + size + 1]} & _COMPOUNDS:
                 last = at + size - 1
                 yield Mention(tuple(raw[:at]), tuple(raw[at + size :]), plural=raw[last] != folded[last])
@@ -144,7 +144,7 @@ doing: run=race,sprint,chase jump=leap,hop,airborne sit=seat stand=wait walk=str
  smile=laugh,pose fly=soar swing=slide drive= kick= talk=speak,chat cook=prepare fight=wrestle,tackle dig=splash
  watch=look,stare
 """
-"""Kinds of things that captions tell, their values, and the words for each value (the first is its name)."""
+"""Kinds of facts that captions tell, their values, and the words for each value (the first is its name)."""
 
 _SETTINGS = frozenset({"indoor", "outdoor", "insid", "outsid"})
 _CREATURES = {"animal": ("animal", "pet"), "who": ("person", "human")}
@@ -163,7 +163,7 @@ _STEMS = {"lying": "lie", "laying": "lay", "ran": "run", "sat": "sit", "leaves":
 
 @cache
 def stem(word: str) -> str:
-    """A word without what inflects it, for comparing.
+    """A word without its inflection, for comparing.
 
     >>> [stem(word) for word in ("runs", "running", "chased", "riding", "ride", "dogs", "women", "king")]
     ['run', 'run', 'chas', 'rid', 'rid', 'dog', 'woman', 'king']
@@ -181,7 +181,7 @@ def stem(word: str) -> str:
 
 @cache
 def stems_of(text: str) -> frozenset[str]:
-    """The stems of all words of a text; colours are spelt one way."""
+    """The stems of all words of a text, with one spelling for colours."""
     return frozenset(stem("grey" if word == "gray" else word) for word in re.findall(r"[^\W_]+", text.lower()))
 
 
@@ -222,7 +222,7 @@ def names_person(text: str) -> bool:
 
 
 def count_named(noun: str, text: str) -> int | None:
-    """How many of a noun a text says there are; None where it does not say. Three stands for "a group", too."""
+    """How many of a noun a text says there are; None if it does not say. "A group" also counts as three."""
     if to_singular(noun) == "person":
         return count_people(text)
     found = list(find_mentions(find_synonyms(noun), text))
@@ -232,7 +232,7 @@ def count_named(noun: str, text: str) -> int | None:
 
 @cache
 def count_people(text: str) -> int | None:
-    """How many people a text says there are: those of all its nouns for people; None where one goes unsaid.
+    """How many people a text says there are, over all its nouns for people; None if one has no number.
 
     >>> count_people("A man and two boys"), count_people("men with a dog"), count_people("a dog")
     (3, None, None)
@@ -252,7 +252,7 @@ def count_people(text: str) -> int | None:
 
 
 def choose_by_captions(question: Question, captions: Sequence[str]) -> str | None:
-    """The choice that captions bear out; None where they do not decide."""
+    """The choice that captions support; None if they do not decide."""
     offered = tuple(choice for choice in open_choices(question.choices) if choice.lower() != SOMETHING_ELSE)
     if (noun := re.search(r"how many (\w+)", question.text.lower())) is not None:
         return _choose_number(offered, [count_named(noun[1], caption) for caption in captions])
@@ -272,7 +272,7 @@ def choose_by_captions(question: Question, captions: Sequence[str]) -> str | Non
 
 
 def _kind_of(offered: Sequence[str]) -> str | None:
-    """The kind that most choices are of, if it is more than half of them; indoors or outdoors by these words alone."""
+    """The kind of more than half of the choices, if there is one; indoors or outdoors by these words alone."""
     if offered and all(stems_of(choice) & _SETTINGS for choice in offered):
         return "setting"
     counts = {kind: sum(bool(find_values(kind, choice)) for choice in offered) for kind in KINDS if kind != "setting"}
@@ -281,7 +281,7 @@ def _kind_of(offered: Sequence[str]) -> str | None:
 
 
 def holds(choice: str, caption: str, kind: str | None = None) -> bool:
-    """Whether a caption bears a choice out: by a value of this kind that both name, else word by word.
+    """Whether a caption supports a choice: by a value of this kind that both name, else word by word.
 
     >>> holds("in the snow", "a dog on a snowy hill", "place"), holds("a red ball", "a ball"), holds("a cat", "kittens")
     (True, False, True)
@@ -300,7 +300,7 @@ def holds(choice: str, caption: str, kind: str | None = None) -> bool:
 
 @cache
 def _other_words(word: str) -> frozenset[str]:
-    """The stems of a word and of those that mean the same, or are of its kind: any dog is an animal."""
+    """The stems of a word, of its synonyms and of its subordinate terms: any dog is an animal."""
     own = frozenset(stem(other) for other in find_synonyms(word))
     if stem(word) in {"ball", "game", "sport"}:
         return own | _BALLS
@@ -312,7 +312,7 @@ def _other_words(word: str) -> frozenset[str]:
 
 
 def _choose_number(offered: Sequence[str], told: Sequence[int | None]) -> str | None:
-    """Where captions agree: the number that most say; one only if two captions or all of them do."""
+    """The number that most captions say, if they agree; one only if two captions or all of them say it."""
     votes = Counter(number for number in told if number is not None)
     known = [choice for choice in offered if _limits(choice) is not None]
     by_choice = Counter[str]()
@@ -354,7 +354,7 @@ _CLOTHES = "shirt jacket coat dress pants shorts suit sweater hat uniform jersey
 
 
 def _colours_told(question: str, caption: str) -> frozenset[str]:
-    """The colours a caption gives to what a question asks about: the dog, or what somebody wears."""
+    """The colours that a caption gives to what a question asks about: the dog, or what a person wears."""
     asked = [to_singular(word) for word in re.findall(r"[^\W_]+", question.lower())]
     worn = {"wear", "wearing", "worn", "clothe", "clothes", "clothing", "dressed"} & set(asked)
     nouns = (
@@ -370,17 +370,17 @@ def _colours_told(question: str, caption: str) -> frozenset[str]:
 
 
 def _after_in(caption: str) -> frozenset[str]:
-    """The colour somebody is "in"."""
+    """The colour that a person is "in"."""
     said = re.findall(rf"\bin ((?:{'|'.join(COLOUR_NAMES)})(?: and (?:{'|'.join(COLOUR_NAMES)}))?)", caption.lower())
     return frozenset(colour for text in said for colour in _colours(text))
 
 
 def _most(votes: Counter[str]) -> str | None:
-    """The choice that most captions name; of two alike the one that says more, in words, else the first offered."""
+    """The choice that most captions name; of a tie, the one with more words, else the first offered."""
     return max(votes, key=lambda choice: (votes[choice], len(stems_of(choice)))) if votes else None
 
 
 def _else(question: Question, told: int, captions: int) -> str | None:
-    """ "Something else", where it is offered and at least two captions (or the only one) name another value."""
+    """ "Something else", if it is offered and at least two captions (or the only one) name another value."""
     other = next((choice for choice in question.choices if choice.lower() == SOMETHING_ELSE), None)
     return other if told >= min(2, captions) and told else None

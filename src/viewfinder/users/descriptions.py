@@ -1,7 +1,7 @@
 """What is said of a picture from its captions or its truth, and how one differs from another.
 
-A describer says one sentence at a time, a comparer what the wanted picture has that the one shown has not. The other
-`Comparer` there is, Fashion IQ's relative captioner, is a trained network.
+A describer says one sentence at a time, a comparer what the wanted picture has and the shown one lacks. The other
+`Comparer`, Fashion IQ's relative captioner, is a trained network.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from viewfinder.worlds.kinds import SIZES
 from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, WHERE, join_with_and, spot_words, with_article
 
 Sentences = Callable[[str], Sequence[str]]
-"""All that can be said of a picture, a sentence each, in the order in which it is said."""
+"""Everything that can be said of a picture, as sentences in the order in which they are said."""
 
 
 @dataclass(eq=False)
 class SentenceDescriber:
-    """A `Describer` that says what the sentences hold one after the other, and then begins again.
+    """A `Describer` that says the sentences in order, and then begins again.
 
-    `once`: after the last it says nothing more instead ("").
+    `once`: after the last it says nothing more ("") instead.
     """
 
     sentences: Sentences
@@ -48,7 +48,7 @@ class SentenceDescriber:
 
 
 def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -> Sentences:
-    """The captions of each picture, in an order of the seed's choosing; UnknownName for a picture without."""
+    """The captions of each picture, in an order drawn from the seed; UnknownName for a picture without."""
 
     def sentences(picture: str) -> Sequence[str]:
         said = find_picture(captions, picture)
@@ -60,7 +60,7 @@ def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -
 
 
 def truth_sentences(truths: Mapping[str, PictureTruth], *, seed: int = 0) -> Sentences:
-    """What the truth holds of each picture: first what stands out, then the rest in an order of the seed's choosing.
+    """What the truth holds of each picture: first what stands out, then the rest in an order drawn from the seed.
 
     UnknownName for a picture that the world does not have.
     """
@@ -106,7 +106,7 @@ def _groups(things: Sequence[ThingTruth]) -> Iterator[str]:
 
 
 def _goods_sentences(truth: PictureTruth) -> list[str]:
-    """What it is, with its colour; then all else that people would say of it. The name only where that is all."""
+    """What it is, with its colour; then all else that people would say of it. The name only if that is all."""
     known = finest_attributes(truth)
     noun = next(iter(known.get("kind", ())), truth.category.lower())
     colours = [words[0].lower() for name, words in known.items() if words and attribute_head(name) == "colour"]
@@ -130,12 +130,12 @@ _FORMS: dict[str, str] = {
     "part": "has {}",
     "usage": "is for {} use",
 }
-"""How one says that a thing has a value of an attribute that no world has, by the last word of its name."""
+"""How to say that a thing has a value of an attribute that no world has, by the last word of the attribute's name."""
 
 
 @dataclass(frozen=True)
 class TruthComparer:
-    """The `Comparer` of worlds; says up to `most` differences, which ones is the seed's choice."""
+    """The `Comparer` of worlds; says up to `most` differences, drawn from the seed."""
 
     truths: Mapping[str, PictureTruth]
     seed: int = 0
@@ -144,7 +144,7 @@ class TruthComparer:
     def compare(self, shown: str, wanted: str) -> str:
         """What is different in the wanted picture: "is on the beach and has a second dog on the left".
 
-        Empty where the truth knows no difference.
+        Empty if the truth knows no difference.
 
         Raises:
             UnknownName: the world does not have one of the pictures.
@@ -173,7 +173,7 @@ def picture_facts(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
 
 
 def list_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
-    """All that can be said of `wanted` and not of `shown`, the most striking first. Every statement is true."""
+    """Everything that can be said of `wanted` but not of `shown`, the most striking first. Every statement is true."""
     if not shown.things and not wanted.things:
         yield from _goods_differences(shown, wanted)
         return
@@ -187,7 +187,7 @@ def list_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]
 
 
 def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
-    """Things that are there in another number; of kinds that a background may show, nothing can be said."""
+    """Things whose number differs; nothing can be said of kinds that a background may show."""
     for kind in dict.fromkeys(thing.kind for thing in (*wanted.things, *shown.things)):
         if is_in_background({kind}, shown) is not False or is_in_background({kind}, wanted) is not False:
             continue
@@ -205,7 +205,7 @@ def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
 
 
 def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
-    """Where that one of the things is which is least like those there were."""
+    """The position of the thing that is least like those there were."""
     alike = {
         it.number: max((it.colour == old.colour) + (it.column == old.column) + (it.row == old.row) for old in before)
         for it in now
@@ -215,7 +215,7 @@ def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
 
 
 def _of_looks(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
-    """How things look of which there is one in both pictures."""
+    """How things look that occur once in each picture."""
     for now in wanted.things:
         same = [other for other in shown.things if other.kind == now.kind]
         if len(same) != 1 or sum(other.kind == now.kind for other in wanted.things) != 1:
@@ -245,7 +245,7 @@ def _goods_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[st
 
 
 def _of_attribute(name: str, now: list[str], before: list[str]) -> Iterator[str]:
-    """What is new, with what it takes the place of, where that is one value; then "is darker", "has longer sleeves"."""
+    """What is new, with what it replaces, if that is one value; then "is darker", "has longer sleeves"."""
     new, gone = [word for word in now if word not in before], [word for word in before if word not in now]
     facet, form = FACETS.get(name), _FORMS.get(attribute_head(name), f"has the {name} {{}}")
     for word in new:

@@ -1,4 +1,4 @@
-"""Questions about a thing in a catalogue, answered from what the catalogue holds of it."""
+"""Questions about a product in a catalogue, answered from what the catalogue says about it."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _PEOPLE = frozenset({"men", "women", "boys", "girls"})
 
 @dataclass(frozen=True)
 class CatalogueVocabulary:
-    """What a catalogue says at all: the values of each attribute, and which attributes have one value at most."""
+    """What a catalogue can say: the values of each attribute, and which attributes have at most one value."""
 
     values: Mapping[str, frozenset[str]]
     exclusive: frozenset[str]
     categories: frozenset[str]
 
     def rules_out(self, name: str, own: str, said: str) -> bool:
-        """Whether a value that a thing has keeps it from having another one: red is not blue, printed may be."""
+        """Whether having one value rules out having another: red is not blue, printed may be."""
         if name not in self.exclusive or contains_phrase(own, said) or contains_phrase(said, own):
             return False
         return (name, said) in OPPOSITES or name not in FACETS or own not in FACETS[name].vague
 
     @staticmethod
     def of(truths: Iterable[PictureTruth]) -> CatalogueVocabulary:
-        """All that the pictures of one world have."""
+        """Everything that the pictures of one world have."""
         values: dict[str, set[str]] = {}
         several: set[str] = set()
         categories: set[str] = set()
@@ -61,7 +61,7 @@ class CatalogueVocabulary:
 
 @dataclass(frozen=True)
 class CatalogueItem:
-    """One thing of a catalogue, ready to be asked about."""
+    """One product of a catalogue, ready to be asked about."""
 
     truth: PictureTruth
     catalogue: CatalogueVocabulary
@@ -76,24 +76,24 @@ class CatalogueItem:
         return (self.truth.category,) if self.truth.category and "category" in wanted else ()
 
     def all_values(self) -> tuple[str, ...]:
-        """All that is said of it, in lower case, each once."""
+        """Everything that is said of it, in lower case, each once."""
         return tuple(dict.fromkeys(word.lower() for words in self.truth.attributes.values() for word in words))
 
 
 def finest_attributes(truth: PictureTruth) -> Mapping[str, tuple[str, ...]]:
-    """The attributes, without the five types where finer facets say the same once more (see `catalogue.items`)."""
+    """The attributes, without the five types if finer facets say the same again (see `catalogue.items`)."""
     if not any(name in FACETS and name not in TYPES for name in truth.attributes):
         return truth.attributes
     return {name: words for name, words in truth.attributes.items() if name in FACETS or name not in TYPES}
 
 
 def kind_phrase(noun: str) -> str:
-    """A kind of article with its article: "a shirt", "a pair of jeans"."""
+    """A kind of product with its article: "a shirt", "a pair of jeans"."""
     return phrases_of("kind", noun)[0].removeprefix("is ")
 
 
 def attribute_head(name: str) -> str:
-    """The word an attribute's name turns on, its last: "baseColour" -> "colour".
+    """The head of an attribute's name, its last word: "baseColour" -> "colour".
 
     >>> attribute_head("baseColour"), attribute_head("article_types")
     ('colour', 'type')
@@ -138,16 +138,16 @@ _MANY = {"man": "men", "woman": "women", "boy": "boys", "girl": "girls"}
 
 
 def _has(item: CatalogueItem, said: str) -> bool | None:
-    """Whether something is true of it; False only where what is known rules it out."""
+    """Whether something is true of it; False only if what is known rules it out."""
     word, values = _MANY.get(said, said), item.all_values()
     if any(contains_phrase(value, word) for value in (*values, item.truth.category)):
         return True
     if word in _PEOPLE and "unisex" in values:
         return True
     if contains_phrase(item.truth.title, word):
-        # A name may say it of something else: the band Green Day makes no shirt green.
+        # A name may refer to something else: the band Green Day makes no shirt green.
         return None
-    # By being of an attribute that has one value, or by being another one of the same: long and short sleeves.
+    # It belongs to an attribute with one value, or is another value of the same one: long and short sleeves.
     ruled_out = any(
         item.catalogue.rules_out(name, own, word)
         or (singular_words(own)[-1] == singular_words(word)[-1] and own != word and not contains_phrase(word, own))

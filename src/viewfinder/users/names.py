@@ -1,4 +1,4 @@
-"""Simulated users by name, made over a folder of data."""
+"""Simulated users by name, created for a data folder."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from viewfinder.users.photographs import PhotoComparer, photo_sentences, speak
 def load_user(user: str | SimulatedUser | Callable[..., SimulatedUser], folder: Path, **settings: Any) -> SimulatedUser:
     """The simulated user of this name or class, who knows the pictures of a data folder; or the one that is given.
 
-    A name is one of `USERS`, of an installed package's, or `package.module:Class`; like a class, those are called with
-    the folder and the settings.
+    A name is one of `USERS`, one of an installed package's, or `package.module:Class`; like a class, the latter are
+    called with the folder and the settings.
 
-    Settings are fields of `SpeakingStyle` ("noise", "patience" ...); "vqa" needs `model`, a hub name or folder, too;
+    Settings are fields of `SpeakingStyle` ("noise", "patience" ...); "vqa" also needs `model`, a hub name or folder;
     "captioner" takes `model`, the file of a captioner, and `decoding`.
 
     Raises:
-        UnknownName: no user is called that, or there is no such setting; the message lists those there are.
+        UnknownName: there is no such user or setting; the message lists the known ones.
         BadInput: the folder holds nothing that this user could know, a damaged file, or a setting out of range; or what
-            another package brings cannot be imported, or is no simulated user.
+            another package provides cannot be imported, or is not a simulated user.
     """
     if isinstance(user, str) and user in USERS:
         return USERS[user](folder, **settings)
@@ -64,7 +64,7 @@ def load_annotations_user(folder: Path, **settings: Any) -> Person:
 
 
 def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **settings: Any) -> Person:
-    """Describes by captions, and answers by looking at the picture with a model; BadInput where no model was named."""
+    """Describes by captions, and answers by looking at the picture with a model; BadInput if no model was named."""
     if not model:
         raise BadInput("the user 'vqa' needs a model that answers: set model to a hub name or a folder")
     from viewfinder.users.vqa import load_vqa
@@ -78,7 +78,7 @@ def load_vqa_user(folder: Path, *, model: str = "", device: str = "cpu", **setti
 def _photo_user(
     name: str, folder: Path, settings: Mapping[str, Any], answerer: Callable[[AnnotatedPhotos], Answerer]
 ) -> Person:
-    """Who describes photographs by what people wrote about them."""
+    """A user who describes photographs by what people wrote about them."""
     style, notes = style_from_settings(name, settings), read_annotations(folder)
     return photo_person(notes, answerer(notes), style, name=name)
 
@@ -89,7 +89,7 @@ def photo_person(
     style: SpeakingStyle | None = None,
     name: str = "annotations",
 ) -> Person:
-    """Who knows photographs by what is written about them (`answerer`: by default that too)."""
+    """A user who knows photographs by what is written about them (so does `answerer`, by default)."""
     style, comparer = style or SpeakingStyle(), PhotoComparer(notes, style.seed if style else 0)
     sentences = photo_sentences(notes, speaks=style.speaks, seed=style.seed)
     return Person(
@@ -101,11 +101,11 @@ def photo_person(
 def load_captioner_user(folder: Path, **settings: Any) -> Person:
     """Says how the wanted picture differs from the one shown, in the words of a trained captioner (Fashion IQ).
 
-    Looks at one picture and compares, whatever is asked, unless `policy` and `looks_at` are set. Of the settings,
-    model, decoding, vectors and raw_version are those of `captioner.make_captioner_user`.
+    Looks at one picture and compares, whatever is asked, unless `policy` and `looks_at` are set. The settings model,
+    decoding, vectors and raw_version are those of `captioner.make_captioner_user`.
 
     Raises:
-        BadInput, EncoderMismatch: a file, a decoding, or a folder that cannot serve.
+        BadInput, EncoderMismatch: an unusable file, decoding or folder.
     """
     from viewfinder.users.captioner.captioner import make_captioner_user
 
@@ -115,7 +115,7 @@ def load_captioner_user(folder: Path, **settings: Any) -> Person:
 
 
 def load_recorded_user(folder: Path, *, dialogues: str = "*", **settings: Any) -> SimulatedUser:
-    """Repeats the dialogues of a folder, `dialogues/<name>.json` or `<name>.json`; by default all that are there."""
+    """Repeats the dialogues of a folder, `dialogues/<name>.json` or `<name>.json`; by default all of them."""
     if settings:
         raise UnknownName(f"the user 'recorded' has no setting {', '.join(sorted(settings))}; there is: dialogues")
     files = sorted((folder / "dialogues").glob(f"{dialogues}.json")) or sorted(folder.glob(f"{dialogues}.json"))

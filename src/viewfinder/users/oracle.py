@@ -1,8 +1,8 @@
 """Answers any question about the pictures of a world from their truth, and says "don't know" to the rest.
 
-It is honest: what it does not understand, what the truth does not hold (who is in the picture, the brand of the
-car) and what people would argue about ("is it to the left?" of something that is mostly above) it does not answer.
-A question that names an attribute and offers choices, as questioners ask it of catalogue columns and tags, is
+It is honest: it does not answer what it does not understand, what the truth does not hold (who is in the picture, the
+brand of the car) or what people would argue about ("is it to the left?" of something that is mostly above).
+A question that names an attribute and offers choices, as questioners ask about catalogue columns and tags, is
 answered in two steps: first what is true in words, then the choice that says so.
 """
 
@@ -40,17 +40,17 @@ from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
 _NONE = re.compile(r"^(?:no\b|none\b|nobody\b|nothing\b|nowhere\b)")
 
 Facts = tuple[str, ...]
-"""Words that are true, the usual one first; empty: known to be none of whatever is asked for."""
+"""Words that are true, the usual one first; empty: known to be nothing of what is asked for."""
 
 
 def answer_with_choice(question: Question, truth: PictureTruth, catalogue: CatalogueVocabulary) -> str | None:
-    """The answer to a question that names an attribute; None where the truth does not hold that attribute."""
+    """The answer to a question that names an attribute; None if the truth does not hold that attribute."""
     facts = attribute_facts(question.attribute or "", truth, catalogue)
     if facts is None:
         return None
     offered = [choice.lower() for choice in open_choices(question.choices)]
     if offered and not truth.things:
-        # Of goods a choice must be a value known here; else the column is another one than that of the name.
+        # For products, a choice must be a value known here; otherwise the column is a different one of that name.
         values = {value for known in catalogue.values.values() for value in known}
         known = values | catalogue.categories | {word for value in values for word in _ALSO.get(value, ())}
         if not any(choice in known or _number(choice.split()[-1]) is not None for choice in offered):
@@ -78,7 +78,7 @@ def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
 
 
 def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
-    """The first choice that says one of the facts: the same, a range around it, or more words; None: none does."""
+    """The first choice that says one of the facts: the same, a range around it, or more words; None if none does."""
     offered = open_choices(choices)
     for fact in facts:
         number = _number(fact)
@@ -91,7 +91,7 @@ def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
 
 
 def attribute_facts(attribute: str, truth: PictureTruth, catalogue: CatalogueVocabulary) -> Facts | None:
-    """What is true of a picture as to an attribute; None: not known."""
+    """What is true of a picture regarding an attribute; None: not known."""
     for name, values in truth.attributes.items():
         if name == attribute:
             return tuple(values) or None
@@ -116,7 +116,7 @@ def _main_kind(truth: PictureTruth) -> Facts:
 
 
 def _main_class(truth: PictureTruth) -> Facts | None:
-    """ "What kind of thing is it mainly?": only where the class is beyond doubt."""
+    """ "What kind of thing is it mainly?": only if the class is beyond doubt."""
     words = _main_kind(truth)
     more = {"flower": "plant", "tree": "plant", "chair": "furniture", "hat": "clothing", "apple": "food"}
     classes = [name for name, kinds in CLASSES.items() if words[0] in kinds and name != "fruit"]
@@ -152,7 +152,7 @@ def _count(truth: PictureTruth) -> Facts:
 
 
 def _repeated(truth: PictureTruth) -> Facts | None:
-    """The kind of which there are most; None where no kind is there twice."""
+    """The most frequent kind; None if no kind occurs twice."""
     kind, number = Counter(thing.kind for thing in truth.things).most_common(1)[0]
     return (kind,) if number > 1 else None
 
@@ -173,7 +173,7 @@ _SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
     "number": _count,
     "repeated_object": _repeated,
 }
-"""By the columns of a world's catalogue, and the names of the zero-shot tags."""
+"""Keyed by the columns of a world's catalogue, and the names of the zero-shot tags."""
 
 
 def _number(text: str) -> float | None:
@@ -196,9 +196,9 @@ class Oracle:
         object.__setattr__(self, "catalogue", CatalogueVocabulary.of(self.truths.values()))
 
     def answer(self, question: Question, picture: str) -> str:
-        """A short true answer; "don't know" where there is none.
+        """A short true answer; "don't know" if there is none.
 
-        Asked for an attribute it keeps to the choices, where there are some; those of a free question are suggestions.
+        Asked for an attribute, it keeps to the choices, if there are any; those of a free question are suggestions.
 
         Raises:
             UnknownName: the world has no such picture.

@@ -27,22 +27,22 @@ SPEAKS: tuple[Speaks, ...] = get_args(Speaks)
 
 @dataclass(frozen=True, kw_only=True)
 class SpeakingStyle:
-    """Chances are from 0 to 1.
+    """How a person speaks; probabilities are from 0 to 1.
 
     Attributes:
-        noise: chance that an answer is wrong, and that a word of a description names another value.
+        noise: probability that an answer is wrong, and that a word of a description names another value.
         verbosity: how many statements are made at once.
-        vagueness: chance that an adjective is dropped or softened ("kind of red").
-        forgetfulness: chance that what is known is answered by "don't know", and that something is said again.
-        skips: chance that a question is passed over.
+        vagueness: probability that an adjective is dropped or softened ("kind of red").
+        forgetfulness: probability that a known answer becomes "don't know", and that something is said again.
+        skips: probability that a question is skipped.
         patience: after how many rounds without progress the person gives up; None: never.
         looks_at: how many pictures of a screen are looked at.
         goes_on: whether the person talks on when the wanted picture is among them (Fashion IQ's code, which also shows
             one picture: looks_at=1); else it is found, and the dialogue ends.
         policy: "answers" what is asked and else describes; "compares" with what is shown, whatever is asked;
-            "describes" whatever is asked; "mixed" answers, and else compares or describes, as a coin falls.
+            "describes" whatever is asked; "mixed" answers, and else compares or describes, by coin toss.
         speaks: in whole "sentences", in "fragments" of two to four words, or "mixed".
-        corrections: chance that what is shown first is put right, where it contradicts what is known.
+        corrections: probability that the first picture shown is corrected, if it contradicts what is known.
         seed: another seed is another person.
     """
 
@@ -101,7 +101,7 @@ _NO = re.compile(r"^(?:no|none|nothing|neither|nobody|never|not|there (?:is|are)
 
 
 def misspeak(text: str, rng: random.Random, chance: float) -> str:
-    """A text in which each word that has rivals is replaced by one of them with this chance.
+    """A text in which each word that has rivals is replaced by one of them with this probability.
 
     >>> misspeak("a red car on the left", random.Random(0), 0.0)
     'a red car on the left'
@@ -110,7 +110,7 @@ def misspeak(text: str, rng: random.Random, chance: float) -> str:
 
 
 def make_wrong_answer(answer: str, question: Question, rng: random.Random) -> str:
-    """Another answer than the true one: another choice, no for yes, another colour; "don't know" if none is known."""
+    """An answer other than the true one: another choice, no for yes, another colour; "don't know" if none is known."""
     others = [choice for choice in open_choices(question.choices) if choice != answer]
     if others:
         return rng.choice(others)
@@ -125,7 +125,7 @@ def make_wrong_answer(answer: str, question: Question, rng: random.Random) -> st
 
 
 def _replaced(text: str, families: Sequence[Sequence[str]], choose: Callable[[Sequence[str], str], str]) -> str:
-    """Each word of a family through `choose` (rivals, word), the longest words first, once each; articles follow."""
+    """Passes each word of a family through `choose` (rivals, word), longest words first, once each; fixes articles."""
     rivals = {word: [other for other in family if other != word] for family in families for word in family}
     words = "|".join(re.escape(word) for word in sorted(rivals, key=len, reverse=True))
     said = re.sub(rf"(?<![\w-])(?:{words})(?![\w-])", lambda found: choose(rivals[found[0]], found[0]), text)
@@ -133,7 +133,7 @@ def _replaced(text: str, families: Sequence[Sequence[str]], choose: Callable[[Se
 
 
 def make_vague(text: str, rng: random.Random, chance: float) -> str:
-    """A text in which each adjective is dropped or softened with this chance.
+    """A text in which each adjective is dropped or softened with this probability.
 
     >>> make_vague("a small red car", random.Random(1), 1.0)
     'a kind of red car'
@@ -147,13 +147,13 @@ def make_vague(text: str, rng: random.Random, chance: float) -> str:
 
     said = re.sub(rf"(?<![\w-])(?:{adjectives})(?: (?=[a-z])|(?![\w-]))", softened, text)
     left = " ".join(said.split()).replace(" ,", ",")
-    # A statement that was nothing but an adjective keeps it.
+    # A statement that is only an adjective keeps it.
     is_whole = bool(left) and not re.search(r"\b(?:is|are|a|an|and|of|the)$", left)
     return mend_articles(left) if is_whole else text
 
 
 def mend_articles(text: str) -> str:
-    """`a` and `an` as the next word wants them.
+    """`a` and `an` as the next word requires.
 
     >>> mend_articles("a orange car and an red one")
     'an orange car and a red one'
@@ -163,10 +163,10 @@ def mend_articles(text: str) -> str:
 
 
 Likeness = Callable[[str, str], float]
-"""How alike two pictures look to the person; the larger the more."""
+"""How similar two pictures look to the person; larger is more similar."""
 
 Corrector = Callable[[str, str], Say | Reject | None]
-"""What is said where the picture shown (first) contradicts what is known of the wanted one; None where it does not."""
+"""What is said if the picture shown (first) contradicts what is known of the wanted one; None if it does not."""
 
 
 @dataclass
@@ -185,16 +185,16 @@ class _Session:
 class Person:
     """A `SimulatedUser` made of what they can do and how they do it.
 
-    Everything follows from the seed of the style, the wanted picture and what was shown, so the same session
-    is the same dialogue again. Sessions about different pictures may be led side by side; one that begins anew
-    (round 0) forgets the one before.
+    Everything follows from the style's seed, the wanted picture and what was shown, so the same session gives the
+    same dialogue again. Sessions about different pictures may run side by side; one that restarts (round 0) forgets
+    the one before.
 
     Attributes:
         describer: makes a describer that has said nothing yet, one for each session.
         answerer, comparer: without one, all answers are "don't know"; nothing is compared.
-        likeness: tells which of the pictures shown is most like the wanted one, and whether there is
+        likeness: tells which of the pictures shown is most similar to the wanted one, and whether there is
             progress; without it that is the first, and new pictures are progress.
-        corrector: what is said of contradictions, as often as the style has it.
+        corrector: what is said about contradictions, as often as the style says.
         style: by default that of a perfect user.
         name: which kind of user this is.
     """
@@ -210,7 +210,7 @@ class Person:
     _sessions: dict[str, _Session] = field(default_factory=dict, init=False, repr=False)
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
-        """The next turn; None when the wanted picture is found, or there is no more patience or to say.
+        """The next turn; None when the wanted picture is found, patience has run out, or nothing is left to say.
 
         Raises:
             UnknownName: a part of this person knows nothing of the wanted picture.
@@ -227,7 +227,7 @@ class Person:
         return self._turn(session, wanted, screen.question, looked_at, rng)
 
     def _note_progress(self, session: _Session, wanted: str, looked_at: tuple[str, ...]) -> None:
-        """Progress is a picture that is more like the wanted one than all before."""
+        """Progress is a picture that is more similar to the wanted one than all before."""
         if self.likeness is None:
             better = not session.seen.issuperset(looked_at)
         else:
@@ -256,7 +256,7 @@ class Person:
         return Say(said) if said else None
 
     def _correction(self, session: _Session, wanted: str, shown: str, rng: random.Random) -> Turn | None:
-        # Who never corrects throws no dice: a seed's dialogues hang on it.
+        # A person who never corrects draws no random number: a seed's dialogues depend on it.
         if self.corrector is None or not self.style.corrections or rng.random() >= self.style.corrections:
             return None
         found = self.corrector(shown, wanted)
@@ -269,7 +269,7 @@ class Person:
         true = DONT_KNOW if self.answerer is None else self.answerer.answer(question, wanted)
         if is_dont_know(true) and not question.choices and _OPEN.search(question.text):
             return self._description(session, wanted, rng) or DONT_KNOW
-        # The dice fall in this order: a seed's dialogues hang on it.
+        # The random numbers are drawn in this order: a seed's dialogues depend on it.
         if is_dont_know(true):
             return true
         if rng.random() < self.style.forgetfulness:

@@ -36,13 +36,13 @@ _LEAD_WORDS = "a an the his her its their some this that these those two three f
 _LEADS = frozenset(_LEAD_WORDS.split())
 _VERBS = frozenset(word for words in KINDS["doing"].values() for word in words)
 _ORDERED = "ADE_"
-"""What the names of photographs begin with that one person described sentence by sentence (ADE20K)."""
+"""Prefix of photographs that one person described sentence by sentence (ADE20K)."""
 
 
 def noun_phrases(sentence: str) -> list[str]:
-    """The words that an article, a number or a preposition leads in, up to the noun, at most two of each.
+    """The words after an article, a number or a preposition, up to the noun, at most two of each.
 
-    By ending and place alone: some verbs are taken for nouns.
+    Judged only by ending and place: some verbs are taken for nouns.
 
     >>> noun_phrases("A brown dog is running on the sunny beach .")
     ['brown dog', 'sunny beach']
@@ -79,7 +79,7 @@ def make_fragment(sentence: str, rng: random.Random) -> str:
 
 
 def speak(sentences: Sentences, speaks: Speaks, *, seed: int = 0) -> Sentences:
-    """The same, said as whole sentences, as fragments, or now so and now so (by sentence, as the seed has it)."""
+    """The same, said as whole sentences, as fragments, or mixed (per sentence, drawn from the seed)."""
     if speaks == "sentences":
         return sentences
 
@@ -95,7 +95,7 @@ def speak(sentences: Sentences, speaks: Speaks, *, seed: int = 0) -> Sentences:
 
 
 def photo_sentences(notes: AnnotatedPhotos, *, speaks: Speaks = "sentences", seed: int = 0) -> Sentences:
-    """The captions of each photograph, each once: in an order of the seed's choosing, but sequences in their own."""
+    """The captions of each photograph, each once: in an order drawn from the seed, but sequences in their own."""
 
     def sentences(picture: str) -> Sequence[str]:
         said = list(dict.fromkeys(notes.of(picture).captions))
@@ -108,13 +108,13 @@ def photo_sentences(notes: AnnotatedPhotos, *, speaks: Speaks = "sentences", see
 
 @dataclass(frozen=True)
 class PhotoComparer:
-    """The `Comparer` of captioned photographs: what is shown is known by its captions, as what is wanted is."""
+    """The `Comparer` of captioned photographs: the shown and the wanted one are both known by their captions."""
 
     notes: AnnotatedPhotos
     seed: int = 0
 
     def compare(self, shown: str, wanted: str) -> str:
-        """What captions say of the wanted photograph and none says of the shown one; "" where there is nothing."""
+        """What captions say of the wanted photograph and none says of the shown one; "" if there is nothing."""
         here = frozenset().union(*map(stems_of, self.notes.of(shown).captions))
         phrases = [phrase for caption in self.notes.of(wanted).captions for phrase in noun_phrases(caption)]
         new = Counter(phrase for phrase in phrases if stems_of(phrase.split()[-1]).isdisjoint(here))
@@ -122,12 +122,12 @@ class PhotoComparer:
         return "with " + self._rng(shown, wanted).choice(best) if best else ""
 
     def likeness(self, one: str, other: str) -> float:
-        """Share of the words of either's captions that are in both, 0 to 1."""
+        """Share of the words in either's captions that are in both, 0 to 1."""
         ones, others = (self._words(picture) for picture in (one, other))
         return len(ones & others) / max(len(ones | others), 1)
 
     def correct(self, shown: str, wanted: str) -> Say | Reject | None:
-        """What is said where captions of the two contradict each other: "no, two of them", "not indoors"."""
+        """What is said if captions of the two contradict each other: "no, two of them", "not indoors"."""
         return self._rng(shown, wanted).choice([*self._contradictions(shown, wanted)] or [None])
 
     def _contradictions(self, shown: str, wanted: str) -> Iterator[Say | Reject]:
@@ -159,7 +159,7 @@ _APART = {
     **dict.fromkeys(("beach", "street"), "on the"),
     **dict.fromkeys(("snow", "kitchen", "bathroom", "bedroom"), "in the"),
 }
-"""Places of which a photograph shows one at most."""
+"""Places of which a photograph shows at most one."""
 
 
 @cache
@@ -173,7 +173,7 @@ def _main_nouns(captions: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def _number(noun: str, captions: tuple[str, ...]) -> int | None:
-    """How many of a noun there are, where at least two captions (or the only one) say so and none speaks against it."""
+    """How many of a noun there are, if at least two captions (or the only one) say so and none contradicts it."""
     mentions = [[*find_mentions(find_synonyms(noun), said)] for said in captions]
     numbers = [found[0].number if len(found) == 1 else None for found in mentions if found]
     known = [number for number in numbers if number is not None]

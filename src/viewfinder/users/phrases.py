@@ -34,7 +34,7 @@ class NounPhrase:
     """What a noun phrase says of the things it means.
 
     Attributes:
-        kinds: kinds it may be; None: of any kind.
+        kinds: kinds it may be; None: any kind.
         plural: whether the noun is a plural.
         number: how many there are said to be; `least`: at least how many ("another").
         every: "all", "both".
@@ -52,7 +52,7 @@ class NounPhrase:
 
 
 def parse_phrase(text: str, lexicon: SceneLexicon) -> NounPhrase | None:
-    """The phrase that a text is, every word of it understood; else None.
+    """Parses a text as a phrase, with every word understood; else None.
 
     >>> parse_phrase("the small red cars on the left", SceneLexicon.of([])).looks
     (('size', 'small'), ('colour', 'red'), ('column', 'left'))
@@ -164,18 +164,18 @@ class KnownScene:
         return frozenset(self.truth.relations)
 
     def find(self, text: str) -> tuple[NounPhrase, tuple[ThingTruth, ...]] | None:
-        """The phrase that a text is, and the things that it refers to; None where either cannot be told."""
+        """The phrase parsed from a text, and the things that it refers to; None if either cannot be told."""
         phrase = parse_phrase(text, self.lexicon)
         things = None if phrase is None else self.referred(phrase)
         return None if phrase is None or things is None else (phrase, things)
 
     def meant(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
-        """The things of which the phrase is true; None where one cannot tell of some thing."""
+        """The things of which the phrase is true; None if this is unknown for some thing."""
         fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
         return None if any(fit is None for _, fit in fits) else tuple(thing for thing, fit in fits if fit)
 
     def referred(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
-        """As `meant`, where the question takes for granted that there is one: what alone can be meant is."""
+        """As `meant`, if the question presupposes that there is one: the only possible referent is meant."""
         if phrase.plural or phrase.every:
             return self.meant(phrase)
         fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
@@ -197,29 +197,29 @@ class KnownScene:
         return all_known((known, near))
 
     def relates(self, thing: ThingTruth, predicate: str, other: ThingTruth) -> bool | None:
-        """Whether a relation holds; None where it is a matter of opinion: not clearly so, nor clearly not."""
+        """Whether a relation holds; None if it is a matter of opinion: neither clearly so nor clearly not."""
         if (thing.number, predicate, other.number) in self.related:
             return True
         return None if thing.number != other.number and _arguable(thing, predicate, other) else False
 
 
 def has_property(thing: ThingTruth, look: Property) -> bool | None:
-    """Whether a thing looks so; None where one cannot tell."""
+    """Whether a thing looks so; None if unknown."""
     name, value = look
     if name == "spot":  # in the middle of the picture
         return False if thing.column != "middle" else True if thing.row == "centre" else None
     known: str = getattr(thing, name)
     if known == value or name != "colour":
         return known == value if known else None
-    # Navy blue is blue; of something blue nobody knows whether it is navy.
+    # Navy blue is blue; whether something blue is navy is unknown.
     return True if contains_phrase(known, value) else None if contains_phrase(value, known) or not known else False
 
 
 def _arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
-    """Whether one might say so although the world does not: the middle is on that side, if only just."""
+    """Whether a person might say so although the world does not: the middle is on that side, if only just."""
     dx, dy = (thing.box[at] + thing.box[at + 2] / 2 - other.box[at] - other.box[at + 2] / 2 for at in (0, 1))
     beside = abs(dx) < (thing.box[2] + other.box[2]) / 2 + 80
-    # In front and behind are seen only where boxes overlap; apart, what stands lower is nearer.
+    # In front and behind show only if boxes overlap; otherwise what stands lower is nearer.
     so = {"left of": dx < 0, "right of": dx > 0, "above": dy < 0, "below": dy > 0, "next to": beside}
     return so.get(predicate, False)
 

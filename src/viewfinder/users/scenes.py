@@ -1,7 +1,7 @@
-"""Questions about a scene, answered from its truth: its things, how they stand to each other, and the whole of it.
+"""Questions about a scene, answered from its truth: its things, their relations, and the whole picture.
 
 Every rule is a pattern and what to do with its parts; the first rule that understands a question answers it. What
-none understands, or what the truth does not settle, has no answer: the oracle never guesses.
+none understands, or the truth does not settle, has no answer: the oracle never guesses.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _OUTSIDE = frozenset({"outdoors", "outdoor", "outside", "outdoor scene", "open a
 
 
 def _is_it(scene: KnownScene, said: str) -> bool | None:
-    """Whether place or hour goes by a word; None where none does, or where one may argue."""
+    """Whether place or hour goes by a word; None if none does, or if it is arguable."""
     word, place, light = strip_lead_in(said), scene.truth.place, scene.truth.light
     if word in _INSIDE or word in _OUTSIDE:
         return (light == "indoors") == (word in _INSIDE) if light else None
@@ -105,7 +105,7 @@ def count_things(things: Sequence[ThingTruth]) -> str:
 
 
 def _is_scenery(scene: KnownScene, what: str) -> str | None:
-    """Whether the background shows something that is no thing: the sea, a fence."""
+    """Whether the background shows something that is not a thing: the sea, a fence."""
     word = re.sub(r"^(?:an?|any|the|some) ", "", what)
     if word not in SCENERY or not scene.truth.place:
         return None
@@ -134,7 +134,7 @@ def _exists(scene: KnownScene, what: str) -> str | None:
 
 
 def _count(scene: KnownScene, what: str, say: Callable[[int], str | None] = number_word) -> str | None:
-    """How many things; what the background shows of that kind is not counted, but then there is no zero."""
+    """How many things; what the background shows of that kind is not counted, but then the answer is never zero."""
     phrase = parse_phrase(what, scene.lexicon)
     things = None if phrase is None else scene.meant(phrase)
     if phrase is None or things is None:
@@ -148,7 +148,7 @@ def _count(scene: KnownScene, what: str, say: Callable[[int], str | None] = numb
 
 
 def _things_or_denial(scene: KnownScene, what: str) -> tuple[ThingTruth, ...] | str | None:
-    """The things that a question is about; where it takes for granted what is not there, the denial that it is."""
+    """The things that a question is about; if it presupposes what is not there, the denial of that."""
     found = scene.find(what)
     return None if found is None else found[1] or _deny(scene, found[0], what)
 
@@ -162,7 +162,7 @@ def _deny(scene: KnownScene, phrase: NounPhrase, what: str) -> str | None:
 
 
 def _describe(scene: KnownScene, name: str, what: str) -> str | None:
-    """What all things meant have in common, else how many look how: "one red and two blue"."""
+    """What all things meant have in common, else how many look which way: "one red and two blue"."""
     things = _things_or_denial(scene, what)
     if not isinstance(things, tuple):
         return things
@@ -175,7 +175,7 @@ def _describe(scene: KnownScene, name: str, what: str) -> str | None:
 
 
 def _is_said(scene: KnownScene, said: str) -> str | None:
-    """ "Is <thing> <so>?": where the one ends and the other begins is found by trying."""
+    """ "Is <thing> <so>?": the boundary between the two is found by trying."""
     words = said.split()
     for at in range(1, len(words)):
         what, so = " ".join(words[:at]), " ".join(words[at:])
@@ -199,7 +199,7 @@ def _is_so(scene: KnownScene, what: str, said: str) -> str | None:
 
 
 def _agreed(known: Sequence[bool | None], *, together: bool = False) -> str | None:
-    """Yes or no where it holds of all or of none; else of how many."""
+    """Yes or no if it holds for all or for none; else for how many."""
     if None in known:
         return None
     if all(known) or not any(known):
@@ -234,11 +234,11 @@ def _describe_all(scene: KnownScene, *whats: str | None) -> str | None:
     what = next(filter(None, whats))
     phrase, things = parse_phrase(what, scene.lexicon), _things_or_denial(scene, what)
     if isinstance(things, tuple) and phrase is not None and phrase.kinds is None:
-        things = things[:1]  # of "the things" one is described, not all
+        things = things[:1]  # of "the things" only one is described
     return join_with_and([describe_thing(thing) for thing in things]) if isinstance(things, tuple) else things
 
 
-# How things stand to each other
+# How things relate to each other
 
 
 def _is_related(scene: KnownScene, what: str, predicate: str, other: str) -> str | None:
@@ -283,12 +283,12 @@ def _say_place(scene: KnownScene) -> str | None:
 
 
 def _name_main_thing(scene: KnownScene) -> str | None:
-    """ "What can you see?": one thing, as a person answers who is asked one question; a list would tell all at once."""
+    """ "What can you see?": one thing, as a person answers a single question; a list would tell all at once."""
     return name_thing(find_main_thing(scene.truth.things)) if scene.truth.things else None
 
 
 def _name_other_thing(scene: KnownScene) -> str | None:
-    """ "What else can you see?": the thing that takes most of the picture after the main one, of another kind."""
+    """ "What else can you see?": the thing that takes up most of the picture after the main one, of another kind."""
     if not scene.truth.things:
         return None
     main = find_main_thing(scene.truth.things)
@@ -365,7 +365,7 @@ SCENE_RULES = make_rules(
     (rf"what (?:else )?(?:is|are|do you see|can you see)(?: there)? ({_WHICH}) {_X}", _what_is),
     (r"what (?:things|objects|items) (?:are there|do you see|can you see)|what (?:is|do you see|can you see|does it"
      r" show)(?: in it| there| shown)?", _name_main_thing),
-    # What was mentioned before, an answerer is not told: the main thing will have been.
+    # An answerer is not told what was mentioned before: presumably the main thing was.
     (r"(?:what else (?:is|are|do you see|can you see)|(?:is there )?anything else)(?: there)?(?: in it)?",
      _name_other_thing),
     (r"(?:what|which) is the (?:main|largest|biggest) (?:thing|object|item|subject)", _name_main_thing),

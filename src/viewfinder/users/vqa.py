@@ -1,7 +1,7 @@
-"""Answers and captions by a model that sees the picture: BLIP and BLIP-2 of transformers, by name or folder.
+"""Answers and captions by a model that sees the picture: BLIP and BLIP-2 from transformers, by name or folder.
 
-ChatIR's simulated user is BLIP-2 (Levy et al. 2023, Sec. 4.2); the paper does not give its prompt, "Question: ...
-Answer:" is BLIP-2's own. Decoding is greedy, so the same question about the same picture has the same answer.
+ChatIR's simulated user is BLIP-2 (Levy et al. 2023, Sec. 4.2); the paper does not give its prompt; "Question: ...
+Answer:" is BLIP-2's own. Decoding is greedy, so the same question about the same picture gets the same answer.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PictureFiles = Callable[[str], Path]
 PART = "the vision-language model"
 MOST_TOKENS = 20
 SIDE = 512
-"""Pixels of the longer side to which a picture is decoded; the model's own processor makes it smaller."""
+"""Longer side, in pixels, to which a picture is decoded; the model's own processor makes it smaller."""
 
 _BLIP2 = "Blip2ForConditionalGeneration"
 VQA = {"blip": ("BlipForQuestionAnswering", "{}"), "blip-2": (_BLIP2, "Question: {} Answer:")}
 CAPTIONERS = {"blip": ("BlipForConditionalGeneration", "{}"), "blip-2": (_BLIP2, "{}")}
-"""By kind of model its class in transformers and its prompt."""
+"""For each kind of model its class in transformers and its prompt."""
 
 
 class VisionModel:
@@ -53,12 +53,12 @@ class VisionModel:
         self._network = network.to(device).eval()
 
     def text(self, picture: Path, prompt: str = "") -> str:
-        """What the model says of a picture to a prompt, greedily decoded."""
+        """What the model says about a picture given a prompt, decoded greedily."""
         import torch
 
         config = self._network.config
         is_blip2 = config.model_type == "blip-2"
-        # BLIP describes without a prompt; BLIP-2 has places for what it sees before it.
+        # BLIP describes without a prompt; BLIP-2 puts placeholders for the picture before it.
         tokens: list[int] = self._tokenizer(prompt, truncation=True)["input_ids"] if prompt or is_blip2 else []
         if is_blip2:
             tokens = [config.image_token_index] * config.num_query_tokens + tokens
@@ -80,7 +80,7 @@ def load_vqa(name_or_path: str, pictures: PictureFiles, *, device: str = "cpu") 
     """The answerer over a BLIP or BLIP-2 checkpoint: a hub name, or a folder that save_pretrained wrote.
 
     Raises:
-        BadInput: nothing there, another kind of model, or a file that cannot be read.
+        BadInput: nothing there, another kind of model, or an unreadable file.
         EncoderMismatch: weights are missing.
     """
     return VqaAnswerer(_load(name_or_path, VQA, device), pictures)

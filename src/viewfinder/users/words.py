@@ -1,4 +1,4 @@
-"""Which words mean what: questions and answers as plain words, and tables of what is said of a drawn scene."""
+"""Which words mean what: questions and answers as plain words, and tables of what is said about a drawn scene."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def normalize_question(text: str) -> str:
 
 
 def singular_words(text: str) -> tuple[str, ...]:
-    """The words of a text without their plural s, lower case; hyphens part words.
+    """The words of a text in lower case without their plural s; hyphens separate words.
 
     >>> singular_words("Long-sleeved T-Shirts")
     ('long', 'sleeved', 't', 'shirt')
@@ -73,7 +73,7 @@ def singular_words(text: str) -> tuple[str, ...]:
 
 
 def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether the words of `phrase` stand in `text`, side by side and in order, plural or not.
+    """Whether the words of `phrase` stand in `text`, adjacent and in order, plural or not.
 
     >>> contains_phrase("a bright room with dogs", "dog"), contains_phrase("bright daylight", "light")
     (True, False)
@@ -83,32 +83,32 @@ def contains_phrase(text: str, phrase: str) -> bool:
 
 
 def number_word(number: int) -> str:
-    """A number as one says it: "none", "two", "12"."""
+    """A number as people say it: "none", "two", "12"."""
     return "none" if number == 0 else NUMBERS.get(number, str(number))
 
 
 def yes_or_no(truth: bool | None) -> str | None:
-    """Yes, no, or nothing."""
+    """Yes, no, or None."""
     return None if truth is None else "yes" if truth else "no"
 
 
 def open_choices(choices: Sequence[str]) -> tuple[str, ...]:
-    """Choices that say something, "don't know" left out."""
+    """Choices that say something, without "don't know"."""
     return tuple(choice for choice in choices if not is_dont_know(choice))
 
 
 Rule = tuple[str, Callable[..., str | None]]
 Rules = Sequence[tuple[re.Pattern[str], Callable[..., str | None]]]
-"""Patterns of questions, and what answers each from what is known of a picture and the parts of the question."""
+"""Patterns of questions, and what answers each, given what is known of a picture and the parts of the question."""
 
 
 def make_rules(*rules: Rule) -> Rules:
-    """Rules out of patterns that are to match a whole question, the first that does first."""
+    """Rules from patterns that must match a whole question, in order of precedence."""
     return [(re.compile(pattern), answer) for pattern, answer in rules]
 
 
 def answer_by_rules(rules: Rules, known: object, question: str) -> str | None:
-    """What the first rule says that understands a question in plain words and has an answer; None where none has."""
+    """What the first rule that understands a question in plain words and has an answer says; None if none has."""
     for pattern, answer in rules:
         if (found := pattern.fullmatch(question)) and (said := answer(known, *found.groups())) is not None:
             return said
@@ -194,7 +194,7 @@ _WAYS_IN = frozenset(_BEFORE_PLACES.split())
 
 
 def strip_lead_in(phrase: str, lead: frozenset[str] = _WAYS_IN) -> str:
-    """A phrase, such as a place or an hour, without the words that lead to it.
+    """A phrase, such as a place or an hour, without the words that lead up to it.
 
     >>> strip_lead_in("taken on the beach"), strip_lead_in("deep in the forest"), strip_lead_in("at night")
     ('beach', 'forest', 'night')
@@ -236,7 +236,7 @@ wood:snow trees:snow winter:mountains yard:road lawn:meadow hills:mountains,mead
 UNSURE_PLACES: dict[str, frozenset[str]] = {
     word: frozenset(places.split(",")) for word, _, places in (entry.partition(":") for entry in _UNSURE.split())
 }
-"""Words that another background could be called by, too: neither yes nor no."""
+"""Words that could also name another background: neither yes nor no."""
 
 LIGHTS: dict[str, frozenset[str]] = {
     "day": frozenset({"day", "daytime", "daylight", "by day", "in daylight", "bright daylight", "light"}),
@@ -275,7 +275,7 @@ SCENERY: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     )
     for word in (words.split(",") if "," in words else words.split())
 }
-"""What backgrounds show: word -> the places where it is to be seen for sure, and those where one may argue."""
+"""What backgrounds show: word -> the places where it can certainly be seen, and those where it is arguable."""
 
 
 @dataclass(frozen=True)
@@ -312,9 +312,9 @@ _WORN = _GARMENTS | frozenset(_WORN_WORDS.split())
 
 
 def is_in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
-    """Whether the background shows one of these kinds; None: it may (or a photograph does), or nobody knows."""
+    """Whether the background shows one of these kinds; None: it may (or a photograph does), or it is unknown."""
     wanted, about = frozenset(kinds), PLACES.get(truth.place)
-    # The photograph of a garment may show others: who wears a shirt wears more.
+    # The photograph of a garment may show others: a person in a shirt wears more.
     others = {word for thing in truth.things if thing.kind not in KINDS for word in thing.kind.split()}
     is_worn = others & _GARMENTS and any(_WORN & {*kind.split()} for kind in wanted if kind not in KINDS)
     if about is None or is_worn:
@@ -330,4 +330,4 @@ _SURELY_PAINTED: dict[str, frozenset[str]] = {
     **dict.fromkeys(("snow", "forest"), frozenset({"tree"})),
     "city": frozenset({"house"}),
 }
-"""Kinds that one cannot but see in the background."""
+"""Kinds that are always visible in the background."""

@@ -1,11 +1,11 @@
-"""Precomputed picture vectors of Drill-down: 36 regions a picture from a detector, and one vector a picture.
+"""Precomputed picture vectors of Drill-down: 36 regions per picture from a detector, and one vector per picture.
 
-Both are pickles with the suffix .npy; they are read without running anything.
+Both are pickles with the suffix .npy; they are read without executing anything.
 
-A pickle is a program: loading one from somebody else with `pickle.load` runs what it says. Some published data sets are
-pickles, so they are read here with a loader that knows numpy arrays, plain values and a `Vocabulary`, and refuses
-everything else. Even numpy's own names are not passed through: the few functions below stand in for them, and take
-plain numbers, truth values and texts only, no objects and no structures.
+A pickle is a program: `pickle.load` of somebody else's file runs what it says. Some published data sets are pickles,
+so they are read here with a loader that knows numpy arrays, plain values and a `Vocabulary`, and refuses everything
+else. Even numpy's own names are not passed through: the few functions below stand in for them, and accept only plain
+numbers, truth values and texts, no objects and no structures.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RegionFeatures:
 
 
 def read_region_features(path: Path) -> RegionFeatures:
-    """A file of `region_36_final/` (`Layout.region_features` says which)."""
+    """Reads a file of `region_36_final/` (`Layout.region_features` says which)."""
     stored = read_pickle(path)
     if not isinstance(stored, dict):
         raise BadInput(f"{path}: an object with region_boxes is needed, this is a {type(stored).__name__}")
@@ -47,7 +47,7 @@ def read_region_features(path: Path) -> RegionFeatures:
 
 
 def read_global_feature(path: Path) -> Float32[np.ndarray, " d"]:
-    """A file of `global_features/` (`Layout.global_feature` says which); axes of length one are left out."""
+    """Reads a file of `global_features/` (`Layout.global_feature` says which); drops axes of length one."""
     stored = read_pickle(path)
     flat = stored.squeeze() if isinstance(stored, np.ndarray) else stored
     return _field(path, {"the vector": flat}, "the vector", (WIDTH,)).astype(np.float32, copy=False)
@@ -76,7 +76,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 class PickledVocabulary:
-    """What was in a class named `Vocabulary`, of any module: its attributes, none of its code."""
+    """The content of a class named `Vocabulary`, of any module: its attributes, none of its code."""
 
     word2idx: dict[str, int]
     idx2word: dict[int, str]
@@ -90,10 +90,10 @@ class PickledVocabulary:
 def read_pickle(path: Path) -> Any:
     """The value in a pickle of any protocol, written by Python 2 or 3 with numpy 1 or 2.
 
-    Texts and bytes of Python 2 come as texts.
+    Texts and bytes of Python 2 become texts.
 
     Raises:
-        BadInput: the file is missing or damaged, or asks for anything that is not data (which is named).
+        BadInput: the file is missing or damaged, or asks for anything that is not data (it is named).
     """
     data = read_bytes(path)
     try:
@@ -101,7 +101,7 @@ def read_pickle(path: Path) -> Any:
     except _Refused as refused:
         what = _in_one_line(refused)
         raise BadInput(f"{path}: this pickle holds {what}, which is not plain data; it is not read") from None
-    except Exception as error:  # Damaged bytes are a damaged program: it may fail in any way there is.
+    except Exception as error:  # Damaged bytes are a damaged program, which may fail in any way.
         raise BadInput(f"{path}: damaged pickle ({_in_one_line(error)}); fetch the file again") from error
 
 
@@ -110,16 +110,16 @@ def _in_one_line(error: Exception) -> str:
 
 
 class _Refused(Exception):
-    """Says what was asked for."""
+    """Names what was asked for."""
 
 
 class _Loader(pickle.Unpickler):
-    """Finds the names of `_KNOWN` and no others."""
+    """Resolves the names of `_KNOWN` and no others."""
 
     def find_class(self, module: str, name: str) -> Any:
         if name == "Vocabulary":
             return PickledVocabulary
-        # numpy 2 keeps its insides in numpy._core, numpy 1 in numpy.core.
+        # numpy 2 has its internals in numpy._core, numpy 1 in numpy.core.
         known = _KNOWN.get((module.replace("numpy._core", "numpy.core"), name))
         if known is None:
             raise _Refused(f"{module}.{name}")
@@ -145,7 +145,7 @@ class _Dtype:
 
 
 class _Array(np.ndarray[Any, np.dtype[Any]]):
-    """Stands in for numpy.ndarray: empty until its state comes."""
+    """Stands in for numpy.ndarray: empty until its state is set."""
 
     def __new__(cls, *_: Any) -> _Array:
         return super().__new__(cls, (0,))
@@ -165,7 +165,7 @@ def _empty_array(kind: Any, shape: Any, code: Any) -> _Array:
 
 
 def _array_of_buffer(buffer: Any, dtype: _Dtype, shape: Any, order: Any, axes: Any = None) -> Any:
-    """numpy's `_frombuffer`: how protocol 5 has arrays."""
+    """numpy's `_frombuffer`: how protocol 5 stores arrays."""
     flat = np.frombuffer(buffer, dtype=dtype.dtype)
     return flat.reshape(shape).transpose(axes) if axes is not None else flat.reshape(shape, order=order)
 
@@ -176,14 +176,14 @@ def _scalar(dtype: _Dtype, raw: str | bytes) -> Any:
 
 
 def _encoded(text: str, encoding: str = "latin1") -> bytes:
-    """How the protocols 0 to 2 have bytes."""
+    """How the protocols 0 to 2 store bytes."""
     if encoding not in ("latin1", "latin-1"):
         raise _Refused(f"bytes in {encoding!r}")
     return text.encode("latin1")
 
 
 def _new(kind: Any, base: Any, state: Any) -> PickledVocabulary:
-    """How the protocols 0 and 1 make an object of a class of one's own."""
+    """How the protocols 0 and 1 make an object of a user-defined class."""
     if kind is not PickledVocabulary:
         raise _Refused(f"an object of {kind!r}")
     return PickledVocabulary()

@@ -3,13 +3,13 @@
 rg_jsons/<id>.json          region descriptions
 sg_xmls/<id>.xml            scene graphs
 region_36_final/<id>.npy    36 region vectors, ids with 12 digits
-global_features/<id>.npy    one vector a picture, ids with 12 digits
+global_features/<id>.npy    one vector per picture, ids with 12 digits
 images/ VG_100K/ VG_100K_2/ the pictures, <id>.jpg, with or without leading zeros
 caches/                     split lists, class lists, the vocabulary; here, beside the folder, or in data/
 
-All but the first and the split lists may be absent. The folders lie in the given one, in `vg/` or in `data/vg/`.
+All but the first and the split lists may be absent. The folders are in the given one, in `vg/` or in `data/vg/`.
 
-A picture's captions are its region descriptions: lower-cased, exact repetitions left out, by region id. Pictures
+A picture's captions are its region descriptions: lower-cased, without exact repeats, by region id. Pictures
 with fewer than ten, or without a thing of the object list, are left out (Tan et al., NeurIPS 2019, and its code).
 """
 
@@ -33,7 +33,7 @@ VOCABULARY = "vg_vocab_14284.pkl"
 
 @dataclass(frozen=True)
 class Layout:
-    """The two folders of a data set; `caches` may not be there."""
+    """The two folders of a data set; `caches` may be missing."""
 
     root: Path
     caches: Path
@@ -47,7 +47,7 @@ class Layout:
         return self.root / "global_features" / f"{picture:012d}.npy"
 
     def split(self, name: str) -> Path:
-        """The list of picture ids of a split; UnknownName where there is none."""
+        """The list of picture ids of a split; UnknownName if there is none."""
         if name not in self.splits():
             there = ", ".join(self.splits()) or "none"
             raise UnknownName(f"{self.caches}: no list vg_{name}.txt here, so no split {name!r}; there are: {there}")
@@ -58,7 +58,7 @@ class Layout:
         return tuple(name for name in SPLITS if (self.caches / f"vg_{name}.txt").is_file())
 
     def pictures(self) -> dict[int, Path] | None:
-        """Every picture by its id; None where there is no folder of pictures."""
+        """Every picture by its id; None if there is no folder of pictures."""
         folders = [folder for name in ("VG_100K_2", "VG_100K", "images") if (folder := self.root / name).is_dir()]
         files = (file for folder in folders for file in folder.iterdir())
         found = {int(file.stem): file for file in files if file.suffix == ".jpg" and file.stem.isdecimal()}
@@ -66,13 +66,13 @@ class Layout:
 
 
 def list_splits(folder: Path) -> tuple[str, ...]:
-    """The splits of a folder; none where it is not one of Visual Genome."""
+    """The splits of a folder; none if it is not Visual Genome's."""
     layout = _layout(folder)
     return () if layout is None else layout.splits()
 
 
 def find_layout(folder: Path) -> Layout:
-    """The layout in `folder`; BadInput where no region descriptions are in it."""
+    """The layout in `folder`; BadInput if it has no region descriptions."""
     layout = _layout(need_folder(folder))
     if layout is None:
         raise BadInput(f"{folder}: no rg_jsons/ here, in vg/ or in data/vg/, so this is not Visual Genome")
@@ -106,9 +106,9 @@ class RegionPicture:
 
     Attributes:
         id: the picture's number.
-        path: its file, None where the data set holds no file of it.
+        path: its file, None if the data set has none.
         regions: what is described.
-        objects: names of the things in it; only those on the object list, where there is one.
+        objects: names of the things in it; only those on the object list, if there is one.
     """
 
     id: int
@@ -123,10 +123,10 @@ class RegionPicture:
 
 
 def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tuple[list[RegionPicture], ReadReport]:
-    """The pictures of a split, in the order of its list, that have `fewest` captions and a listed object.
+    """The pictures of a split, in the order of its list, that have at least `fewest` captions and a listed object.
 
-    The second rule needs `vg_objects_vocab_1600.txt` and the scene graphs; where they are not there, the report
-    says that it was not applied.
+    The second rule needs `vg_objects_vocab_1600.txt` and the scene graphs; without them, the report says that it was
+    not applied.
     """
     layout = find_layout(folder)
     ids = read_picture_ids(layout.split(split))
@@ -155,7 +155,7 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
 def _read_picture(
     layout: Layout, picture: int, listed: frozenset[str] | None, *, graphs: bool, fewest: int
 ) -> tuple[RegionPicture | None, list[Dropped]]:
-    """The picture, if it passes, and what there is to say of it."""
+    """The picture, if it passes, and remarks about it."""
     file = layout.root / "rg_jsons" / f"{picture}.json"
     if not file.is_file():
         return None, [Dropped(f"picture {picture}", f"no {file.parent.name}/{file.name}")]
@@ -180,7 +180,7 @@ def _read_picture(
 
 
 def _read_objects(file: Path, picture: int, listed: frozenset[str] | None) -> tuple[str, ...] | None:
-    """Names of the picture's things; None where its scene graph is missing."""
+    """Names of the picture's things; None if its scene graph is missing."""
     if not file.is_file():
         return None
     graph = read_scene_graph(file)
@@ -201,7 +201,7 @@ def choose_captions(
 
 
 def read_regions(file: Path) -> list[Region]:
-    """The regions in a file `rg_jsons/<id>.json`, as they stand there; captions lower-case."""
+    """The regions in a file `rg_jsons/<id>.json`, as they stand there; captions in lower case."""
     records = need_field(str(file), read_json(file, dict), "regions", list)
     return [_region(f"{file}: regions[{i}]", record) for i, record in enumerate(records)]
 
@@ -216,7 +216,7 @@ def _region(where: str, record: Any) -> Region:
 
 
 def read_picture_ids(file: Path) -> list[int]:
-    """The list of a split: one picture id a line; BadInput names a line that is none."""
+    """The list of a split: one picture id per line; BadInput names a line that is not an id."""
     ids = []
     for line, text in enumerate(read_text(file).splitlines(), start=1):
         if text.strip():

@@ -1,4 +1,4 @@
-"""Scene graphs of Visual Genome as XML, one file a picture: `sg_xmls/<id>.xml` of Drill-down.
+"""Scene graphs of Visual Genome as XML, one file per picture: `sg_xmls/<id>.xml` of Drill-down.
 
 <annotation>
   <image_id>7</image_id> <width>640</width> <height>480</height>
@@ -48,7 +48,7 @@ class SceneRelation:
 
 @dataclass(frozen=True, slots=True)
 class SceneGraph:
-    """What is in a picture of `width` x `height` pixels, and how it hangs together."""
+    """What is in a picture of `width` x `height` pixels, and how the things relate."""
 
     image_id: int
     width: int
@@ -58,7 +58,7 @@ class SceneGraph:
 
 
 def scene_graph_xml(graph: SceneGraph) -> str:
-    """The graph as the text of a file `sg_xmls/<image_id>.xml`; `read_scene_graph` reads it back."""
+    """The graph as the text of `sg_xmls/<image_id>.xml`; `read_scene_graph` reads it back."""
     root = ET.Element("annotation")
     _add(root, image_id=graph.image_id, width=graph.width, height=graph.height)
     for thing in graph.objects:
@@ -83,7 +83,7 @@ def _add(parent: ET.Element, **fields: str | int | float) -> None:
 
 
 def read_scene_graph(path: Path) -> SceneGraph:
-    """The graph in an XML file, everything in it; `keep_known` leaves out what Drill-down does.
+    """The whole graph in an XML file; `keep_known` leaves out what Drill-down leaves out.
 
     Image id, width and height may stand at any depth. A relation without a predicate is left out.
     """
@@ -105,7 +105,7 @@ def read_scene_graph(path: Path) -> SceneGraph:
 def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
     """What Drill-down keeps of a graph: objects whose name is listed (None: every name), boxes cut to the picture.
 
-    Objects whose box lies outside go, and with them the relations they stand in.
+    Objects whose box lies outside are dropped together with their relations.
     """
     kept: list[SceneObject] = []
     for thing in graph.objects:
@@ -119,7 +119,7 @@ def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
 
 
 def read_classes(path: Path) -> frozenset[str]:
-    """The names in a class list: one class a line, its names divided by commas."""
+    """The names in a class list: one class per line, its names separated by commas."""
     return frozenset(name.strip().lower() for line in read_text(path).splitlines() for name in line.split(","))
 
 
@@ -156,7 +156,7 @@ def _text(path: Path, element: ET.Element, field: str) -> str:
 
 
 def _named(element: ET.Element) -> str:
-    """The element as a message names it: by its id, where it has one."""
+    """The element as a message names it: by its id, if it has one."""
     key = {"object": "object_id", "relation": "relationship_id"}.get(element.tag, "")
     number = (element.findtext(key) or "").strip() if key else ""
     return f"{element.tag} {number}" if number else f"<{element.tag}>"

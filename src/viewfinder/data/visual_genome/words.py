@@ -1,11 +1,11 @@
 """The words that Drill-down knows, and its mode in which a user takes something back.
 
 Words are counted over the region descriptions of all pictures; those that are frequent enough are numbered in
-the order in which they first occur, after four special ones.
+order of first occurrence, after four special ones.
 
 In the `negation` mode of its loader some of a dialogue's sentences are replaced by pairs about a thing that is not in
-the picture: the first asks for it, a later one takes that back. The published mode has 22 and 39 templates; these here
-are as many, in our own words.
+the picture: the first asks for it, a later one takes that back. The published mode has 22 and 39 templates; ours are
+as many, in our own words.
 
     absent = draw_absent_names(picture.objects, [other.objects for other in pictures], 2, rng)
     sentences = add_negations(choose_captions(picture), absent, rng)
@@ -56,10 +56,10 @@ class Vocabulary:
 
 
 def tokenize(sentence: str) -> list[str]:
-    """Words and punctuation of a lower-cased sentence as NLTK's Treebank tokenizer divides it.
+    """Words and punctuation of a lower-cased sentence as NLTK's Treebank tokenizer splits it.
 
-    The published code has NLTK divide the text into sentences first, which needs a model to download; that makes
-    a difference for a full stop inside a caption only.
+    The published code has NLTK split the text into sentences first, which needs a downloaded model; that makes a
+    difference only for a full stop inside a caption.
     """
     from nltk.tokenize import word_tokenize
 
@@ -68,7 +68,7 @@ def tokenize(sentence: str) -> list[str]:
 
 
 def build_vocabulary(captions: Iterable[str], *, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
-    """The words that occur at least `fewest` times in the captions, in the order of their first occurrence."""
+    """The words that occur at least `fewest` times in the captions, in order of first occurrence."""
     counts: Counter[str] = Counter()
     for caption in captions:
         counts.update(tokenize(caption))
@@ -77,7 +77,7 @@ def build_vocabulary(captions: Iterable[str], *, fewest: int = FEWEST_IN_CODE) -
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
-    """A pickled vocabulary, such as the published `vg_vocab_14284.pkl`; no code in it is run.
+    """A pickled vocabulary, such as the published `vg_vocab_14284.pkl`; no code in it is executed.
 
     Raises:
         BadInput: the file is missing, damaged, or holds something else; word2idx and idx2word disagree; or the
@@ -169,10 +169,10 @@ UNWANTED = (
 
 
 def add_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """As many sentences as `captions`; the last two for each name in `absent` give way to a pair about that name.
+    """As many sentences as `captions`; the last two for each name in `absent` are replaced by a pair about that name.
 
-    What is said next is drawn evenly from what is left to say, so that other sentences come before, between and
-    after the two of a pair.
+    The next sentence is drawn uniformly from what is left to say, so that others come before, between and after the
+    two of a pair.
 
     Raises:
         ValueError: there are fewer captions than the pairs need.
@@ -200,13 +200,13 @@ def add_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random
 def draw_absent_names(
     present: Collection[str], others: Sequence[Collection[str]], count: int, rng: np.random.Generator
 ) -> tuple[str, ...]:
-    """`count` names of things in other pictures (of `others`, drawn evenly) that are not in this one (`present`).
+    """`count` names of things in other pictures (of `others`, drawn uniformly) that are not in this one (`present`).
 
     Raises:
         ValueError: the other pictures have fewer such names.
     """
     found: dict[str, None] = {}
-    # In a large set the first few draws nearly always suffice; going through all makes sure of an end.
+    # In a large set the first few draws nearly always suffice; going through all guarantees an end.
     drawn = rng.integers(len(others), size=8 * count).tolist() if others else []
     for index in chain(drawn, range(len(others))):
         if len(found) >= count:

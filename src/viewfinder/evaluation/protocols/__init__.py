@@ -1,4 +1,4 @@
-"""The protocols of the five papers, by name: what they read of a folder, and the tasks they make of it."""
+"""The protocols of the five papers, by name: what they read from a folder, and the tasks they make from it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.protocols import chatir, chatsearch, composed, drilldown
 
 OTHERS = ("visual", "decision", "grounding")
-"""Those that measure something else than a search, see `evaluate.OTHER_PROTOCOLS`."""
+"""Those that measure something other than search, see `evaluate.OTHER_PROTOCOLS`."""
 
 PREFERRED = ("test", "val", "all")
-"""Splits to evaluate on where none is named, the first that there is."""
+"""Splits to evaluate on if none is named: the first that exists."""
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """`splits` of a folder (none: it is no data for this protocol), and the `tasks` of one of them."""
+    """`splits` of a folder (none: it has no data for this protocol), and the `tasks` of one of them."""
 
     splits: Callable[[Path], tuple[str, ...]]
     tasks: Callable[[Path, str], list[Task]]
@@ -40,8 +40,8 @@ PROTOCOLS: dict[str, Protocol] = {
 def read_tasks(folder: Path, protocol: str | None, split: str | None, pool: Path | None = None) -> list[Task]:
     """The tasks of a folder: of one protocol, or of all that find their files there.
 
-    Without a split, each protocol takes its test split, else the one for validation. `pool`, a file that lists the
-    pictures to search in, is for ChatIR's protocol, and then the only one.
+    Without a split, each protocol takes its test split, or else the one for validation. `pool`, a file that lists the
+    pictures to search, is for ChatIR's protocol; with it, no other is read.
 
     Raises:
         UnknownName: there is no such protocol, or none of them has such a split.

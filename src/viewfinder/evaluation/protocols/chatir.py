@@ -2,8 +2,8 @@
 
 Hits@10 accumulates over the rounds (Sec. 4.2), Recall@K does not; the mean rank is given for dialogues that all go on,
 and for dialogues that end at their first hit. BRI is PlugIR's measure over the whole dialogue (Lee et al. 2024). With a
-questioner the same captions begin the dialogues, what is asked after that is its own, and ten rounds are held whatever
-is found.
+questioner the same captions begin the dialogues, it asks its own questions after that, and ten rounds are held
+whatever is found.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ def chatir_splits(folder: Path) -> tuple[str, ...]:
 
 
 def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Task]:
-    """One task a dialogue file of the split; files that name no split are all of `val`, as those released.
+    """One task per dialogue file of the split; files that name no split count as `val`, like the released ones.
 
-    `pool` is a file that lists the pictures to search in, in place of the folder's own.
+    `pool` is a file that lists the pictures to search, in place of the folder's own.
     """
     pools = _pools(folder, split) if pool is None else [read_pool(pool)[0]]
     return [_task(file, split, pools) for file in _files(folder, split)]
 
 
 def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
-    """What dialogues of questioners begin with: each picture of a split, and what was said of it first.
+    """What questioners' dialogues begin with: each picture of a split, and what was first said about it.
 
     Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
-    as for training. The pictures of the split are those that are searched, unless `pool` lists others.
+    as for training. The pictures of the split are searched, unless `pool` lists others.
     """
     said, report = _openings(folder, split)
     gallery = tuple(said) if pool is None else read_pool(pool)[0]
@@ -57,7 +57,7 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
 
 
 def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
-    """What was said first of the pictures of a split, by their names there."""
+    """What was first said about the pictures of a split, by their names there."""
     if files := _files(folder, split):
         read = [read_dialogues(file) for file in files]
     elif any((place / f"visdial_1.0_{split}.json").is_file() for place in (folder, folder / split)):
@@ -88,7 +88,7 @@ def _captioned(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepo
 
 
 def _task(file: Path, split: str, pools: Sequence[Pool]) -> Task:
-    """The smallest pool that holds every target is the one that the file belongs to."""
+    """The file belongs to the smallest pool that holds every target."""
     recorded, report = read_dialogues(file)
     wanted = {one.image for one in recorded}
     pool = min((pool for pool in pools if wanted.issubset(pool)), key=len, default=None)
@@ -127,9 +127,9 @@ def _split_of(file: Path) -> str:
 
 
 def _pools(folder: Path, split: str) -> list[Pool]:
-    """The pools that name the split; where none does, those that name no split at all (COCO_5k, Flickr30k_30k).
+    """The pools that name the split; if none does, those that name no split at all (COCO_5k, Flickr30k_30k).
 
-    A captioned folder without any, in which dialogues were made, has the pictures of the split.
+    For a captioned folder without pools, in which dialogues were made, the pictures of the split.
     """
     words = {file: frozenset(_WORDS.findall(file.stem)) for file in sorted(folder.glob(POOLS))}
     named = [file for file, said in words.items() if split in said]

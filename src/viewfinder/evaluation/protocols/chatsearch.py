@@ -1,7 +1,7 @@
 """ChatSearch's protocol (Zhao et al. 2024, Sec. 3.2): the picture that a whole dialogue leads to, in three subtasks.
 
-tChat is words only, iChat a picture and an instruction, mChat many rounds of both. R@1, R@5 and R@10 after the last
-turn; the gallery is that of the subtask.
+tChat is words only, iChat a picture and an instruction, mChat many rounds of both. R@1, R@5 and R@10 are taken after
+the last turn; the gallery is the subtask's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ METRICS = ("R@1", "R@5", "R@10")
 
 
 def chatsearch_splits(folder: Path) -> tuple[str, ...]:
-    """The splits of a folder's chat-search dialogues; what lies beside them, such as reviews, is none."""
+    """The splits of a folder's chat-search dialogues; files beside them, such as reviews, do not count."""
     files = (file for file in (folder / "chatsearch").glob("*.jsonl") if "." not in file.stem)
     return tuple(sorted({file.stem.rpartition("_")[2] for file in files}))
 
 
 def chatsearch_tasks(folder: Path, split: str) -> list[Task]:
-    """One task a subtask of the split."""
+    """One task per subtask of the split."""
     home = folder / "chatsearch"
     galleries = read_galleries(home)
     found = []

@@ -1,26 +1,26 @@
-"""Protocols of composed retrieval, a picture and what is to be different: Fashion IQ, CIRR, FashionMT, MT Fashion IQ.
+"""Protocols of composed retrieval, a picture and a wanted change: Fashion IQ, CIRR, FashionMT, MT Fashion IQ.
 
 Fashion IQ (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
 
 One turn: a candidate and its two captions, joined as "First and second" (CLIP4Cir and later work; in the paper's
 Appendix B each caption is a query of its own); R@10 and R@50, both in the whole split and in the union of candidates
-and targets, which the literature often mixes up. Dialogue (Sec. 5.2, Table 3): every picture of the split is a target
-once, the first picture is fixed (Appendix C), a simulated user says how the target differs from what is shown; the
-percentile, R@10 and R@50 after turns 1, 3 and 5. The first pictures are those of data/shuffled.<kind>.<split>.json;
-without that file they are drawn (`draw_first_pictures`).
+and targets, two galleries that the literature often mixes up. Dialogue (Sec. 5.2, Table 3): every picture of the split
+is a target once, the first picture is fixed (Appendix C), a simulated user says how the target differs from what is
+shown; the percentile, R@10 and R@50 after turns 1, 3 and 5. The first pictures come from
+data/shuffled.<kind>.<split>.json; without that file they are drawn (`draw_first_pictures`).
 
 CIRR (Liu et al. 2021): a reference picture and one sentence; the reference is never ranked. R@1, R@5, R@10 and R@50 in
 the whole split, and R_subset@1, 2, 3 among the other five pictures of its set.
 
 FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ: every turn names a reference picture and a modification, and every
-turn is judged against what it leads to, where the papers judge the last alone. FashionMT: R@1, R@5, R@10, R@20 and
-their mean (Sec. 5.1), rollback and combination apart. MT Fashion IQ: R@5, R@8 and their mean. Pictures come with their
-captions, as far as the folder has any.
+turn is judged against the picture it leads to, whereas the papers judge only the last. FashionMT: R@1, R@5, R@10, R@20
+and their mean (Sec. 5.1), rollback and combination separately. MT Fashion IQ: R@5, R@8 and their mean. Pictures come
+with their captions, as far as the folder has any.
 
-What is written about the pictures of FashionMT stands in its transactions, the published files or captions.csv. A
-gallery has to be described in one manner. Transactions name few of its pictures besides those that are wanted, and were
-the rest described otherwise (by a shop's titles, say), a system could tell the wanted ones by that alone. So of the
-captions that captions.csv has of a picture the one is taken that stands where the transactions took theirs.
+Captions of FashionMT's pictures come from its transactions, the published files or captions.csv. A gallery must be
+described in one manner. Transactions name few of its pictures besides the wanted ones; if the rest were described
+differently (by a shop's titles, say), a system could tell the wanted ones by that alone. So of the captions that
+captions.csv has for a picture, the one is used that stands where the transactions took theirs.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def fashioniq_splits(folder: Path) -> tuple[str, ...]:
 
 
 def fashioniq_tasks(folder: Path, split: str) -> list[Task]:
-    """For every kind: one turn in both galleries, and the dialogue."""
+    """For every kind: the one-turn task in both galleries, and the dialogue."""
     found: list[Task] = []
     for kind, known in _kinds(folder).items():
         if split in known:
@@ -84,7 +84,7 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
         if pair.target is not None
     )
     galleries = {"split": read.gallery}
-    if (union := read.union()) != read.gallery:  # where every picture is somebody's target, the two are one
+    if (union := read.union()) != read.gallery:  # if every picture is a candidate or target, the two are the same
         galleries["union"] = union
     return [
         Task(
@@ -113,7 +113,7 @@ def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
 
 
 WORLD = "cirr"
-"""Where a catalogue world has them: its own `captions/` are Fashion IQ's."""
+"""Where a catalogue world has them, since its own `captions/` are Fashion IQ's."""
 
 CIRR_METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
 
@@ -138,7 +138,7 @@ def cirr_tasks(folder: Path, split: str) -> list[Task]:
 
 
 def _home(folder: Path) -> Path:
-    """The folder itself, or the one in which a catalogue world has its queries of this kind."""
+    """The folder itself, or the one in which a catalogue world keeps its queries of this kind."""
     inner = folder / WORLD
     return inner if inner.is_dir() and not any((folder / "captions").glob("cap.rc2.*.json")) else folder
 
@@ -153,7 +153,7 @@ def mai_splits(folder: Path) -> tuple[str, ...]:
 
 
 def mai_tasks(folder: Path, split: str) -> list[Task]:
-    """One task a source of transactions and a kind of sessions."""
+    """One task per source of transactions and kind of sessions."""
     sources, kinds = _sources_and_kinds(folder)
     of_sources = [_transactions(folder, source, split) for source, known in sources.items() if split in known]
     of_kinds = [_sessions(folder, kind, split) for kind, known in kinds.items() if split in known]
@@ -172,7 +172,7 @@ def _sources_and_kinds(folder: Path) -> tuple[dict[str, tuple[str, ...]], dict[s
 
 
 def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
-    """The task with captions of its other pictures too, from the first source that has one."""
+    """The task with captions of its other pictures too, each from the first source that has one."""
     known = ChainMap(*map(dict, (task.captions, *sources)))
     captions = {picture: known[picture] for picture in sorted(task.pictures()) if picture in known}
     bare = [picture for picture in task.gallery if picture not in captions]
@@ -214,11 +214,11 @@ CAPTION_FOLDERS = {
     "shoes": "shoes_dataset/blip2_captions_combine",
     "Fiq": "fashion-iq/blip2_captions_combine",
 }
-"""Where the published code has a text file a product or picture, by source; of FC there are titles instead."""
+"""Where the published code has a text file per product or picture, by source; FC has titles instead."""
 
 
 def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:
-    """The captions that transactions bring along, by picture: the first, where they differ."""
+    """The captions in the transactions, by picture: the first, where they differ."""
     found: dict[str, str] = {}
     for one in transactions:
         for picture, caption in zip(one.pictures, one.captions, strict=False):  # there may be none at all
@@ -228,7 +228,7 @@ def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:
 
 
 def published_captions(folder: Path, source: str, names: Iterable[str]) -> dict[str, str]:
-    """The captions of these pictures in the source's own files, as far as they are there."""
+    """The captions of these pictures in the source's own files, as far as they exist."""
     titles = folder / "modifiers" / f"{source}-caption.json"
     texts = folder / CAPTION_FOLDERS.get(source, "")
     if titles.is_file():
@@ -241,10 +241,10 @@ def published_captions(folder: Path, source: str, names: Iterable[str]) -> dict[
 
 
 def table_captions(folder: Path, names: Sequence[str], said: Mapping[str, str]) -> dict[str, str]:
-    """The captions of these pictures in the folder's captions.csv, if there is one: of each the one at the same place.
+    """The captions of these pictures in the folder's captions.csv, if it exists: for each the one in the same place.
 
-    `said` are captions that are known of some of the names. The place is where most of them stand; the first, if none
-    is known. Where they stand nowhere, the table describes pictures in another manner, and is not used.
+    `said` are known captions of some of the names. The place is where most of them stand; the first, if none is
+    known. If they stand nowhere, the table describes pictures in another manner, and is not used.
     """
     file = folder / "captions.csv"
     if not file.is_file():

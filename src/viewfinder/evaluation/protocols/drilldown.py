@@ -1,11 +1,11 @@
 """Drill-down's protocol (Tan et al. 2019): ten region descriptions as ten turns, every picture of the split ranked.
 
 R@1, R@5 and R@10 after every turn (Sec. 4), and the median and mean rank that the published code prints; no early
-stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, five as a rule, are the
+stopping, so nothing accumulates. Captioned pictures (Flickr8k, COCO) serve too: their captions, usually five, are the
 turns, and they are split by the hash of their names, as for training.
 
-Captioned photos have a protocol of their own: every caption one turn, in the order of the file; the whole set is
-ranked. The first turn alone is text-to-image retrieval as usually reported.
+Captioned photos have a protocol of their own: every caption is one turn, in the order of the file, and the whole set
+is ranked. The first turn alone is text-to-image retrieval as usually reported.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
         ]
         return [_described("drilldown", split, said, "first ten regions by id", 10, report)]
     pictures, report = read_captioned(folder)
-    # Captions lower-case and each once, as the published loader has region descriptions.
+    # Captions in lower case and without repeats, as the published loader has region descriptions.
     split_of = split_reader(folder)
     said = [
         (one.path.name, one.path.name, tuple(dict.fromkeys(map(str.lower, one.captions)))[:MOST_TURNS])
@@ -51,7 +51,7 @@ def _described(
     protocol: str, split: str, said: Sequence[tuple[str, str, Sequence[str]]], caption: str, rounds: int,
     report: ReadReport,
 ) -> Task:  # fmt: skip
-    """A task of pictures (id, key and what is said of it), of which each is a target once."""
+    """A task from pictures (id, key and what is said of it), each of them a target once."""
     dialogues = tuple(SearchDialogue(name, key, tuple(map(Say, texts))) for name, key, texts in said)
     gallery = tuple(key for _, key, _ in said)
     return Task(protocol, "", split, gallery, dialogues, METRICS, caption, rounds=rounds, reports=(report,))
@@ -62,12 +62,12 @@ FILE_ORDER = "in the order of the file"
 
 
 def caption_splits(folder: Path) -> tuple[str, ...]:
-    """These files know no splits."""
+    """These files have no splits."""
     return ("all",) if has_captions(folder) else ()
 
 
 def caption_tasks(folder: Path, split: str) -> list[Task]:
-    """One task over all pictures: these files know no splits."""
+    """One task over all pictures: these files have no splits."""
     pictures, report = read_captioned(folder)
     said = [(picture.path.name, picture.path.name, picture.captions[:MOST_TURNS]) for picture in pictures]
     return [_described("captions", "all", said, FILE_ORDER, MOST_TURNS, report)]

@@ -1,6 +1,6 @@
-"""The simulated user of Fashion IQ: says how the wanted picture differs from the one shown, by a trained captioner.
+"""The simulated user of Fashion IQ: says how the wanted picture differs from the one shown, with a trained captioner.
 
-Raw vectors of two pictures in, a sentence out (f_R; Wu et al., CVPR 2021, Sec. 4.1).
+It maps the raw vectors of two pictures to a sentence (f_R; Wu et al., CVPR 2021, Sec. 4.1).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SYSTEM = "captioner"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
 
 AT_ONCE = 128
-"""Pairs that are captioned together."""
+"""Pairs captioned per batch."""
 
 DECODINGS = ("greedy", "beam", "sampled")
 
@@ -45,12 +45,12 @@ class Captioner:
     """Says how wanted pictures differ from shown ones.
 
     Attributes:
-        network: in torch, in eval mode; on the processor, until moved.
+        network: in torch, in eval mode; on the CPU, until moved.
         vocabulary: its words.
-        predictor: tells the attributes of pictures that the network reads; None where it reads none.
-        raw_version: of which encoder the raw vectors must be.
-        fingerprint: a mark that changes with every number of the weights.
-        trained_on: the list of its training pictures (`TrainingList.encode`); "": nobody kept it.
+        predictor: predicts the attributes of pictures that the network reads; None if it reads none.
+        raw_version: which encoder the raw vectors must come from.
+        fingerprint: a digest that changes with every number of the weights.
+        trained_on: the list of its training pictures (`TrainingList.encode`); "": it was not kept.
     """
 
     network: CaptionerNetwork
@@ -94,7 +94,7 @@ class Captioner:
         return cls(network, vocabulary, predictor, weights.card.encoder, weights.fingerprint, weights.card.trained_on)
 
     def check(self, raw_version: str) -> None:
-        """Refuse vectors that are not those of the training; EncoderMismatch where they are of another encoder."""
+        """Refuse vectors that are not like those of the training; EncoderMismatch if they come from another encoder."""
         if raw_version != self.raw_version:
             raise EncoderMismatch(
                 f"the captioner was trained on vectors of {self.raw_version!r}, not {raw_version!r}; use that encoder, "
@@ -113,11 +113,11 @@ class Captioner:
         """How each wanted picture differs from the one shown: "is darker and has longer sleeves"; by raw vectors.
 
         Decoding is "greedy", the likeliest word each time; "beam", the best of five beams, as in the paper's test; or
-        "sampled", by the chances that seed and temperature make (the lower, above 0, the more like "greedy").
+        "sampled", drawn with seed and temperature (the lower, above 0, the more like "greedy").
 
         Raises:
             BadInput: there is no such decoding, or the temperature is not above 0.
-            EncoderMismatch: the vectors are of another length than those of the training.
+            EncoderMismatch: the vectors have another length than those of the training.
         """
         if decoding not in DECODINGS:
             raise BadInput(f"decoding={decoding}: captions are decoded by one of {', '.join(DECODINGS)}")
@@ -144,7 +144,7 @@ class Captioner:
 NAME = "captioner"
 
 TOLD = 3
-"""Attributes that a picture without a caption is described by."""
+"""How many attributes describe a picture without a caption."""
 
 ReadRawVectors = Callable[[Sequence[str]], Float[np.ndarray, "n g"]]
 """Raw vectors of pictures by their keys."""
@@ -152,7 +152,7 @@ ReadRawVectors = Callable[[Sequence[str]], Float[np.ndarray, "n g"]]
 
 @dataclass(frozen=True, eq=False)
 class CaptionComparer:
-    """The `Comparer` that is a trained captioner; the same pair is always compared in the same words."""
+    """The `Comparer` over a trained captioner; the same pair is always compared in the same words."""
 
     captioner: Captioner
     vectors: ReadRawVectors
@@ -166,7 +166,7 @@ class CaptionComparer:
         return self.captioner.captions(shown_1g, wanted_1g, self.decoding, seed=seed)[0]
 
     def likeness(self, one: str, other: str) -> float:
-        """The cosine of the two pictures' raw vectors; 0 where one of them is nothing."""
+        """The cosine of the two pictures' raw vectors; 0 if one of them is zero."""
         one_g, other_g = self.vectors([one, other])
         lengths = float(np.linalg.norm(one_g) * np.linalg.norm(other_g))
         return float(one_g @ other_g) / lengths if lengths else 0.0
@@ -183,18 +183,18 @@ def make_captioner_user(
 ) -> Person:
     """A person who compares what is shown with what is wanted, in the words of a captioner.
 
-    With nothing on the screen they describe the wanted picture: by a caption of the folder's captions.csv, else by
-    the attributes that are likeliest of it.
+    With nothing on the screen they describe the wanted picture: by a caption from the folder's captions.csv, else by
+    its likeliest attributes.
 
     Args:
-        folder, style: of data; how they speak.
+        folder, style: the data folder; how they speak.
         model: the file of a trained captioner; by default the shipped one.
         decoding: see `Captioner.captions`.
         vectors: raw vectors of the folder's pictures; without it the starter's are read, or computed.
-        raw_version: of which encoder `vectors` are; "" where that is not known.
+        raw_version: which encoder `vectors` come from; "" if unknown.
 
     Raises:
-        BadInput: a file that is no captioner, no such decoding, or no pictures.
+        BadInput: a file that is not a captioner, no such decoding, or no pictures.
         EncoderMismatch: the captioner was trained on the vectors of another encoder.
     """
     if decoding not in DECODINGS:
@@ -213,9 +213,9 @@ def make_captioner_user(
 
 
 def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, seed: int) -> Sentences:
-    """What is said of a picture with nothing to compare it with.
+    """What is said of a picture when there is nothing to compare it with.
 
-    The sayings raise UnknownName where there is neither a caption nor a captioner that knows attributes.
+    The sayings raise UnknownName if there is neither a caption nor a captioner that knows attributes.
     """
     file, predictor = folder / "captions.csv", captioner.predictor
     known = {picture.path.stem: picture.captions for picture in read_captions_csv(file)[0]} if file.is_file() else {}

@@ -1,9 +1,9 @@
-"""Captions out of a trained network: the likeliest word each time, the best of several beams, or drawn by chance.
+"""Captions from a trained network: the likeliest word each time, the best of several beams, or sampled.
 
-All give one form: numbers of words (b t), t the most that the settings allow, without <start>, and with <pad> in place
-of <end> and of everything after it. In the published code greedy captions keep <start> and are filled with <end>, and
-those of beams have no <start> and are filled with <pad>; there a caption may also hold special words. In torch; without
-gradients, the network in eval mode meanwhile.
+All return one form: numbers of words (b t), t the most that the settings allow, without <start>, and with <pad> in
+place of <end> and of everything after it. In the published code greedy captions keep <start> and are filled with <end>,
+and those of beams have no <start> and are filled with <pad>; there a caption may also hold special words. In torch,
+without gradients and with the network in eval mode.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _JOINED_TO_NEXT = re.compile(r"(?<=[(\[$#]) ")
 
 
 def join_words(words: Sequence[str]) -> str:
-    """The text that is cut into these words (see `data.fashion_iq.words_of`), as far as that can be told.
+    """The text that these words were split from (see `data.fashion_iq.words_of`), as far as that can be told.
 
     >>> sentence("does n't have a v-neck , and is the girl 's".split())
     "doesn't have a v-neck, and is the girl's"
@@ -36,13 +36,13 @@ def join_words(words: Sequence[str]) -> str:
 PAD, START, END = (SPECIAL_WORDS.index(word) for word in ("<pad>", "<start>", "<end>"))
 
 FORBIDDEN = tuple(number for number, word in enumerate(SPECIAL_WORDS) if word != "<end>")
-"""Words that nobody says."""
+"""Words that are never said."""
 
 BEAMS = 5
 POWER = 0.7
 
 Raw = Float[Tensor, "b g"]
-"""Raw vectors of pictures, one a pair."""
+"""Raw vectors of pictures, one per pair."""
 
 Words = Int[Tensor, "b t"]
 """Numbers of words, <pad> after the last."""
@@ -56,7 +56,7 @@ def decode_greedily(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw) ->
 def decode_by_sampling(
     network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, generator: torch.Generator, temperature: float = 1.0
 ) -> Words:
-    """Each word drawn by its chance; the lower the temperature (above 0), the more like `greedy`."""
+    """Each word drawn by its probability; the lower the temperature (above 0), the more like `greedy`."""
 
     def drawn(logits_bv: Float[Tensor, "b v"]) -> Int[Tensor, " b"]:
         chances_bv = (logits_bv / temperature).softmax(dim=1)
@@ -86,11 +86,11 @@ def _one_by_one(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, choose
 def decode_by_beams(
     network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, beams: int = BEAMS, power: float = POWER
 ) -> Words:
-    """The best of the captions that are left when only the likeliest `beams` are followed at a time.
+    """The best of the captions that remain when only the likeliest `beams` are followed at a time.
 
-    Of those, once all have ended, it is the one with the largest log-chance / length ** power; the length counts
-    <end>, which a caption of the most words has not. (The published code goes on adding log-chances to captions that
-    have ended, and takes the first beam where one has not ended.)
+    Once all have ended, it is the one with the largest log-probability / length ** power; the length counts <end>,
+    which a caption of maximum length lacks. (The published code goes on adding log-probabilities to captions that have
+    ended, and takes the first beam if one has not ended.)
     """
     pairs, longest = len(shown_bg), network.settings.most_words - 1
     with evaluating(network):
@@ -106,12 +106,12 @@ def decode_by_beams(
 
 
 class _Beams:
-    """The captions that are followed, k of each pair; r counts all of them, pair by pair."""
+    """The captions that are followed, k per pair; r counts all of them, pair by pair."""
 
     def __init__(self, pairs: int, beams: int, device: torch.device) -> None:
         self.words_bkt = torch.full((pairs, beams, 1), START, device=device)
         self.ended_bk: Bool[Tensor, "b k"] = torch.zeros(pairs, beams, dtype=torch.bool, device=device)
-        # At first all are the same caption: only one of them counts.
+        # At first all are the same caption, so only one of them counts.
         self.scores_bk = torch.full((pairs, beams), -torch.inf, device=device)
         self.scores_bk[:, 0] = 0.0
 
@@ -121,12 +121,12 @@ class _Beams:
         return self.words_bkt[:, :, -1].flatten()
 
     def follow(self, chances_rv: Float[Tensor, "r v"]) -> Int[Tensor, " r"]:
-        """Takes the best captions with one more word, by its log-chances; which captions these go on from."""
+        """Takes the best captions with one more word, by its log-probabilities; returns which captions they extend."""
         pairs, beams = self.scores_bk.shape
         words = chances_rv.shape[1]
         chances_bkv = chances_rv.view(pairs, beams, words)
         resting_v = chances_rv.new_full((words,), -torch.inf)
-        resting_v[PAD] = 0.0  # what has ended stays as it is
+        resting_v[PAD] = 0.0  # ended captions stay as they are
         chances_bkv = torch.where(self.ended_bk[..., None], resting_v, chances_bkv)
         totals_bm = (self.scores_bk[..., None] + chances_bkv).flatten(1)
         self.scores_bk, at_bk = totals_bm.topk(beams, dim=1)
@@ -147,18 +147,18 @@ class _Beams:
 
 
 def caption_texts(words_bt: Words, vocabulary: Sequence[str]) -> list[str]:
-    """Captions as texts; "" where nothing was said."""
+    """Captions as texts; "" if nothing was said."""
     return [join_words([vocabulary[word] for word in words if word != PAD]) for words in words_bt.tolist()]
 
 
 def forbid_words(logits_bv: Float[Tensor, "b v"]) -> Float[Tensor, "b v"]:
-    """Logits by which what nobody says has no chance."""
+    """Logits that give the words of `FORBIDDEN` no probability."""
     return logits_bv.index_fill(1, torch.tensor(FORBIDDEN, device=logits_bv.device), -torch.inf)
 
 
 @contextmanager
 def evaluating(network: CaptionerNetwork) -> Iterator[None]:
-    """The network in eval mode and without gradients; afterwards as it was."""
+    """The network in eval mode and without gradients; its mode is restored afterwards."""
     was = network.training
     network.eval()
     try:

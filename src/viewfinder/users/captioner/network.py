@@ -3,8 +3,8 @@
 `TransformerCaptionerNetwork` is f_R of Fashion IQ (Wu et al., CVPR 2021, Sec. 4.1); `RecurrentCaptionerNetwork` its
 baseline, the captioner of Guo et al. (NeurIPS 2018).
 
-Axes: b pairs of pictures, t words, l tokens that are read of a pair, g numbers of a raw picture vector, x what is read
-of it, k attributes, w width, v words of the vocabulary.
+Axes: b pairs of pictures, t words, l tokens read from a pair, g numbers of a raw picture vector, x what is read from
+it, k attributes, w width, v words of the vocabulary.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from viewfinder.training.transformer_layers import Decoder, Encoder, KeysValues,
 from viewfinder.users.captioner.settings import CaptionerModel, PictureReading, RecurrentCaptioner, TransformerCaptioner
 
 MOMENTUM = 0.01
-"""Of the batch norms of pictures, as published."""
+"""Momentum of the pictures' batch norms, as published."""
 
 Memory = tuple[Tensor, ...]
-"""What a network made of pairs of pictures; only that network can read it."""
+"""A network's encoding of pairs of pictures; only that network can read it."""
 
 
 class CaptionState(ABC):
-    """Captions as far as they are said; what a network need not compute again for the next word."""
+    """Captions as far as they are said: what a network need not compute again for the next word."""
 
     @abstractmethod
     def of(self, rows: Int[Tensor, " r"]) -> CaptionState:
-        """The same of some pairs, each as often as it is named."""
+        """The same for some pairs, each as often as it is named."""
 
 
 class CaptionerNetwork(nn.Module, ABC):
-    """Looks at a shown and a wanted picture, and tells which word of a caption comes next.
+    """Looks at a shown and a wanted picture, and predicts the next word of a caption.
 
-    `attributes` is a frozen head, saved along; None where no attributes are read.
+    `attributes` is a frozen head, saved along; None if no attributes are read.
     """
 
     def __init__(self, settings: PictureReading, raw_width: int, labels: int) -> None:
@@ -55,7 +55,7 @@ class CaptionerNetwork(nn.Module, ABC):
 
     @abstractmethod
     def see(self, shown_bg: Float[Tensor, "b g"], wanted_bg: Float[Tensor, "b g"]) -> Memory:
-        """What there is to say of pairs of pictures, of their raw vectors."""
+        """Encodes pairs of pictures from their raw vectors."""
 
     @abstractmethod
     def begin(self, memory: Memory) -> Any:
@@ -63,14 +63,14 @@ class CaptionerNetwork(nn.Module, ABC):
 
     @abstractmethod
     def step(self, speech: Any, words_bt: Int[Tensor, "b t"]) -> tuple[Float[Tensor, "b t v"], Any]:
-        """What comes after each of the words that are said now, and the `CaptionState` after them."""
+        """Logits of what follows each of the words said now, and the `CaptionState` after them."""
 
     def logits(self, memory: Memory, words_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t v"]:
-        """What comes after each word; captions begin with <start>."""
+        """Logits of what follows each word; captions begin with <start>."""
         return self.step(self.begin(memory), words_bt)[0]
 
     def top_attributes(self, raw_bg: Float[Tensor, "b g"]) -> Int[Tensor, "b k"]:
-        """Numbers of the attributes that are read of pictures, the likeliest first."""
+        """Numbers of the attributes that are read from pictures, the likeliest first."""
         assert self.attributes is not None
         return self.attributes.top(raw_bg, self.attributes_read)
 
@@ -78,8 +78,8 @@ class CaptionerNetwork(nn.Module, ABC):
 class TransformerCaptionerNetwork(CaptionerNetwork):
     """The published captioner (Wu et al., Sec. 4.1): an encoder of pictures and attributes, a decoder of words.
 
-    The two pictures become one token, and attributes are 8 more of each picture, all with positions, as in the paper
-    and the published simulator. (The published training folder has one token of the difference of all scores instead.)
+    The two pictures become one token, and attributes are 8 more per picture, all with positions, as in the paper and
+    the published simulator. (The published training folder has one token of the difference of all scores instead.)
     """
 
     def __init__(self, settings: TransformerCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
@@ -111,13 +111,13 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
         return (self.encoder(self._placed(tokens_blw, 0)),)
 
     def begin(self, memory: Memory) -> TransformerCaptionState:
-        """Nothing said; keys and values of what is read, which are those of every word."""
+        """Nothing said; keys and values of what is read, shared by every word."""
         return TransformerCaptionState(self.decoder.seen(memory[0]))
 
     def step(
         self, speech: TransformerCaptionState, words_bt: Int[Tensor, "b t"]
     ) -> tuple[Float[Tensor, "b t v"], TransformerCaptionState]:
-        """Words after those that were said, of which only keys and values are needed."""
+        """Decodes words after those that were said, of which only keys and values are needed."""
         words_btw = self._placed(self.words(words_bt), speech.length)
         read_btw, said = self.decoder.step(words_btw, speech.memory, speech.said)
         return self.out(read_btw), TransformerCaptionState(speech.memory, said)
@@ -129,7 +129,7 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
 
 @dataclass(frozen=True, eq=False)
 class TransformerCaptionState(CaptionState):
-    """Keys and values, an entry a layer: of what was read of the pictures, and of the words said so far, if any."""
+    """Keys and values, one entry per layer: of what was read from the pictures, and of the words said so far, if any."""
 
     memory: tuple[KeysValues, ...]
     said: tuple[KeysValues, ...] | None = None
@@ -164,9 +164,8 @@ class RecurrentCaptionState(CaptionState):
 class RecurrentCaptionerNetwork(CaptionerNetwork):
     """An LSTM that attends to the wanted picture and to what is new in it (Show, attend and tell, Xu et al. 2015).
 
-    Guo et al. attend to places of feature maps [wanted; wanted - shown]. Of pictures we have one vector each, so here
-    the two halves are two tokens, each with a linear layer of its own; attributes, where they are read, are further
-    tokens.
+    Guo et al. attend to places of feature maps [wanted; wanted - shown]. We have one vector per picture, so here the
+    two halves are two tokens, each with its own linear layer; attributes, if they are read, are further tokens.
     """
 
     def __init__(self, settings: RecurrentCaptioner, raw_width: int, vocabulary_size: int, labels: int) -> None:
@@ -194,7 +193,7 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
         return (torch.cat(tokens, dim=1),)
 
     def begin(self, memory: Memory) -> RecurrentCaptionState:
-        """The state that the mean of the tokens makes."""
+        """The state made from the mean of the tokens."""
         [memory_blw] = memory
         hidden_bw, cell_bw = self.first(memory_blw.mean(dim=1)).tanh().chunk(2, dim=1)
         return RecurrentCaptionState(memory_blw, self.key(memory_blw), hidden_bw, cell_bw)
@@ -202,7 +201,7 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
     def step(
         self, speech: RecurrentCaptionState, words_bt: Int[Tensor, "b t"]
     ) -> tuple[Float[Tensor, "b t v"], RecurrentCaptionState]:
-        """A word after the other: each attends with the state before it."""
+        """Word by word: each attends with the state before it."""
         hidden_bw, cell_bw = speech.hidden_bw, speech.cell_bw
         states: list[Tensor] = []
         for word_bw in self._dropped(self.words(words_bt)).unbind(dim=1):
@@ -224,7 +223,7 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
 def make_captioner(model: CaptionerModel, raw_width: int, vocabulary_size: int, labels: int) -> CaptionerNetwork:
     """An untrained network, in torch's own initial state; the vocabulary's special words count.
 
-    `labels` are the attributes that its head tells; BadInput where the model reads some and there are none.
+    `labels` are the attributes that its head predicts; BadInput if the model reads some and there are none.
     """
     if isinstance(model, TransformerCaptioner):
         return TransformerCaptionerNetwork(model, raw_width, vocabulary_size, labels)

@@ -1,4 +1,4 @@
-"""What a relative captioner is: the part of presets.toml that says how its network is built. No torch here."""
+"""The settings of a relative captioner: the part of presets.toml that says how its network is built. No torch here."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from viewfinder.errors import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class PictureReading:
-    """What all captioners read of the two pictures.
+    """What all captioners read from the two pictures.
 
     Attributes:
-        image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
-        components: of "whitened": how many.
-        attributes: predicted attributes of each picture that are read; 0: none.
-        most_words: words of a caption that is said, <start> counted, the end not.
-        learnt_words: words of a caption that training reads, after which it ends (published: 64); 0: as many as are
-            said, and a longer one does not end there.
+        image: what is read from a picture's raw vector: all of it, all on one scale, or its principal components.
+        components: for "whitened": how many.
+        attributes: how many predicted attributes of each picture are read; 0: none.
+        most_words: maximum words of a spoken caption, counting <start> but not the end.
+        learnt_words: words of a caption that training reads, after which it ends (published: 64); 0: `most_words`,
+            and a longer one does not end there.
         dropout: in training.
     """
 
