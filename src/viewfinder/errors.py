@@ -115,7 +115,7 @@ def check_type(name: str, value: object, *kinds: type) -> None:
 
 
 def check_path(name: str, value: object) -> Path:
-    """An argument that names a file or folder, there or not. Raises BadInput: it is no path, or cannot be one here."""
+    """An argument that names a file or folder, existing or not. Raises BadInput: not a path, or not valid here."""
     check_type(name, value, str, os.PathLike)
     path = os.fspath(value)  # type: ignore[call-overload]
     check_type(name, path, str)

@@ -1,9 +1,9 @@
 """A live search: a gallery, a retriever, a questioner and the conversation so far.
 
 The path of a turn: `take` appends it to the conversation, `resolve_turn` looks up what it refers to, the retriever
-    makes one step, the gallery scores the query and a `Ranking` orders it, the questioner looks at the likeliest
-    candidates, and the conversation records what was shown and asked. `search` returns the results of a turn at once,
-    `follow_up` the question after it, `reply` the words of a retriever that answers in words.
+makes one step, the gallery scores the query and a `Ranking` orders it, the questioner looks at the likeliest
+candidates, and the conversation records what was shown and asked. `search` returns the results of a turn at once,
+`follow_up` the question after it, `reply` the words of a retriever that answers in words.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ class Session(TurnMethods):
         """How much the retriever leans to pictures when it chooses how to answer; None: it does not speak.
 
         Setting it rereads the whole conversation: what was answered one way may then be answered the other. With
-            infinity every answer is pictures, with minus infinity words.
+        infinity every answer is pictures, with minus infinity words.
 
         Raises:
             BadInput: it is set, and the retriever does not speak; or it is not a number.
