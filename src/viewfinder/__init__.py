@@ -5,7 +5,8 @@
 >>> chat = library.chat()                                           # doctest: +SKIP
 >>> hits = chat.say("a dog in the snow")                            # doctest: +SKIP
 
-`connect` gives the library of a running server, with the same methods; `viewfinder.aio` runs any of them from asyncio.
+`connect` returns the library of a running server, with the same methods; `viewfinder.aio` runs any of them from
+asyncio.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ __all__ = ["__version__", "connect", "open"]
 
 
 def open(folder: str | Path, encoder: str | None = None) -> Library:
-    """The library in `folder`, made there if it is absent (with the encoder "starter" unless another is named).
+    """Opens the library in `folder`, or creates it there (with the encoder "starter" unless another is named).
 
-    `folder` may be the URL of one in a bucket: "s3://bucket/name" or "gs://bucket/name".
+    `folder` may also be the URL of a library in a bucket: "s3://bucket/name" or "gs://bucket/name".
     """
     from viewfinder.errors import BadInput, check_path, check_type
     from viewfinder.index.bucket import local_folder
@@ -33,13 +34,13 @@ def open(folder: str | Path, encoder: str | None = None) -> Library:
     check_type("encoder", encoder, str, type(None))
     try:
         place = local_folder(check_path("folder", folder))
-    except RuntimeError as error:  # ~somebody who has no home here
+    except RuntimeError as error:  # ~user, with no such home directory here
         raise BadInput(f"folder: {folder}: {error}") from error
     return Library.open(place, encoder=encoder)
 
 
 def connect(url: str, token: str | None = None) -> RemoteLibrary:
-    """The library that a server (`viewfinder serve`) has at `url`; `token` where the server asks for one."""
+    """Connects to the library of a server (`viewfinder serve`) at `url`; give a `token` if the server asks for one."""
     from viewfinder.client import RemoteLibrary
 
     return RemoteLibrary(url, token)

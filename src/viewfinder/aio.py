@@ -2,8 +2,8 @@
 
 >>> hits = await viewfinder.aio.run(chat.say, "a dog in the snow")       # doctest: +SKIP
 
-A session is for one thread at a time, so its calls wait for one another, in the order in which they were made. Calls of
-a library, and of different sessions, run side by side.
+A session is for one thread at a time, so its calls run one after another, in the order in which they were made. Calls
+of a library, and of different sessions, run concurrently.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 _TURNS: WeakKeyDictionary[TurnMethods, WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock]] = WeakKeyDictionary()
-"""Whose turn it is, for each session; a lock is of one event loop."""
+"""One lock per session; a lock belongs to one event loop."""
 
 
 async def run(work: Callable[Given, Result], /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-    """What `work(*args, **kwargs)` gives or raises, without holding up the event loop meanwhile.
+    """Returns or raises what `work(*args, **kwargs)` does, without blocking the event loop.
 
-    Where the task is cancelled, the work is ended at its next step and waited for, and only then the cancellation goes
-    on: nothing runs behind one's back. A turn has then been taken as a whole or not at all; `Library.add` ends after
-    the batch that is under way, and what it has acknowledged stays. A request to a server is waited for.
+    If the task is cancelled, the work stops at its next step, and the cancellation goes on only once it has stopped:
+        nothing keeps running in the background. A turn is then taken completely or not at all; `Library.add` stops
+        after the current batch, and what it has acknowledged stays. A request to a server is waited for.
     """
     owner = getattr(work, "__self__", None)
     if not isinstance(owner, TurnMethods):
@@ -59,8 +59,8 @@ async def _run_aside(work: Callable[[], Result]) -> Result:
         while not at_work.done():
             try:
                 await asyncio.wait([at_work])
-            except asyncio.CancelledError:  # asked again: the work ends no sooner for it
+            except asyncio.CancelledError:  # cancelled again: that does not end the work any sooner
                 continue
         if not at_work.cancelled():
-            at_work.exception()  # what it raised is nobody's concern any more
+            at_work.exception()  # nobody is interested in what it raised any more
         raise

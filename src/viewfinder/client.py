@@ -1,7 +1,6 @@
 """A library on a server (`viewfinder serve`), with the methods of a library here; `viewfinder.connect` makes one.
 
-The classes of what comes back are the same, and so are the errors. A server tells no paths: `Hit.path` is the file's
-last name.
+Results have the same classes, and errors too. A server does not reveal paths: `Hit.path` is the file name only.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from viewfinder.session import OwnImage
 
 TIMEOUT = httpx.Timeout(120.0, connect=10.0)
-"""Seconds: a first search may wait for a library to be mapped."""
+"""In seconds; a first search may have to wait until a library is mapped."""
 
 ERRORS: dict[str, type[ViewfinderError]] = {
     "unknown-name": UnknownName,
@@ -53,18 +52,18 @@ ERRORS: dict[str, type[ViewfinderError]] = {
     "not-a-picture": PictureError,
     "failed": ViewfinderError,
 }
-"""The kinds of problem documents that are errors of the engine; the others are told by their status."""
+"""The kinds of problem documents that are errors of the engine; all others are told apart by their status."""
 
 BUSY = (408, 429)
-"""Statuses below 500 that say nothing against the request."""
+"""Statuses below 500 that do not mean that the request is wrong."""
 
 
 class RemoteLibrary:
-    """The library of a server. `with` or `close` end its connections.
+    """The library of a server. `with` or `close` closes its connections.
 
-    Raises, as every method:
-        ServerFailed: nothing answers at `url`, or no server of viewfinder; or it is too busy.
-        BadInput: it asks for a token, or for another one.
+    Raises, like every method:
+        ServerFailed: nothing answers at `url`, or it is not a viewfinder server, or the server is too busy.
+        BadInput: the server asks for a token, or for another one.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
@@ -81,7 +80,7 @@ class RemoteLibrary:
         except httpx.InvalidURL as error:
             raise BadInput(f"url: {url[:60]!r}: {error}") from error
         try:
-            self.status()  # a wrong address or token is better said now
+            self.status()  # report a wrong address or token now
         except BaseException:
             self.close()
             raise
@@ -93,11 +92,11 @@ class RemoteLibrary:
         self.close()
 
     def close(self) -> None:
-        """Ends the connections; conversations stay on the server."""
+        """Closes the connections; conversations stay on the server."""
         self._http.close()
 
     def __len__(self) -> int:
-        """How many pictures there are, as of now."""
+        """How many pictures there are now."""
         return int(self.status()["pictures"])
 
     def __bool__(self) -> bool:
@@ -105,7 +104,7 @@ class RemoteLibrary:
         return True
 
     def status(self) -> dict[str, Any]:
-        """What the server tells of its library (`GET /collection`)."""
+        """What the server says about its library (`GET /collection`)."""
         return cast(dict[str, Any], self.ask("GET", "/collection"))
 
     def find(
@@ -117,7 +116,7 @@ class RemoteLibrary:
         where: Mapping[str, str] | None = None,
         without: str = "",
     ) -> Hits:
-        """As `Library.find`; an image is sent, and forgotten by the server afterwards. At most 500 results."""
+        """Like `Library.find`, with at most 500 results; an image is uploaded, and the server forgets it afterwards."""
         started = time.perf_counter()
         shown = None if like is None else self.upload(like)
         body = {"text": text, "show": shown, "without": without, "where": _filters(where), "n": n}
@@ -137,7 +136,7 @@ class RemoteLibrary:
         conversation: Conversation | None = None,
         picture_bias: float | None = None,
     ) -> RemoteSession:
-        """As `Library.chat`: a conversation that the server keeps until `forget`."""
+        """Like `Library.chat`: a conversation that the server keeps until `forget`."""
         check_type("conversation", conversation, Conversation, type(None))
         if picture_bias is not None:
             speaks = {it["name"] for it in self.ask("GET", "/retrievers")["retrievers"] if it["leaning"] is not None}
@@ -160,7 +159,7 @@ class RemoteLibrary:
     # -- for sessions
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON that the API answers a request with; None where it answers with nothing."""
+        """The JSON with which the API answers a request; None if the answer is empty."""
         try:
             content = None if body is None else json.dumps(body).encode()
         except (TypeError, ValueError) as error:
@@ -170,9 +169,9 @@ class RemoteLibrary:
             return self._read(answer)
 
     def upload(self, image: OwnImage) -> str:
-        """Sends an image of one's own; gives its id. Raises BadInput: it is none, or there is no such file."""
+        """Uploads the user's own image; returns its id. Raises BadInput: not an image, or no such file."""
         if isinstance(image, str | Path):
-            if not os.path.isfile(image):  # noqa: PTH113 (False for whatever cannot be a file's name)
+            if not os.path.isfile(image):  # noqa: PTH113 (False for anything that cannot be a file name)
                 raise BadInput(f"no such image: {image}")
             try:
                 content = Path(image).read_bytes()
@@ -209,11 +208,11 @@ class RemoteLibrary:
             raise ServerFailed(
                 f"{self.url} cannot be reached ({reason}): is `viewfinder serve` running there?"
             ) from error
-        except RuntimeError as error:  # how httpx says that `close` was called
+        except RuntimeError as error:  # what httpx raises after `close`
             raise ServerFailed(f"{self.url}: {error}; connect again") from error
 
     def _read(self, answer: httpx.Response) -> Any:
-        """The JSON of an answer; a problem document is raised as the error it tells of."""
+        """The JSON of an answer; a problem document is raised as the error that it describes."""
         if answer.status_code == httpx.codes.NO_CONTENT:
             return None
         try:
@@ -237,9 +236,10 @@ class RemoteSession(TurnMethods):
     """A conversation on a server, for one thread at a time. `RemoteLibrary.chat` begins one.
 
     Attributes:
-        id: what the server calls it.
-        adapters: which turns so far the retriever could not take as given, and what was done instead.
-        answered_with: "pictures" or "words", as the newest turn is answered; None: the retriever does not speak.
+        id: the conversation's id on the server.
+        adapters: the turns so far that the retriever could not take as given, and what was done instead.
+        answered_with: whether the newest turn is answered with "pictures" or "words"; None: the retriever does not
+            speak.
     """
 
     def __init__(self, library: RemoteLibrary, id: str, question: Question | None = None) -> None:
@@ -257,12 +257,12 @@ class RemoteSession(TurnMethods):
 
     @property
     def conversation(self) -> Conversation:
-        """The conversation so far, as the server has it: images of one's own are named by their uploads."""
+        """The conversation so far, as the server has it: the user's own images are named by their uploads."""
         document = self._library.ask("GET", f"/sessions/{self.id}/export")
         return Conversation.from_json(document["conversation"])
 
     def take(self, turn: Turn) -> Hits:
-        """One turn of any kind; a `Show` names what `RemoteLibrary.upload` gave. Raises as `Session.take`."""
+        """One turn of any kind; a `Show` names what `RemoteLibrary.upload` returned. Raises as `Session.take`."""
         started = time.perf_counter()
         try:
             said = turn_to_json(turn)
@@ -286,17 +286,17 @@ class RemoteSession(TurnMethods):
         return _hits(results, started, why)
 
     def reply(self) -> Iterator[str]:
-        """The words that the newest turn is answered with, in pieces as they are written."""
+        """The words with which the newest turn is answered, piece by piece as they are written."""
         events = self._library.events(f"/sessions/{self.id}/turns/{self._turn}/reply/events")
         return (data["text"] for name, data in events if name == "words")
 
     def rank_of(self, picture: Picture) -> int:
-        """As `Session.rank_of`: 0-based, in the whole collection, pessimistic on ties."""
+        """Like `Session.rank_of`: 0-based, in the whole collection, pessimistic on ties."""
         path = f"/sessions/{self.id}/turns/{self._turn}/ranks/{quote(id_of(picture), safe='')}"
         return int(self._library.ask("GET", path)["worst"])
 
     def forget(self) -> None:
-        """Has the server forget the conversation."""
+        """Makes the server forget the conversation."""
         self._library.ask("DELETE", f"/sessions/{self.id}")
 
     def _name_image(self, image: OwnImage) -> str:
@@ -309,7 +309,7 @@ def _filters(where: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _hits(results: Mapping[str, Any], started: float, why: Mapping[str, dict[str, Any]] | None = None) -> Hits:
-    """Results of the API, with reasons from `why` if it is given, else their own."""
+    """The results of the API, with the reasons in `why` if given, else with their own."""
     hits = [
         Hit(
             it["rank"],

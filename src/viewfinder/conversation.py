@@ -1,4 +1,4 @@
-"""Turns and conversations: pure data, no other module of ours.
+"""Turns and conversations: pure data, which imports no other module of ours.
 
 A conversation is a persistent tree. Its nodes are numbered in the order in which they were said: node 0 is
 the empty root, node k the k-th line of a script, `BackTo` lines included. A `BackTo(k)` node stands for
@@ -31,8 +31,8 @@ PictureId = str
 class Question:
     """What the system asked, by whom, and why; `choices` may be empty for a free answer.
 
-    `attribute` says what was asked for: a column, a facet of photographs, a group of tags; None: it is told by the text
-    alone. `examples` has a picture for each choice that is answered so, "" where there is none; () for none at all.
+    `attribute` says what was asked for: a column, a facet of photographs, a group of tags; None: only the text tells.
+    `examples` has for each choice a picture to which it applies, "" where there is none; () for no examples at all.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Answer:
-    """The user answers the system's question; "don't know" is an answer too, and no text passes the question over."""
+    """The user answers the system's question; "don't know" is an answer too, and an empty text skips the question."""
 
     question: Question
     text: str
@@ -60,9 +60,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Like:
-    """The user picks a picture, with or without "but ..."; `turn` says where it was shown or picked back then.
+    """The user picks a picture, with or without "but ..."; `turn` is an earlier turn at which it was shown or picked.
 
-    `attributes`: what counts of the picture, in place of what is predicted of it; None: what is predicted.
+    `attributes`: the attributes of the picture that count, in place of those predicted; None: the predicted ones.
     """
 
     picture: PictureId
@@ -121,7 +121,7 @@ _DONT_KNOW = re.compile(
 
 
 def is_dont_know(text: str) -> bool:
-    """Whether an answer says that the user cannot tell (or would rather not), and nothing else.
+    """Whether an answer says only that the user cannot tell (or would rather not).
 
     >>> [is_dont_know(text) for text in ("I can't tell from here.", "not sure, maybe two", "don't know", "")]
     [True, False, True, True]
@@ -149,7 +149,7 @@ def is_in_range(answer: str, number: float) -> bool | None:
     (True, False, None)
     """
     found = _RANGE.fullmatch(answer)
-    # One of the three says that it is a range, and not a number or nonsense such as "under 3 to 5".
+    # Exactly one of the three must be there: else it is a number, or nonsense such as "under 3 to 5".
     if found is None or sum(map(bool, found.group("below", "above", "to"))) != 1:
         return None
     first, last = (float(edge.replace(",", "")) if edge else 0.0 for edge in found.group(2, 5))
@@ -159,7 +159,7 @@ def is_in_range(answer: str, number: float) -> bool | None:
 
 
 def singular_of_word(word: str) -> str:
-    """A word in lower case without its plural s, by its ending alone: for comparing, not for showing.
+    """A word in lower case without its plural s, judged by its ending alone: for comparing, not for display.
 
     >>> [singular_of_word(word) for word in ("dresses", "puppies", "cars", "bus", "glass")]
     ['dress', 'puppy', 'car', 'bus', 'glass']
@@ -172,7 +172,7 @@ def singular_of_word(word: str) -> str:
 
 
 def is_skip(turn: Turn | None) -> bool:
-    """Whether a turn passes a question over: nothing is said of what is wanted, only that this is not to be asked.
+    """Whether a turn skips a question: it says nothing about what is wanted, only that this should not be asked.
 
     >>> [is_skip(Answer(Question("A dog?"), text)) for text in ("", "don't know")]
     [True, False]
@@ -182,7 +182,7 @@ def is_skip(turn: Turn | None) -> bool:
 
 @dataclass(frozen=True)
 class Node:
-    """One turn, where it hangs, and what the system displayed and asked after it."""
+    """One turn, its place in the tree, and what the system displayed and asked after it."""
 
     number: int
     parent: int
@@ -231,7 +231,7 @@ class Conversation:
         return tuple(reversed(upwards))
 
     def standing_at(self, node: Node) -> Node:
-        """The node whose turns count at `node`: going back only moves, and a question passed over adds nothing."""
+        """The node whose turns count at `node`: going back only moves, and a skipped question adds nothing."""
         while isinstance(node.turn, BackTo) or is_skip(node.turn):
             node = self.nodes[node.parent]
         return node
@@ -291,7 +291,7 @@ def _find_node(nodes: Sequence[Node], number: int) -> Node:
 
 
 def next_node(nodes: Sequence[Node], turn: Turn) -> Node:
-    """The node that a turn makes after these; whoever reads a whole conversation appends it to a list.
+    """The node that a turn makes after these; a caller that reads a whole conversation appends it to a list.
 
     Raises:
         ValueError: the turn refers to a node that does not exist.
@@ -302,8 +302,8 @@ def next_node(nodes: Sequence[Node], turn: Turn) -> Node:
         return Node(number, turn.turn, turn, origin.key, shown=origin.shown)
     at = turn.turn if isinstance(turn, Keep | Like) else None
     referred = () if at is None else (_find_node(nodes, at),)
-    # Conversations that were equal so far share keys, so that memoised steps serve both. Numbers count too: a state
-    # knows its turns by them, and what a turn refers to may lie on another branch.
+    # Conversations that were equal so far share keys, so that both use the same memoised steps. Numbers count too: a
+    # state knows its turns by them, and what a turn refers to may lie on another branch.
     seen = [[node.key, node.shown] for node in (nodes[-1], *referred)]
     said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
     key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
@@ -311,7 +311,7 @@ def next_node(nodes: Sequence[Node], turn: Turn) -> Node:
 
 
 def turn_to_json(turn: Turn) -> dict[str, Any]:
-    """One turn as the JSON object of a script line (design: "Command line"); what is not said has no key."""
+    """One turn as the JSON object of a script line (design: "Command line"); what is not given has no key."""
     said: dict[str, Any]
     match turn:
         case Say(text):
@@ -346,9 +346,9 @@ _KEYS: dict[str, frozenset[str]] = {
 
 
 def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
-    """The turn that a JSON object describes; `pending` is the question that an `answer` without one answers.
+    """The turn that a JSON object describes; `pending` is the question that an `answer` refers to when it names none.
 
-    `{"skip": true}` passes a question over: it is an answer without words, and is written as one.
+    `{"skip": true}` skips a question: it is an answer without words, and is written as one.
 
     Raises:
         ValueError: not an object, no or several kinds, an unknown key, or a value of the wrong type.
@@ -400,7 +400,7 @@ def _read(  # noqa: PLR0911 (one line a kind of turn)
 
 
 def _shown(value: Any) -> str:
-    """What was given, as far as a message needs it."""
+    """The value that was given, shortened for a message."""
     return json.dumps(value, default=lambda thing: type(thing).__name__, skipkeys=True)[:60]
 
 
@@ -439,15 +439,15 @@ def _question(data: Any) -> Question:
 
 
 MOST_NAMED = 5
-"""Rejected pictures that are told one by one; more are only counted."""
+"""Up to so many rejected pictures are listed one by one; more are only counted."""
 
 
 def describe_turn(  # noqa: PLR0911 (one line a kind of turn)
     turn: Turn, shown: Sequence[PictureId] = (), *, own_image: str | None = None
 ) -> str:
-    """A turn in a few words; `shown` is what was on the screen when it was said.
+    """Describes a turn in a few words; `shown` is what was on the screen when it was said.
 
-    `own_image` stands for the name of an image of the user's own, where that name says nothing.
+    `own_image` replaces the name of an image of the user's own, where that name says nothing.
 
     >>> describe_turn(Reject(("4f2a",), "stripes"))
     'not 4f2a, not "stripes"'

@@ -34,14 +34,14 @@ EXTRAS = {
     }),
     "ray": frozenset({"ray"}),
 }  # fmt: skip
-"""What is imported only by those who have the extra of that name; `train` has all that `hub` has."""
+"""Modules that come with the extra of that name; `train` has all that `hub` has."""
 
 READS_THE_HUB = ("viewfinder.encoders.transformers", "viewfinder.encoders.checkpoints", "viewfinder.language.")
-"""Modules that do with the extra `hub`."""
+"""Modules for which the extra `hub` is enough."""
 
 
 class ViewfinderError(Exception):
-    """Base of all errors that are meant for a user; the text is one clear line."""
+    """Base of all errors meant for a user; the text is one clear line."""
 
     exit_code = 1
 
@@ -53,7 +53,7 @@ class BadInput(ViewfinderError):
 
 
 class UnknownName(BadInput):
-    """Something is called by a name that does not exist; the message lists what does."""
+    """A name does not exist; the message lists those that do."""
 
 
 class EmptyQuery(BadInput):
@@ -105,7 +105,7 @@ class PictureError(ViewfinderError):
 
 
 def check_type(name: str, value: object, *kinds: type) -> None:
-    """Raises BadInput where an argument is of none of these kinds; True and False are no numbers."""
+    """Raises BadInput if an argument is of none of these types; True and False do not count as numbers."""
     if isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)):
         return
     wanted, given = [
@@ -115,7 +115,7 @@ def check_type(name: str, value: object, *kinds: type) -> None:
 
 
 def check_path(name: str, value: object) -> Path:
-    """An argument that names a file or folder, there or not. Raises BadInput: it is no path, or cannot be one here."""
+    """An argument that names a file or folder, existing or not. Raises BadInput: not a path, or not valid here."""
     check_type(name, value, str, os.PathLike)
     path = os.fspath(value)  # type: ignore[call-overload]
     check_type(name, path, str)
@@ -123,7 +123,7 @@ def check_path(name: str, value: object) -> Path:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except (OSError, ValueError) as error:  # too long, a NUL in it, in a folder that is closed to us
+    except (OSError, ValueError) as error:  # too long, contains a NUL, or lies in a folder that we may not enter
         reason = getattr(error, "strerror", None) or "no file can be called that"
         raise BadInput(f"{name}: {path[:60]!r}: {reason.lower()}") from error
     return Path(path)

@@ -1,4 +1,4 @@
-"""A library: a folder on disk that holds what is known of a collection, and searches it.
+"""A library: a folder on disk that holds what is known about a collection, and searches it.
 
 <library>/library.json   format, encoder, the active space and the one before it; a copy lies with the tables
           tables/        the store of record (Lance)
@@ -71,12 +71,12 @@ if TYPE_CHECKING:
     from viewfinder.tuning import TuneReport
 
 CHECKSUM = ".crc32"
-"""What the name of a head's checksum ends with."""
+"""Suffix of the file that holds a head's checksum."""
 
 
 @dataclass
 class RepairReport:
-    """What `repair` found damaged, what it mended, and what is lost for good; a line each."""
+    """What `repair` found damaged, what it repaired, and what is lost for good; one line each."""
 
     damaged: list[str] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
@@ -86,20 +86,20 @@ class RepairReport:
 class Library:
     """Pictures, encoder and store in one folder; `viewfinder.open` makes one.
 
-    `len(library)` counts its pictures, and iterating gives them (`index.PictureRow`), by id. It needs no closing;
-    `with` or `close` let go of its memory at once.
+    `len(library)` counts its pictures, and iterating yields them (`index.PictureRow`), by id. It need not be closed;
+    `with` or `close` frees its memory at once.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
-        self._settings_mark = (0, 0)  # of the file that was read last; none was seen being read yet
+        self._settings_mark = (0, 0)  # of the file read last; none so far
         self._gallery: Gallery | None = None
         self._closed = False
-        self._index: tuple[Any, ApproximateIndex | None] = (None, None)  # the mark of the file that was read last
+        self._index: tuple[Any, ApproximateIndex | None] = (None, None)  # with the mark of the file read last
         self._indexer: threading.Thread | None = None
         self.left_out: tuple[BadFile, ...] = ()
-        """Pictures that the last `prepare` could do nothing for: a file of each, and the reason."""
+        """Pictures that the last `prepare` could not process: one file of each, and the reason."""
 
     def __enter__(self) -> Self:
         return self
@@ -108,13 +108,13 @@ class Library:
         self.close()
 
     def close(self) -> None:
-        """Lets go of pictures and encoder. Sessions that were begun go on until their next look at the library."""
+        """Releases pictures and encoder. Open sessions go on until they next access the library."""
         self._closed, self._gallery, self._index = True, None, (None, None)
         for cached in ("store", "encoder", "_raw"):
             self.__dict__.pop(cached, None)
 
     def __len__(self) -> int:
-        """How many pictures there are, as of now."""
+        """How many pictures there are now."""
         return len(self.gallery()) if self.space is not None else 0
 
     def __bool__(self) -> bool:
@@ -122,16 +122,16 @@ class Library:
         return True
 
     def __iter__(self) -> Iterator[PictureRow]:
-        """The pictures, by id: where they lie, what is known of them."""
+        """The pictures, by id: where they lie, and what is known about them."""
         return (row for row in self.store.rows() if row.files)
 
     @staticmethod
     def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
-        """The library in `folder`, made there if it is absent and `create` allows.
+        """Opens the library in `folder`, or creates it there if `create` allows.
 
         Raises:
             NotALibrary: the folder holds something else, or nothing and `create` is False.
-            DamagedLibrary: there are tables, and no library.json.
+            DamagedLibrary: there are tables but no library.json.
             NewerLibrary: it was written by a later viewfinder.
             EncoderMismatch: it was made with another encoder than the one asked for.
         """
@@ -150,15 +150,15 @@ class Library:
             raise damaged_library(folder, "library.json is missing")
         if not create:
             raise NotALibrary(f"there is no library in {place_name(folder)}: make one with `viewfinder add FOLDER`")
-        interrupted = {"tables", "writing.lock", MARKER, PULLING}  # what the making of one leaves
+        interrupted = {"tables", "writing.lock", MARKER, PULLING}  # what an interrupted creation leaves
         if folder.exists() and not (
             folder.is_dir() and all(it.name in interrupted or it.name.startswith(SCRATCH) for it in folder.iterdir())
         ):
             raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
         settings = Settings(encoder or "starter")
-        load_encoder(settings.encoder)  # a misspelt name is said before anything is written
+        load_encoder(settings.encoder)  # a misspelt name is reported before anything is written
         with Store.create(folder).writing():
-            if file.exists():  # another process was making it at the same time
+            if file.exists():  # another process created it at the same time
                 return Library.open(folder, encoder=encoder)
             library = Library(folder, settings)
             library._save(settings)
@@ -181,12 +181,11 @@ class Library:
     ) -> AddReport:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
-        `captions` and `catalogue` are CSV files with a column image, file, path or id. What is acknowledged
-        stays, whatever happens afterwards; adding the same again goes on where it stopped. `follow_links`: of links
-        inside the folders; where they are not followed, they are left out and told. `embedder`: who reads and embeds
-        in place of this process, a cluster for example (`viewfinder.cluster`); with one, paths may also be URLs of
-        object storage.
-        `note` is told the report as it is before the first batch, and after each.
+        `captions` and `catalogue` are CSV files with a column image, file, path or id. What is acknowledged stays,
+        whatever happens afterwards; adding the same again resumes where it stopped. `follow_links` concerns links
+        inside the folders; links that are not followed are skipped and reported. `embedder` reads and embeds in place
+        of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs of object
+        storage. `note` is called with the current report before the first batch and after each one.
         """
         check_type("workers", workers, Integral, type(None))
         if workers is not None and workers < 1:
@@ -203,7 +202,7 @@ class Library:
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
         tables = PictureDescriptions.read(captions, catalogue)
-        self.encoder.pictures([])  # its first use loads a network: not under the lock
+        self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()
             self._renew_space()
@@ -211,7 +210,7 @@ class Library:
             if roots:
 
                 def acknowledged(done: int, total: int) -> None:
-                    self._settle(roots)  # with the first batch: who is interrupted later can search what is there
+                    self._settle(roots)  # with the first batch: after a later interruption one can search what is there
                     if progress is not None:
                         progress(done, total)
 
@@ -228,7 +227,7 @@ class Library:
         return report
 
     def prune(self, *, dry_run: bool = False, force: bool = False) -> list[PictureId]:
-        """Forgets files that are gone, and pictures of which no file is left; gives those pictures' ids.
+        """Forgets files that are gone, and pictures of which no file is left; returns those pictures' ids.
 
         Raises BadInput, unless `force`: nothing is left of a folder that was added, or half of all pictures are gone.
         """
@@ -250,11 +249,11 @@ class Library:
         return gone
 
     def failures(self) -> list[Failure]:
-        """The files in quarantine, with reasons."""
+        """The files in quarantine, with the reasons."""
         return self.store.failures()
 
     def verify(self) -> list[str]:
-        """Everything that is not as it should be, a line each; an empty list is good news."""
+        """Everything that is not as it should be, one line each; an empty list means that all is well."""
         if problems := [f"damaged: {file}" for file in (*self.store.find_damage(), *self._damaged_heads())]:
             return problems
         rows = self.store.rows()
@@ -265,18 +264,18 @@ class Library:
         for space in {self.encoder.raw_version, self.encoder.version} if ids else ():
             missing = ids - set(self.store.read_vectors(space)[0])
             problems += [f"no vector in {space}: {picture}" for picture in sorted(missing)]
-        self.store.pictures_with_regions()  # can they be read? Missing ones are made when they are needed
+        self.store.pictures_with_regions()  # can they be read? Missing regions are made when needed
         self.store.failures()
         return problems
 
     @staticmethod
     def repair(folder: Path, *, encoder: str | None = None, progress: Progress | None = None) -> RepairReport:
-        """Makes a damaged library whole: tables, vectors from files, spaces from vectors, `library.json`, snapshots.
+        """Repairs a damaged library: tables, vectors from files, spaces from vectors, `library.json`, snapshots.
 
-        `encoder` names the encoder where nothing else does. A library in order stays as it is, but for its snapshots.
+        `encoder` names the encoder if nothing else does. An undamaged library stays as it is, except for its snapshots.
 
         Raises:
-            NotALibrary: there are no tables. BadInput: nothing says which encoder it was made with.
+            NotALibrary: there are no tables. BadInput: nothing says with which encoder it was made.
         """
         if (bucket := find_bucket(folder)) is not None:
             raise LibraryError(
@@ -326,7 +325,7 @@ class Library:
         }
 
     def to_arrow(self) -> Any:
-        """The pictures as an Arrow table, by id: facts, captions, and a column a catalogue column."""
+        """The pictures as an Arrow table, by id: facts, captions, and one column per catalogue column."""
         return describe_pictures(list(self))
 
     def to_pandas(self) -> Any:
@@ -350,7 +349,7 @@ class Library:
         where: Mapping[str, str] | None = None,
         without: str = "",
     ) -> Hits:
-        """One search: words, an image of one's own, what to leave out, and catalogue columns to filter by.
+        """One search: words, an image of your own, what to leave out, and catalogue columns to filter by.
 
         `like`: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w).
         """
@@ -379,11 +378,11 @@ class Library:
         """A conversation over this library.
 
         Args (the others are those of `Session`):
-            retriever: by name or class (with weights of your own from `checkpoint`), or one that is loaded already.
-            checkpoint: trained weights, where the retriever has any; by default the shipped ones.
+            retriever: a name or class (with weights of your own from `checkpoint`), or one that is already loaded.
+            checkpoint: trained weights, if the retriever has any; by default the shipped ones.
             picture_bias: how much a retriever that speaks leans to pictures (`chat.answered_with`, `chat.reply`) rather
-                than words when it decides what to answer with; None: as its weights say.
-            progress: told how far `prepare` is, which may take minutes the first time.
+                than words when it chooses how to answer; None: as its weights say.
+            progress: called with the progress of `prepare`, which may take minutes the first time.
 
         Raises:
             EncoderMismatch: the weights were trained on the vectors of another encoder than this library's.
@@ -401,17 +400,17 @@ class Library:
         )
 
     def prepare(self, retriever: Retriever[Any], progress: Progress | None = None) -> FillReport:
-        """Makes what a retriever reads of the pictures and nobody needed before: their regions.
+        """Makes the regions of the pictures, if the retriever reads them and no earlier one needed them.
 
-        That takes as long as adding the pictures did. What is made is kept, and the next call goes on from there; it
-        looks again for pictures that were left out, as their files could not be read. Raises EncoderMismatch.
+        This takes as long as adding the pictures did. What is made is kept, and the next call resumes from there; it
+        tries again the pictures that were left out because their files could not be read. Raises EncoderMismatch.
         """
         filled = FillReport()
         if (space := retriever.reads.space) is not None:
             check_fits(space, self.gallery().raw)
         if retriever.reads.regions:
             filled = self._raw.fill(self.gallery().snapshot, progress)
-            self._raw.has_regions(self.gallery().snapshot)  # noted for the next conversation
+            self._raw.has_regions(self.gallery().snapshot)  # kept for the next conversation
         self.left_out = filled.left_out
         return filled
 
@@ -423,22 +422,22 @@ class Library:
         space = self.space
         if space is None:
             raise BadInput(f"{place_name(self.folder)} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        known = self._gallery  # once: another thread may set it back
+        known = self._gallery  # read once: another thread may reset it
         if known is None or known.snapshot.generation != read_generation(self.folder, space):
             known = self._gallery = self.gallery_of(load_snapshot(self.folder, space))
         return known
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
-        """A snapshot of the active space, now or as it was, seen through the encoder."""
+        """A present or earlier snapshot of the active space, seen through the encoder."""
         gallery = Gallery(snapshot, self.encoder, self._raw, match_words=True)
         gallery.indexed = self._find_index(snapshot)
         return gallery
 
     def build_index(self, report: Callable[[str], None] = lambda line: None) -> bool:
-        """Makes, or grows, what a large collection is searched with; whether there was anything to do.
+        """Makes or grows the index with which a large collection is searched; returns whether there was anything to do.
 
-        It takes a minute for a million pictures; searches go on meanwhile, by a scan of all. `add` on the command line
-        does it, `serve` does, and a conversation begins it in the background. `report` is told how far it is.
+        This takes a minute for a million pictures; meanwhile searches scan all pictures. `add` on the command line does
+        it, so does `serve`, and a conversation starts it in the background. `report` is told the progress.
         """
         gallery = self.gallery()
         if not pays(len(gallery)) or not is_due(gallery.indexed):
@@ -459,8 +458,8 @@ class Library:
 
     @property
     def space(self) -> str | None:
-        """The active space, None while there are no pictures."""
-        if self.settings.space is None and self._has_pictures():  # `add` died before it could write it down
+        """The active space; None while there are no pictures."""
+        if self.settings.space is None and self._has_pictures():  # `add` died before it could record it
             return self.encoder.version
         return self.settings.space
 
@@ -471,9 +470,9 @@ class Library:
         catalogue: str | Path | None = None,
         report: Callable[[str], None] | None = None,
     ) -> TuneReport:
-        """Learns how words go with these pictures, from captions or a catalogue; see `viewfinder.tuning.tune`.
+        """Learns how words match these pictures, from captions or a catalogue; see `viewfinder.tuning.tune`.
 
-        `report` is told how far it is, a line at a time; `switch_back` goes back to the space before.
+        `report` is told the progress, one line at a time; `switch_back` returns to the previous space.
 
         Raises BadInput: neither table, too few pictures in them, or an encoder that cannot be tuned.
         """
@@ -486,8 +485,8 @@ class Library:
         return tune(self, **given, report=report)
 
     def use_head(self, head: Head) -> None:
-        """Builds a space for a head of the starter beside the present one, from stored raw vectors, and switches."""
-        # Heads that differ in what their scores mean have one space and files of their own.
+        """Builds a space for a head of the starter beside the present one, from stored raw vectors; switches to it."""
+        # Heads that differ only in what their scores mean share one space, but have files of their own.
         file = Path("heads") / f"{head.fingerprint()}-{zlib.crc32(repr(head.calibration).encode()):08x}.safetensors"
         with private_files(self.folder):
             head.save(self.folder / file)
@@ -501,14 +500,14 @@ class Library:
         self.gallery()
 
     def switch_back(self) -> None:
-        """Goes back to the space before the last `tune`; calling it again goes forward."""
+        """Switches to the space before the last `tune`; calling it again switches forward."""
         if self.settings.previous is None:
             raise BadInput(f"{place_name(self.folder)} was never tuned: there is nothing to go back to")
         space, head = self.settings.previous
         self.switch(space, head)
 
     def switch(self, space: str, head: str | None) -> None:
-        """Makes a space the active one, in one atomic step; pictures added since it was built join it first."""
+        """Makes a space the active one, in one atomic step; pictures added since it was built are added to it first."""
         with self.store.writing():
             self._refresh_settings()
             rows = {row.id: row for row in self.store.rows()}
@@ -523,7 +522,7 @@ class Library:
     # -- inside
 
     def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
-        """The index over a snapshot, where it pays and there is one that serves it."""
+        """The index over a snapshot, if an index pays and there is one that still serves it."""
         if not pays(len(snapshot)):
             return None
         mark = _mark_file(index_file(self.folder, snapshot.space))
@@ -534,7 +533,7 @@ class Library:
         return indexed if serves(indexed) else None
 
     def _index_soon(self) -> None:
-        """Begins to make the index, where it is due, beside the conversation; nobody waits for it."""
+        """Starts to make the index in the background if it is due; nobody waits for it."""
         known = self._gallery
         running = self._indexer is not None and self._indexer.is_alive()
         if known is not None and pays(len(known)) and is_due(known.indexed) and not running:
@@ -542,11 +541,11 @@ class Library:
             self._indexer.start()
 
     def _build_quietly(self) -> None:
-        with suppress(ViewfinderError, OSError):  # closed or removed meanwhile, or a full disk: it stays a scan
+        with suppress(ViewfinderError, OSError):  # closed or removed meanwhile, or a full disk: searches keep scanning
             self.build_index()
 
     def _describe_index(self) -> dict[str, Any] | None:
-        """What `status` tells of the index; None where there is none."""
+        """What `status` says about the index; None if there is none."""
         return None if self.space is None else read_card(self.folder, self.space)
 
     def _check_open(self) -> None:
@@ -554,7 +553,7 @@ class Library:
             raise LibraryError(f"{self.folder} was closed: open it again with viewfinder.open")
 
     def _repair_pictures(self, tables: TablesRepair, report: RepairReport) -> None:
-        """Rows that were lost come back from snapshots, where vectors say that the pictures were not forgotten."""
+        """Restores lost rows from snapshots, if vectors show that the pictures were not forgotten."""
         if tables.lost.get(FAILURES, 0) != 0 or FAILURES in tables.reverted:
             report.mended.append("the list of failures: the next `viewfinder add` looks at those files again")
         if PICTURES in tables.reverted:
@@ -591,7 +590,7 @@ class Library:
         self.settings = settings
 
     def _repair_vectors(self, tables: TablesRepair, report: RepairReport, progress: Progress | None) -> None:
-        """Raw vectors that were lost, from the files; then the active space."""
+        """Makes lost raw vectors again from the files; then the active space."""
         encoder, rows = self.encoder, self.store.rows()
         lacking = {row.id for row in rows} - self.store.ids_with_vectors(encoder.raw_version)
         files = [Path(file.path) for row in rows if row.id in lacking for file in row.files]
@@ -616,19 +615,19 @@ class Library:
             self.settings = replace(self.settings, previous=None)
 
     def _damaged_heads(self) -> list[str]:
-        """The heads that are named and missing, or not as they were written."""
+        """The heads that are named but missing, or not as they were written."""
         named = {self.settings.head, None if self.settings.previous is None else self.settings.previous[1]} - {None}
         return sorted(str(head) for head in named if not _is_sound(self.folder / str(head)))
 
     def _is_gone(self, path: str) -> bool:
-        """Whether a picture has lost this file; what lies in a bucket has its files there, too."""
+        """Whether a picture has lost this file; a library in a bucket has the files there, too."""
         return find_bucket(self.folder) is None and is_gone(path)
 
     def _has_pictures(self) -> bool:
         return self.encoder.version in self.store.spaces() and bool(self.store.ids())
 
     def _settle(self, roots: Sequence[Path]) -> None:
-        """Writes down the space of the pictures and where they were added from, once there are any."""
+        """Records the space of the pictures and where they were added from, once there are any."""
         folders = {*self.settings.roots, *(str(absolute_root(root)) for root in roots if root.is_dir())}
         outer = sorted(one for one in folders if not folders.intersection(map(str, Path(one).parents)))
         settled = replace(self.settings, space=self.encoder.version, roots=tuple(outer))
@@ -636,7 +635,7 @@ class Library:
             self._save(settled)
 
     def _check_roots(self, before: Sequence[PictureRow], after: Sequence[PictureRow]) -> None:
-        """Raises BadInput where so much is gone that a drive may be unplugged."""
+        """Raises BadInput if so much is gone that a drive may be unplugged."""
         advice = "is a drive unplugged? If they are to be forgotten, `viewfinder prune --force` does it"
         for root in self.settings.roots:
             known, there = (
@@ -649,13 +648,13 @@ class Library:
             raise BadInput(f"{gone:,} of {len(after):,} pictures are gone: {advice}")
 
     def _build_space(self, encoder: Encoder) -> None:
-        """The space of an encoder from the stored raw vectors, in place of one of that name."""
+        """Builds the space of an encoder from the stored raw vectors, in place of one of that name."""
         ids, raw_nr = self.store.read_vectors(encoder.raw_version)
         chunks = (slice(at, at + 4096) for at in range(0, len(ids), 4096))
         self.store.write_space(encoder.version, ((ids[chunk], encoder.project(raw_nr[chunk])) for chunk in chunks))
 
     def _renew_space(self) -> None:
-        """Where an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""
+        """If an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""
 
         def is_old() -> bool:
             made = self.settings.space
@@ -673,7 +672,7 @@ class Library:
 
     @cached_property
     def _raw(self) -> StoredVectors:
-        """Raw vectors, which no head changes."""
+        """The raw vectors, which no head changes."""
         return StoredVectors(self.store, self.encoder)
 
     def _load_encoder(self, head: str | None) -> Encoder:
@@ -682,7 +681,7 @@ class Library:
         return load_encoder(self.settings.encoder, head_file=None if head is None else self.folder / head)
 
     def _refresh_settings(self) -> None:
-        """Another process may have switched spaces, which changes no table; a look at the file takes 5 us."""
+        """Another process may have switched spaces, which changes no table; checking the file takes 5 us."""
         if (bucket := find_bucket(self.folder)) is not None:
             bucket.refresh()
         mark = _mark_settings(self.folder)
@@ -705,7 +704,7 @@ class Library:
 
 @dataclass
 class _PreparedPictures:
-    """The pictures of a library for one retriever, prepared again before any turn since which pictures were added."""
+    """The pictures of a library for one retriever, prepared again before a turn if pictures were added."""
 
     library: Library
     retriever: Retriever[Any]
@@ -732,7 +731,7 @@ def _mark_file(file: Path) -> tuple[int, int]:
 
 
 def _is_sound(head: Path) -> bool:
-    """Whether a head is there, and is what was saved, where that is known."""
+    """Whether a head is there and, if its checksum is known, as it was saved."""
     try:
         noted = head.with_suffix(CHECKSUM).read_text(encoding="utf-8", errors="replace").strip()
     except FileNotFoundError:
@@ -741,7 +740,7 @@ def _is_sound(head: Path) -> bool:
 
 
 def _salvage_settings(folder: Path, encoder: str | None, report: RepairReport) -> Settings:
-    """What `library.json` says, else its copy, else what the tables tell. Raises NewerLibrary, BadInput."""
+    """The settings from `library.json`, else from its copy, else from the tables. Raises NewerLibrary, BadInput."""
     for file in (folder / SETTINGS, folder / TABLES / SETTINGS):
         with suppress(NotALibrary):
             settings = read_settings(file)

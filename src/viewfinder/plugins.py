@@ -1,7 +1,7 @@
 """Parts that other packages bring: retrievers, questioners, encoders, simulated users, readers of picture formats.
 
 An installed package offers them as entry points of a group ("viewfinder.retrievers"); a class that is not offered is
-named where it stands, `package.module:Class`. Nobody looks for them before a name is asked for that is none of ours.
+named by its place, `package.module:Class`. They are looked up only when a name is asked for that is not ours.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WHERE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 def is_place_of_class(name: str) -> bool:
-    """Whether a name says where a class stands.
+    """Whether a name is the place of a class.
 
     >>> is_place_of_class("my_lab.systems:Rocchio"), is_place_of_class("openai/clip-vit-base-patch32")
     (True, False)
@@ -32,7 +32,7 @@ def is_place_of_class(name: str) -> bool:
 
 
 def label_part(part: object) -> str:
-    """What a part is called that was given by name, as a class or as an object."""
+    """The label of a part that was given by name, as a class or as an object."""
     if isinstance(part, str):
         return part
     name = getattr(part, "name", None)
@@ -44,10 +44,10 @@ class Plugins:
     """The parts of one kind that other packages bring.
 
     Attributes:
-        noun: what one is called in messages.
-        group: the entry points that offer them.
-        protocol: what each must have.
-        ours: the names that are taken; also the names that a message lists.
+        noun: what a part of this kind is called in messages.
+        group: the group of entry points that offer them.
+        protocol: what each part must have.
+        ours: the names that are taken, which messages also list.
     """
 
     noun: str
@@ -56,7 +56,7 @@ class Plugins:
     ours: Collection[str]
 
     def offered(self) -> dict[str, EntryPoint]:
-        """What installed packages offer, by name. A name that is taken is left out, and a line in the log says so."""
+        """What installed packages offer, by name. A name that is taken is left out, with a line in the log."""
         from importlib.metadata import entry_points
 
         found: dict[str, EntryPoint] = {}
@@ -71,25 +71,26 @@ class Plugins:
         return found
 
     def names(self, *more: str) -> list[str]:
-        """All there are, ours, `more` and those that are offered."""
+        """All names: ours, `more`, and those that packages offer."""
         return sorted({*self.ours, *more, *self.offered()})
 
     def check_name(self, name: str, known: Collection[str]) -> None:
-        """Raises UnknownName where a name is none of those `known`, whatever is installed: for names from outside."""
+        """Raises UnknownName if a name is not among those `known`, whatever is installed: for names from outside."""
         if name not in known:
             raise UnknownName(f"no {self.noun} is called {name!r}; there are: {', '.join(sorted(known))}")
 
     def find(self, name: str) -> Any | None:
-        """The class, function or object that a package offers under this name, or that stands there; None: none.
+        """The class, function or object that a package offers under this name, or that is at this place; None: there is
+        none.
 
         Raises:
-            BadInput: it cannot be imported, or is no such part.
+            BadInput: it cannot be imported, or is not such a part.
         """
         if is_place_of_class(name):
             from importlib.metadata import EntryPoint
 
             part = self._import(EntryPoint(name, name, self.group), "put its folder on PYTHONPATH")
-            # A name may come from a file, such as a library's settings: what is no such part is never called.
+            # A name may come from a file, such as a library's settings: what is not such a part is never called.
             self._check(part, name)
             return part
         if (point := self.offered().get(name)) is None:
@@ -100,10 +101,10 @@ class Plugins:
         return part
 
     def load(self, name: str, *given: Any, **settings: Any) -> Any:
-        """The part of this name, made of what is given.
+        """The part of this name, made from what is given.
 
         Raises:
-            UnknownName: there is none; the message lists those there are.
+            UnknownName: there is none; the message lists those that exist.
             BadInput: as `find` and `make`.
         """
         part = self.find(name)
@@ -112,10 +113,10 @@ class Plugins:
         return self.make(part, name, *given, **settings)
 
     def make(self, part: Any, name: str, *given: Any, **settings: Any) -> Any:
-        """An object of a class, or what a function returns; an object is taken as it is.
+        """An instance of a class, or what a function returns; an object is used as it is.
 
         Raises:
-            BadInput: it lacks what such a part needs, or cannot be made of what is given.
+            BadInput: it lacks what such a part needs, or cannot be made from what is given.
         """
         if isinstance(part, type):
             self._check(part, name)
@@ -145,7 +146,7 @@ class Plugins:
             raise BadInput(f"{name} is no {self.noun}: it lacks {', '.join(lacks)}")
 
     def _lacks(self, part: Any) -> list[str]:
-        """What the protocol has and a part does not; of a class methods alone, its objects may set the rest."""
+        """What the protocol has and a part lacks; of a class only methods, since its objects may set the rest."""
         members = {name: member for name, member in vars(self.protocol).items() if not name.startswith("_")}
         if isinstance(part, type):
             members = {name: member for name, member in members.items() if not isinstance(member, property)}
@@ -154,7 +155,7 @@ class Plugins:
     def _import(self, point: EntryPoint, advice: str) -> Any:
         try:
             return point.load()
-        except (Exception, SystemExit) as error:  # whatever another's module does while it is imported
+        except (Exception, SystemExit) as error:  # whatever a foreign module does while it is imported
             line = f"the {self.noun} {point.name} cannot be imported ({_say(error)})"
             raise BadInput(f"{line}: install what is missing, or {advice}") from error
 
@@ -169,10 +170,10 @@ def _say(error: BaseException) -> str:
 
 @lru_cache(maxsize=64)
 def _warn(line: str) -> None:
-    """Once, however often names are listed; without a handler of its own, logging prints warnings on stderr."""
+    """Warns once, however often names are listed; without a handler of its own, logging prints warnings on stderr."""
     logging.getLogger("viewfinder").warning("viewfinder: %s", line)
 
 
 def warn_of_part(error: ViewfinderError) -> None:
-    """Says in the log why a part is done without, that was offered and not asked for by name."""
+    """Logs why a part is not used that was offered but not asked for by name."""
     _warn(str(error))

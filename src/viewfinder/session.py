@@ -1,9 +1,9 @@
 """A live search: a gallery, a retriever, a questioner and the conversation so far.
 
-The way of a turn: `take` appends it to the conversation, `resolve_turn` looks up what it refers to, the retriever makes
-one step, the gallery scores the query and a `Ranking` orders it, the questioner looks at the likeliest candidates, and
-what was shown and asked is recorded in the conversation. `search` gives the results of a turn at once, `follow_up` the
-question after it, `reply` the words of a retriever that answers in words.
+The path of a turn: `take` appends it to the conversation, `resolve_turn` looks up what it refers to, the retriever
+makes one step, the gallery scores the query and a `Ranking` orders it, the questioner looks at the likeliest
+candidates, and the conversation records what was shown and asked. `search` returns the results of a turn at once,
+`follow_up` the question after it, `reply` the words of a retriever that answers in words.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PillowImage
 
     OwnImage = str | Path | PillowImage | np.ndarray[Any, np.dtype[np.uint8]]
-    """An image of one's own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w)."""
+    """An image of the user's own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w)."""
 
 Answered = Literal["pictures", "words"]
 
@@ -62,7 +62,7 @@ Picture = Hit | PictureRow | PictureId
 
 
 class PictureSource(Protocol):
-    """What has the pictures as they are now, a library that grows for example."""
+    """Something that has the pictures as they are now, for example a library that grows."""
 
     def gallery(self) -> Gallery:
         """The pictures as they are now; the same object until they change."""
@@ -70,11 +70,11 @@ class PictureSource(Protocol):
 
 
 class TurnMethods(ABC):
-    """What one can say, each kind of turn a method: of a session here, and of one on a server (`client`)."""
+    """What one can say, one method per kind of turn: of a session here, and of one on a server (`client`)."""
 
     @abstractmethod
     def take(self, turn: Turn) -> Hits:
-        """One turn of any kind, and what it finds."""
+        """Takes one turn of any kind; returns what it finds."""
 
     @property
     @abstractmethod
@@ -83,7 +83,7 @@ class TurnMethods(ABC):
 
     @abstractmethod
     def _name_image(self, image: OwnImage) -> str:
-        """What a `Show` calls an image. Raises BadInput: it is none."""
+        """The name of an image in a `Show`. Raises BadInput: it is not an image."""
 
     def say(self, text: str) -> Hits:
         """Describe the picture, or go on describing it."""
@@ -96,10 +96,10 @@ class TurnMethods(ABC):
         turn: int | None = None,
         attributes: Sequence[str] | None = None,
     ) -> Hits:
-        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
+        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown at that turn.
 
-        An image of your own (anything but a result, a row or an id) is taken as by `show`. `attributes`: what counts of
-        the picture, in place of `attributes_of` it.
+        An image of your own (anything but a result, a row or an id) is taken as by `show`. `attributes`: the attributes
+        of the picture that count, in place of its `attributes_of`.
         """
         if isinstance(picture, Picture):
             return self.take(Like(id_of(picture), but, turn, _words(attributes)))
@@ -110,7 +110,7 @@ class TurnMethods(ABC):
     def show(self, image: OwnImage, but: str = "", attributes: Sequence[str] | None = None) -> Hits:
         """Show an image of your own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w).
 
-        What has no file is kept by this session alone: a conversation that is saved has its name, not its pixels.
+        An image without a file is kept by this session only: a saved conversation has its name, not its pixels.
         """
         return self.take(Show(self._name_image(image), but, _words(attributes)))
 
@@ -119,7 +119,7 @@ class TurnMethods(ABC):
         return self.take(Answer(self._open_question("answer"), text))
 
     def skip(self) -> Hits:
-        """Pass the pending question over: the retriever hears nothing, and something else is asked."""
+        """Skip the pending question: the retriever hears nothing, and something else is asked."""
         return self.take(Answer(self._open_question("skip"), ""))
 
     def keep(self, attribute: str, turn: int) -> Hits:
@@ -127,7 +127,7 @@ class TurnMethods(ABC):
         return self.take(Keep(attribute, turn))
 
     def reject(self, *pictures: Picture, text: str = "") -> Hits:
-        """Reject pictures, or what `text` says; with neither, everything that is shown."""
+        """Reject pictures, or what `text` says; with neither, everything shown."""
         return self.take(Reject(tuple(id_of(picture) for picture in pictures), text))
 
     def back_to(self, turn: int) -> Hits:
@@ -144,21 +144,21 @@ class Session(TurnMethods):
     """One conversation, for one thread at a time.
 
     Args:
-        pictures: those to search, or where they come from: that is asked once a turn, so that a library may grow.
+        pictures: those to search, or their source, which is asked once per turn so that a library may grow.
         retriever: reads the conversation into a query.
-        questioner: who asks back, by name, as an object, or its class; None or "none": nobody.
-        n: how many results a turn has.
+        questioner: asks back; a name, an object or its class; None or "none": nobody asks.
+        n: how many results each turn has.
         where: catalogue columns to filter by.
-        conversation: an earlier one to go on with.
-        memo: keeps the retriever's states.
+        conversation: an earlier one to continue.
+        memo: the cache of the retriever's states.
         image_file: finds the file of an image that a `Show` names.
-        whose: who may see what `image_file` finds; states are shared with sessions of the same alone.
-        picture_bias: how much a retriever that speaks leans to pictures; None: as much as it does by itself.
+        whose: who may see what `image_file` finds; states are shared only with sessions of the same owner.
+        picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
 
     Attributes:
-        gallery: the pictures that were looked at last; None before the first turn.
-        last_query, last_operations: what the newest turn looks for, and what it does with earlier turns.
-        adapters: which turns so far the retriever could not take as given, and what was done instead.
+        gallery: the pictures searched last; None before the first turn.
+        last_query, last_operations: what the newest turn looks for, and what it does to earlier turns.
+        adapters: the turns so far that the retriever could not take as given, and what was done instead.
     """
 
     def __init__(
@@ -202,12 +202,12 @@ class Session(TurnMethods):
         self._images: dict[str, bytes] = {}
         self._to_ask_about: Ranking | None = None
         if self._where:
-            self._look().snapshot.where(self._where)  # an unknown column is better said now than after the first turn
+            self._look().snapshot.where(self._where)  # report an unknown column now, not after the first turn
 
     # -- turns
 
     def take(self, turn: Turn) -> Hits:
-        """One turn of any kind; if it cannot be taken, the conversation stays as it was.
+        """Takes one turn of any kind; if it cannot be taken, the conversation stays as it was.
 
         Raises:
             BadInput: it refers to a turn, picture, attribute or file that does not exist, or says nothing.
@@ -221,19 +221,19 @@ class Session(TurnMethods):
         return Hits(explained, ranking.verdict, (time.perf_counter() - started) * 1000, ranking.missing)
 
     def search(self, turn: Turn) -> Hits:
-        """One turn, and its results at once: without reasons (`ranking` gives them), and nothing is asked before
-        `follow_up`. Raises as `take`.
+        """Takes one turn and returns its results at once: without reasons (`ranking` gives them), and nothing is asked
+        before `follow_up`. Raises as `take`.
         """
         started = time.perf_counter()
         hits, ranking = self._searched(turn)
         return Hits(hits, ranking.verdict, (time.perf_counter() - started) * 1000, ranking.missing)
 
     def repeat(self, turn: Turn) -> None:
-        """One turn of many that are said again: what it finds is noted, and not judged or told. Raises as `take`."""
+        """Takes one of many replayed turns: its results are recorded, not judged or returned. Raises as `take`."""
         self._take(turn)
 
     def follow_up(self) -> Question | None:
-        """Chooses what to ask after the newest turn, once; gives the question that is open now."""
+        """Chooses what to ask after the newest turn, once; returns the question that is now open."""
         choose = self.question_choice()
         if choose is not None:
             self.record_question(choose())
@@ -241,34 +241,34 @@ class Session(TurnMethods):
 
     @property
     def question_due(self) -> bool:
-        """Whether it is still to be chosen what to ask after the newest turn (which may come to: nothing)."""
+        """Whether what to ask after the newest turn is still to be chosen (the choice may be: nothing)."""
         return self._to_ask_about is not None
 
     def question_choice(self) -> Callable[[], Question | None] | None:
-        """What `follow_up` would call to choose; None where no question is due.
+        """What `follow_up` would call to choose; None if no question is due.
 
-        It changes nothing, so that another thread may take its time over it while the conversation goes on. What comes
-        of it is for `record_question`, unless another turn was taken meanwhile.
+        It changes nothing, so another thread may run it while the conversation goes on. Its result is for
+        `record_question`, unless another turn was taken meanwhile.
         """
         return None if self._to_ask_about is None else partial(self._ask, self.conversation, self._to_ask_about)
 
     def reopen_question(self) -> None:
-        """Makes a question due after the newest turn: in a conversation that goes on with other settings."""
+        """Makes a question due after the newest turn, for a conversation that continues with other settings."""
         due = self._asks and self.answered_with != "words"
         self._to_ask_about = self.ranking() if due else None
 
     def record_question(self, question: Question | None) -> None:
-        """Notes what was asked after the newest turn; none is due any more."""
+        """Records what was asked after the newest turn; then none is due any more."""
         self._to_ask_about = None
         self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
 
     def ranking(self, number: int | None = None) -> Ranking:
-        """The collection as a node orders it now (default: where one stands). Raises ValueError: no such node."""
+        """The collection as a node orders it now (default: the present node). Raises ValueError: no such node."""
         node = self.conversation.here if number is None else self.conversation.node(number)
         return self._ranking(self.conversation, node)
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
-        """What turns up to a node (default: the present one) do with earlier ones, by their number.
+        """What the turns up to a node (default: the present one) do to earlier ones, by their number.
 
         Raises ValueError: there is no such node.
         """
@@ -278,7 +278,7 @@ class Session(TurnMethods):
             stop_if_asked()
             state = self._state(self.conversation, node, gallery, lost, new=False)
             done = self._retriever.query(state).operations
-            # Where the retriever was not told of a turn, the state is that of a turn before it, and so is what it did.
+            # If the retriever was not told of a turn, state and operations are those of a turn before it.
             if done and self._is_told(node.turn, gallery) and node.number not in lost:
                 found[node.number] = done
         return found
@@ -287,33 +287,33 @@ class Session(TurnMethods):
 
     @property
     def answered_with(self) -> Answered | None:
-        """Whether the newest turn is answered with pictures, or in words: then its results are those of before.
+        """Whether the newest turn is answered with pictures or in words; in words, its results are the previous ones.
 
-        None where nothing was said yet, and from retrievers that do not speak: all they answer with is pictures.
+        None if nothing was said yet, and from retrievers that do not speak: they answer with pictures only.
         """
         return self.answered_at(self.conversation.here.number)
 
     def answered_at(self, number: int) -> Answered | None:
-        """`answered_with`, of any node of the conversation. Raises ValueError: there is no such node."""
+        """`answered_with` for any node of the conversation. Raises ValueError: there is no such node."""
         state = self._answering(number)
         if state is None or self._speaker is None:
             return None
         return "pictures" if self._speaker.shows(state) else "words"
 
     def reply(self, number: int | None = None) -> Iterator[str]:
-        """The words that a turn (default: the newest) is answered with, in pieces as they are written.
+        """The words with which a turn (default: the newest) is answered, piece by piece as they are written.
 
-        To be joined without anything between, by another thread if need be. Raises ValueError: there is no such node.
+        Join them without a separator; another thread may do so. Raises ValueError: there is no such node.
         """
         state = self._answering(self.conversation.here.number if number is None else number)
         return iter(()) if state is None or self._speaker is None else self._speaker.reply(state)
 
     @property
     def picture_bias(self) -> float | None:
-        """How much the retriever leans to pictures when it decides what to answer with; None: it does not speak.
+        """How much the retriever leans to pictures when it chooses how to answer; None: it does not speak.
 
-        Setting it has the whole conversation read again: what was answered one way may then be answered the other.
-        With infinity every answer is pictures, with minus infinity it is words.
+        Setting it rereads the whole conversation: what was answered one way may then be answered the other. With
+        infinity every answer is pictures, with minus infinity words.
 
         Raises:
             BadInput: it is set, and the retriever does not speak; or it is not a number.
@@ -334,11 +334,11 @@ class Session(TurnMethods):
         return self.conversation.pending
 
     def attributes_of(self, picture: Picture) -> tuple[str, ...]:
-        """What the retriever reads of this picture if it is picked, the likeliest first. Raises UnknownName."""
+        """What the retriever reads of this picture when picked, the likeliest first. Raises UnknownName."""
         return tuple(self.attribute_chances(picture))
 
     def attribute_chances(self, picture: Picture) -> dict[str, float]:
-        """`attributes_of` a picture, with how likely each is."""
+        """The `attributes_of` a picture, and how likely each is."""
         gallery, predictor = self._look(), self._reads.predictor
         row = gallery.row(id_of(picture))
         return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
@@ -360,7 +360,7 @@ class Session(TurnMethods):
     def _use(self, retriever: Retriever[Any]) -> None:
         self._retriever = retriever
         self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
-        # Tells retrievers of one name and different weights apart: their states are not each other's.
+        # Tells apart retrievers of one name with different weights, whose states must not be mixed.
         weights = getattr(retriever, "fingerprint", None)
         if not isinstance(weights, str):
             weights = "global" if retriever.reads.space is None else retriever.reads.space.name
@@ -388,7 +388,7 @@ class Session(TurnMethods):
 
     def _take(self, turn: Turn) -> Ranking:
         try:
-            turn = turn_from_json(turn_to_json(turn))  # which refuses whatever a turn cannot be made of
+            turn = turn_from_json(turn_to_json(turn))  # refuses whatever is not a valid turn
         except (TypeError, ValueError) as error:
             raise BadInput(str(error)) from error
         if isinstance(turn, Say) and not turn.text.strip():
@@ -400,19 +400,19 @@ class Session(TurnMethods):
         ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
         ids = ranking.gallery.snapshot.ids
         shown = tuple([ids[row] for row in ranking.best(self._n).tolist()])
-        # Going back brings back what was asked there, not the next best question.
+        # Going back restores what was asked there, not the next best question.
         goes_back = isinstance(turn, BackTo)
         asked = conversation.pending if goes_back else None
         self.conversation = conversation.recorded(shown=shown, asked=asked)
         self.last_query, self.adapters = ranking.query, ranking.adapters
         self.last_operations = ranking.query.operations if self._is_told(turn, ranking.gallery) else ()
-        # Nor is anything asked after words: one does not speak twice before the other has.
+        # Nothing is asked after words either: the system does not speak twice in a row.
         due = shown and not goes_back and self._asks
         self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
         return ranking
 
     def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
-        """`new`: the node's turn was just said, so what it names must be there."""
+        """`new`: the node's turn was just said, so what it names must exist."""
         gallery, lost = self._look(), dict[int, str]()
         query = self._retriever.query(self._state(conversation, node, gallery, lost, new=new))
         stop_if_asked()
@@ -425,7 +425,7 @@ class Session(TurnMethods):
         adapters = (*query.adapters, *lost.values(), *unread)
         path = conversation.path(node.number)
         asks_for = path
-        if (speaker := self._speaker) is not None:  # what is answered in words asks for no pictures
+        if (speaker := self._speaker) is not None:  # an answer in words needs no pictures
             asks_for = tuple(it for it in path if speaker.shows(self._state(conversation, it, gallery, lost)))
         query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(asks_for, gallery))
         return Ranking(gallery, query, allowed_n, adapters, path)
@@ -435,8 +435,8 @@ class Session(TurnMethods):
     ) -> Any:
         """The retriever's state at a node: from the memo, or by one step from each node after the last in it.
 
-        `lost` is told of turns that could not be taken, by their number. What a turn comes to may depend on the
-        catalogue, so another state of the library is another state here.
+        `lost` collects turns that could not be taken, by their number. What a turn means may depend on the catalogue,
+        so another state of the library is another state here.
         """
         newest = node if new else None
         key = (*self._retriever_key, *gallery.key)
@@ -456,7 +456,7 @@ class Session(TurnMethods):
                 except BadInput as error:
                     if later is newest:
                         raise
-                    # It was taken when it was said: what it named has gone since, and the rest counts without it.
+                    # It was taken when it was said, but what it named has gone since; the rest counts without it.
                     lost[later.number] = f"drop: turn {later.number}: {error}"
                     continue
                 state = self._retriever.step(state, resolved)
@@ -466,11 +466,11 @@ class Session(TurnMethods):
 
     @staticmethod
     def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
-        """Whether a turn comes to the retriever."""
+        """Whether a turn is passed to the retriever."""
         return not (isinstance(turn, BackTo) or is_skip(turn) or _is_evidence_alone(turn, gallery))
 
     def _answering(self, number: int) -> Any | None:
-        """The state whose answer is that of a node; None where nothing was said, or nothing is left of what was."""
+        """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
         node = self.conversation.standing_at(self.conversation.node(number))
         if node.turn is None or self._speaker is None:
             return None
@@ -485,12 +485,12 @@ class Session(TurnMethods):
 
 
 def _is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
-    """Whether a turn is an answer that was chosen, so that no retriever needs to read it as a sentence."""
+    """Whether a turn is one of the offered choices, so that no retriever needs to read it as a sentence."""
     return isinstance(turn, Answer) and is_choice(turn) and gallery.log_likelihood_ratios(turn) is not None
 
 
 def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
-    """The answers on a way that count by themselves: not those since the turn from which a picked picture goes on."""
+    """The answers on a path that count by themselves: not those since the turn from which a picked picture goes on."""
     found: list[Evidence] = []
     for node in path:
         if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
@@ -501,7 +501,7 @@ def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ..
 
 
 def id_of(picture: Picture) -> PictureId:
-    """The id of a picture. Raises BadInput: it is none, but something else."""
+    """The id of a picture. Raises BadInput: it is not a picture."""
     check_type("picture", picture, Hit, PictureRow, str)
     return picture if isinstance(picture, str) else picture.id
 
@@ -512,7 +512,7 @@ def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
 
 
 def _match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
-    """What was said that is written of pictures; a picture that is picked or shown takes the place of what was said."""
+    """What was said that is written about pictures; a picked or shown picture replaces what was said before."""
     if gallery.words is None:
         return ()
     found: list[WordMatch] = []

@@ -1,6 +1,7 @@
-"""Parts for tests, ours and other people's: an encoder that knows colours only, pictures it can tell apart, contracts.
+"""Parts for tests, ours and other people's: an encoder that knows only colours, pictures it can tell apart, contracts.
 
-`check_retriever` and its like hold a part of another package to what ours keep; they need no test runner.
+`check_retriever` and its like check a part of another package against the contract that ours keep; they need no test
+runner.
 
 `ColourEncoder` is a whole encoder in a few lines: no model, no network, the same numbers everywhere. A picture is
 the mean colours of a 4 x 4 grid; words are the colours they name ("red", "red over blue").
@@ -51,13 +52,13 @@ COLOURS: dict[str, tuple[int, int, int]] = {
 }
 GRID = 4
 FINE = 12
-"""Pixels of a side that are looked at: a multiple of both grids, 4 x 4 and the 6 x 6 of regions."""
+"""Pixels per side that are read: a multiple of both grids, 4 x 4 and the 6 x 6 of regions."""
 RAW_WIDTH = GRID * GRID * 3
 
 
 @dataclass(frozen=True)
 class ColourEncoder:
-    """Pictures and colour words in one space of 48 numbers; `channels` weighs red, green and blue, as a head would."""
+    """Pictures and colour words in one space of 48 numbers; `channels` weights red, green and blue, as a head would."""
 
     name: str = "colours"
     channels: tuple[float, float, float] = (1.0, 1.0, 1.0)
@@ -69,7 +70,7 @@ class ColourEncoder:
 
     @property
     def version(self) -> str:
-        """Another weighing of the channels is another space."""
+        """Other weights of the channels are another space."""
         return f"{self.raw_version}-" + "-".join(f"{weight:g}" for weight in self.channels)
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
@@ -80,15 +81,15 @@ class ColourEncoder:
         return Encoded(raw_bd, np.stack([_mean_colours(pixels, 6) for pixels in batch]) if regions else None)
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
-        """Unit vectors, each channel weighed."""
+        """Unit vectors, each channel weighted."""
         return unit_rows(np.asarray(raw_nd, np.float32) * np.tile(np.array(self.channels, np.float32), GRID * GRID))
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """What a picture of the named colours would have; a text that names none points in a direction of its own."""
+        """The vector of a picture in the named colours; a text that names none points in a direction of its own."""
         return self.project(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """`words` with all channels weighed alike."""
+        """`words` with all channels weighted equally."""
         return unit_rows(np.array([_said(text) for text in texts], np.float32).reshape(-1, RAW_WIDTH))
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
@@ -96,7 +97,7 @@ class ColourEncoder:
         return grid_boxes(width, height)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """The mean likeness to all colours there are."""
+        """The mean likeness to all colours."""
         mean_n: Float[np.ndarray, " n"] = pictures_nd @ self.words(list(COLOURS)).mean(axis=0)
         return mean_n.astype(np.float32)
 
@@ -119,7 +120,7 @@ class TinyPicture:
 
     @property
     def caption(self) -> str:
-        """What one would say of it, and `ColourEncoder` understands."""
+        """A description that `ColourEncoder` understands."""
         return f"{self.top} over {self.bottom}"
 
 
@@ -153,7 +154,7 @@ def tiny_snapshot(
     *,
     encoder: Encoder | None = None,
 ) -> Snapshot:
-    """A snapshot in memory of pictures `p000`, `p001` ... that look like this (top, bottom): no disk, no Lance.
+    """A snapshot in memory of pictures `p000`, `p001` ... with these looks (top, bottom): no disk, no Lance.
 
     Pictures of equal looks have equal vectors, as copies under other names would.
     """
@@ -173,11 +174,11 @@ def tiny_snapshot(
 
 @dataclass(frozen=True)
 class TinyRaw:
-    """The raw vectors of `tiny_snapshot(looks)`, regions and all, a few pictures a batch; `without` have none: zeros.
+    """The raw vectors of `tiny_snapshot(looks)` with regions, a few pictures per batch; those `without` have zeros.
 
     By default mean colours of a 4 x 4 grid (b 48), and of a 6 x 6 grid (b 36 3) as regions.
 
-    `reads` lists the size of every batch that was asked for.
+    `reads` lists the size of every batch that was read.
     """
 
     looks: Sequence[tuple[str, str]]
@@ -190,7 +191,7 @@ class TinyRaw:
     def batches(
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
-        """As the encoder makes them; regions if they are asked for."""
+        """The vectors as the encoder makes them; regions if asked for."""
         for start in range(0, len(ids), self.batch):
             some = ids[start : start + self.batch]
             self.reads.append(len(some))
@@ -228,13 +229,13 @@ class ScriptedModel:
     prompts: list[str] = field(default_factory=list)
 
     def complete(self, prompt: str, *, seed: int = 0, **options: Any) -> str:
-        """What the script says, whatever the options are."""
+        """The scripted reply, whatever the options are."""
         self.prompts.append(prompt)
         return self.reply(prompt, seed)
 
 
 class NothingKnown:
-    """A questioners' `Lookup` that knows nothing: a test overrides what its questioner may look up."""
+    """A `Lookup` for questioners that knows nothing: a test overrides what its questioner may look up."""
 
     sentences_version: str = "none"
 
@@ -263,20 +264,20 @@ class NothingKnown:
         raise NotImplementedError
 
 
-# -- contracts: what every one of a kind must keep, ours and other people's
+# -- contracts: what every part of a kind must keep, ours and other people's
 
 
 LOOKS = tuple((top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS)
-"""The pictures that retrievers are tried on, as `draw_halves` draws them."""
+"""The pictures on which retrievers are tested, as `draw_halves` draws them."""
 
 
 def check_retriever(retriever: str | Retriever[Any] | RetrieverClass, *, encoder: Encoder | None = None) -> None:
-    """Raises an AssertionError where a retriever breaks the contract of `retrievers.base`.
+    """Raises an AssertionError if a retriever breaks the contract of `retrievers.base`.
 
-    It takes every kind of turn over 32 drawn pictures. Of a name or class two are made, and must agree.
+    It takes every kind of turn over 32 drawn pictures. From a name or class it makes two retrievers, which must agree.
 
     Args:
-        encoder: the one whose vectors the retriever was trained on; by default one that knows colours.
+        encoder: the one on whose vectors the retriever was trained; by default one that knows colours.
 
     Raises:
         UnknownName, BadInput, EncoderMismatch: there is no such retriever, or it reads vectors of another encoder.
@@ -308,7 +309,7 @@ def check_retriever(retriever: str | Retriever[Any] | RetrieverClass, *, encoder
         np.testing.assert_allclose(found_n, scores_n[order], atol=1e-5, err_msg="the order of pictures changes scores")
     for turn, before, now in zip(turns, map(one.query, states), map(one.query, states[1:]), strict=False):
         used = any(part.turn == turn.number for part in now.parts) or now.excluded != before.excluded
-        silent = turn.text == "don't know"  # there is nothing in it to take
+        silent = turn.text == "don't know"  # it says nothing that could be taken
         assert used or silent or len(now.adapters) > len(before.adapters), (
             f"it swallowed turn {turn.number} ({type(turn.turn).__name__}): no part of it, and no adapter says so"
         )
@@ -334,7 +335,7 @@ def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[Reso
 
 
 def _that_shows_pictures(retriever: Retriever[Any]) -> Retriever[Any]:
-    """One that answers always shows pictures here: what is said in words changes no results."""
+    """Makes a retriever that answers always show pictures: an answer in words changes no results."""
     return retriever.with_picture_bias(inf) if isinstance(retriever, AnsweringRetriever) else retriever
 
 
@@ -356,7 +357,7 @@ def _scores(retriever: Retriever[Any], state: Any, gallery: Gallery) -> Float[np
 
 
 def check_encoder(encoder: Encoder) -> None:
-    """Raises an AssertionError where an encoder breaks the contract of `encoders.base`."""
+    """Raises an AssertionError if an encoder breaks the contract of `encoders.base`."""
     assert isinstance(encoder, Encoder), "it lacks something of the protocol"
     pictures = [draw_halves(top, "white", size=size) for top, size in (("red", (64, 48)), ("blue", (40, 90)))]
     seen, again = encoder.pictures(pictures, regions=True), encoder.pictures(pictures[::-1])
@@ -379,7 +380,7 @@ def check_encoder(encoder: Encoder) -> None:
 
 
 def check_questioner(questioner: Questioner, candidates: Candidates) -> None:
-    """Raises an AssertionError where a questioner breaks the contract of `questioners.base` over these candidates."""
+    """Raises an AssertionError if a questioner breaks the contract of `questioners.base` over these candidates."""
     assert isinstance(questioner, Questioner), "it lacks something of the protocol"
     question = questioner.ask(candidates)
     assert questioner.ask(candidates) == question, "the same candidates, another question"
@@ -392,7 +393,7 @@ def check_questioner(questioner: Questioner, candidates: Candidates) -> None:
 
 
 def check_picture_reader(reader: PictureReader, data: bytes) -> None:
-    """Raises an AssertionError where a reader breaks the contract of `pictures.formats`; `data`: a file it reads."""
+    """Raises an AssertionError if a reader breaks the contract of `pictures.formats`; `data`: a file it reads."""
     assert isinstance(reader, PictureReader), "it lacks something of the protocol"
     assert reader.format and reader.extensions and reader.starts, "it says what it reads: format, extensions, starts"
     assert all(ending == ending.lower().lstrip(".") for ending in reader.extensions), "extensions are like 'png'"
@@ -402,13 +403,13 @@ def check_picture_reader(reader: PictureReader, data: bytes) -> None:
     for length in (len(reader.starts[0]), len(data) // 2):
         try:
             picture = reader.read_picture(data[:length])
-        except Exception:  # which one is the reader's business
+        except Exception:  # any error: which one is up to the reader
             continue
         raise AssertionError(f"{length} of {len(data):,} bytes are taken for a whole picture of {picture.size}")
 
 
 def check_report(kept: int, report: ReadReport) -> None:
-    """Raises an AssertionError where what a reader of a format tells is not what it read."""
+    """Raises an AssertionError if what a reader of a format reports is not what it read."""
     assert report.found == kept, f"{kept} items were read, {report.found} are reported"
     assert report.expected is None or report.expected >= report.found, "more were found than expected"
     assert all(dropped.record and dropped.reason for dropped in report.dropped), "left out with no name or reason"

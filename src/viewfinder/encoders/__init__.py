@@ -24,13 +24,14 @@ PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter",))
 
 
 def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
-    """The encoder called "starter", that of an installed package or at `package.module:Class`, or the model in a local
-    folder or of a hub name.
+    """Loads the encoder "starter", one of an installed package or at `package.module:Class`, or the model in a local
+    folder or with a hub name.
 
-    A name with a slash is a folder's or the hub's. `head_file` is a tuned head for the starter.
+    A name with a slash means a folder or the hub. `head_file` is a tuned head for the starter.
 
     Raises:
-        BadInput: what another package brings cannot be imported, or is no encoder; else as `load_transformers_encoder`.
+        BadInput: another package's encoder cannot be imported, or is not an encoder; else as
+            `load_transformers_encoder`.
     """
     if name == "starter":
         from viewfinder.encoders.starter import StarterEncoder

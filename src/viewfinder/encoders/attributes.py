@@ -1,7 +1,7 @@
-"""Which attributes a picture has, told from its raw vector: "floral", "cotton". No torch here.
+"""Predicts from a picture's raw vector which attributes it has: "floral", "cotton". No torch here.
 
-One linear layer over standardised raw vectors, a label a row (Wu et al., CVPR 2021, appendix A); it is trained by
-`viewfinder train attributes`, and saved along with the networks that read attributes. Axes: n pictures, g numbers of a
+One linear layer over standardised raw vectors, one row per label (Wu et al., CVPR 2021, appendix A). `viewfinder train
+attributes` trains it, and it is saved along with the networks that read attributes. Axes: n pictures, g numbers of a
 raw vector, k labels.
 """
 
@@ -25,7 +25,7 @@ SYSTEM = "attributes"
 
 @dataclass(frozen=True, eq=False)
 class AttributePredictor:
-    """Says which of its labels (words, each once) pictures have, of whose raw vectors `raw_version` is.
+    """Says which of its labels (words, each once) pictures have, from raw vectors of `raw_version`.
 
     `mean_g` and `deviation_g` are those of the training set, `weight_kg` and `bias_k` the layer.
     """
@@ -46,10 +46,10 @@ class AttributePredictor:
 
     @classmethod
     def of(cls, weights: Weights, prefix: str = SYSTEM) -> AttributePredictor:
-        """The predictor that was saved as part `prefix` of a network ("": it is all there is); labels are the card's.
+        """The predictor saved as part `prefix` of a network ("": it is the whole file); labels come from the card.
 
         Raises:
-            BadInput: it is not there, or has not a row a label.
+            BadInput: it is missing, or does not have one row per label.
         """
         labels = tuple(weights.card.settings.get("labels", ()))
         dot = f"{prefix}." if prefix else ""
@@ -65,7 +65,7 @@ class AttributePredictor:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A mark that changes with every number and every label."""
+        """A mark that changes with any number or label."""
         mark = hashlib.blake2b(json.dumps([self.raw_version, *self.labels]).encode(), digest_size=8)
         for array in (self.mean_g, self.deviation_g, self.weight_kg, self.bias_k):
             mark.update(np.ascontiguousarray(array).data)
@@ -73,16 +73,16 @@ class AttributePredictor:
 
     def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
         """The chance of every label, 0 to 1."""
-        # Logits beyond 30 are as good as certain, and exp would overflow far beyond.
+        # Logits beyond 30 are practically certain, and exp would overflow far beyond.
         chances_nk: Float32[np.ndarray, "n k"] = 1 / (1 + np.exp(-np.clip(self._logits(raw_ng), -30, 30)))
         return chances_nk
 
     def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
-        """Rows of `labels`, the likeliest `count` of each picture, best first; all of them where there are fewer."""
+        """Rows of `labels`: the likeliest `count` of each picture, best first; all of them if there are fewer."""
         return np.argsort(-self._logits(raw_ng), axis=1, kind="stable")[:, :count]
 
     def words(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> tuple[tuple[str, ...], ...]:
-        """The labels that `top` tells of each picture."""
+        """The labels that `top` gives for each picture."""
         return tuple(tuple(self.labels[label] for label in row) for row in self.top(raw_ng, count).tolist())
 
     def _logits(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:

@@ -1,4 +1,4 @@
-"""What the rest of the library knows of an encoder: pixels or words in, vectors of one space out."""
+"""What the rest of the library knows about an encoder: pixels or words in, vectors of one space out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REGIONS = 36
 
 @dataclass(frozen=True)
 class Encoded:
-    """A batch of pictures as an encoder sees them: `global_bd` always, regions when asked for."""
+    """A batch of pictures as an encoder sees them: always `global_bd`, and regions when asked for."""
 
     global_bd: Float[np.ndarray, "b d"]
     regions_brd: Float[np.ndarray, "b r e"] | None = None
@@ -35,10 +35,10 @@ class Calibration:
     Attributes:
         here: weights of the chance that what was said is in a collection at all, the bias last.
         match: weights of the chance that a picture is what was said.
-        nothing_below: the chances to be here below which the answer is "nothing like that here": of fragments, and of
-            sentences.
-        expected: weights, the bias last, of the score that a picture usually has for a text of this vector about it.
-        familiar: by the stem of a word, log10 of the share of captions that have it.
+        nothing_below: the chances of being here below which the answer is "nothing like that here": for fragments, and
+            for sentences.
+        expected: weights, the bias last, of the usual score of a picture for a text with this vector about it.
+        familiar: for each word stem, log10 of the share of captions that have it.
     """
 
     here: tuple[float, ...]
@@ -50,7 +50,7 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words that an encoder knows well, with their unit vectors: pictures are compared by what they say of them."""
+    """Words that an encoder knows well, with their unit vectors: pictures are compared by what these say of them."""
 
     words: tuple[str, ...]
     vectors_ld: Float[np.ndarray, "l d"]
@@ -60,8 +60,8 @@ class Vocabulary:
 class Encoder(Protocol):
     """Pixels and words to vectors.
 
-    What is stored of a picture is its *raw* vector; `project` turns raw vectors into the space in which they are
-    compared with words, so that a better alignment needs no picture to be read again.
+    A picture is stored as its *raw* vector; `project` maps raw vectors into the space in which they are compared with
+    words, so that no picture must be read again for a better alignment.
     """
 
     @property
@@ -70,11 +70,11 @@ class Encoder(Protocol):
 
     @property
     def version(self) -> str:
-        """Which numbers `project` and `words` give: the name of the space."""
+        """Identifies the numbers that `project` and `words` give: the name of the space."""
 
     @property
     def raw_version(self) -> str:
-        """Which numbers `pictures` gives; equal to `version` where `project` changes nothing."""
+        """Identifies the numbers that `pictures` gives; equal to `version` if `project` changes nothing."""
 
     @property
     def fit(self) -> Fit:
@@ -82,33 +82,33 @@ class Encoder(Protocol):
 
     @property
     def calibration(self) -> Calibration | None:
-        """What scores mean, where that was measured."""
+        """What scores mean, if that was measured."""
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The words in which pictures can be described, None where none were learnt."""
+        """The words in which pictures can be described; None if none were learnt."""
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes (fixed small batches inside)."""
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
-        """Raw vectors into the shared space: unit length, comparable with `words` by dot product."""
+        """Maps raw vectors into the shared space: unit length, comparable with `words` by dot product."""
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts in the shared space."""
 
     @property
     def sentences_version(self) -> str:
-        """Which numbers `sentences` gives."""
+        """Identifies the numbers that `sentences` gives."""
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """Unit sentence vectors that no head has touched: what systems are trained on."""
+        """Unit sentence vectors that no head has changed: systems are trained on them."""
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
         """Boxes (x0, y0, x1, y1) of a picture's regions, in its upright pixels."""
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """How well each picture answers anything at all; zeros where that is not known."""
+        """How well each picture answers any text at all; zeros if that is not known."""
 
 
 def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4"]:
@@ -127,9 +127,9 @@ LONGEST_NAME = 200
 
 
 def to_file_name(name: str) -> str:
-    """A name that every file system and Lance accept; other characters become `_` and two hex digits a byte.
+    """A name that every file system and Lance accept; other characters become `_` and two hex digits per byte.
 
-    Capitals are written that way too, because some file systems do not tell them from small letters.
+    Capitals are written that way too, because some file systems do not distinguish them from small letters.
 
     Raises:
         BadInput: the name is empty, or too long for a file.

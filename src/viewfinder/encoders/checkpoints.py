@@ -1,15 +1,14 @@
 """Checkpoints of CLIP, SigLIP, SigLIP 2 and BLIP: found, checked, loaded strictly, identified, and what they compute.
 
 A checkpoint is a hub name or a local folder. Every failure becomes one line of `BadInput` (it cannot be loaded) or
-`EncoderMismatch` (its numbers are not those of the model that it says it is). What sets the architectures apart is
-written down once, as a `Family`; `transformers.py` here does the rest.
+`EncoderMismatch` (its numbers are not those of the model that it claims to be). What distinguishes the architectures is
+defined once, as a `Family`; `transformers.py` here does the rest.
 
 How a region's vector is made: the patch tokens of the last layer are averaged in each cell of a 6 x 6 grid, and each
-average takes the way that the global vector takes (CLIP, Radford et al. 2021; SigLIP, Zhai et al. 2023; BLIP, Li et
-al. 2022):
+average takes the path of the global vector (CLIP, Radford et al. 2021; SigLIP, Zhai et al. 2023; BLIP, Li et al. 2022):
 
 - clip: post-layernorm, then the visual projection, as the class token does.
-- siglip, siglip2: the tokens come out of the post-layernorm; each average goes alone through the attention pooling
+- siglip, siglip2: the tokens come out of the post-layernorm; each average goes on its own through the attention pooling
   head, whose weights over one token are 1: value and output projection, then the head's MLP.
 - blip: the tokens come out of the post-layernorm; each average goes through `vision_proj`, as the class token does.
 
@@ -38,14 +37,14 @@ from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 
 Inputs = Mapping[str, Tensor]
 Network = Any
-"""A model of transformers: its towers are reached by attribute, which torch types as `Tensor | Module`."""
+"""A transformers model: its towers are attributes, which torch types as `Tensor | Module`."""
 
 SIDE = 6
 
 
 @dataclass(frozen=True)
 class TowerOutput:
-    """What a vision tower makes of a batch; the patch grids of SigLIP 2 differ in shape by picture."""
+    """The output of a vision tower for a batch; the patch grids of SigLIP 2 differ in shape by picture."""
 
     global_bd: Float[Tensor, "b d"]
     patches: tuple[Float[Tensor, "_h _w c"], ...]
@@ -64,7 +63,7 @@ class Family:
 
 
 def encode_regions(network: Network, family: Family, looked: TowerOutput) -> Float[Tensor, "b r d"]:
-    """36 region vectors a picture, row by row (not yet of unit length)."""
+    """36 region vectors per picture, row by row (not yet of unit length)."""
     pooled_nc = torch.cat([pool_regions(patches_hwc) for patches_hwc in looked.patches])
     vectors_nd = family.region(network, pooled_nc)
     return vectors_nd.reshape(-1, REGIONS, vectors_nd.shape[-1])
@@ -152,7 +151,7 @@ FAMILIES: dict[str, Family] = {
 
 
 RECIPE = "1"
-"""Part of every version: raise it when the code here makes other numbers of the same files."""
+"""Part of every version: increase it when the code here computes other numbers from the same files."""
 
 WEIGHT_FILES = (
     "model.safetensors",
@@ -160,10 +159,10 @@ WEIGHT_FILES = (
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
 )
-"""What transformers looks for, in its order."""
+"""The files that transformers looks for, in its order."""
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
-"""What a tokenizer is made of; the first that is there counts (`merges.txt` goes with `vocab.json`)."""
+"""The files of a tokenizer; the first that exists counts (`merges.txt` goes with `vocab.json`)."""
 
 PROCESSOR = "the image processor (preprocessor_config.json)"
 
@@ -176,17 +175,17 @@ class CheckpointSource:
 
     name: str
     folder: Path | None
-    commit: str | None = None  # of the hub, once a config was read
+    commit: str | None = None  # on the hub, once a config was read
     gguf: str | None = None
 
     @property
     def location(self) -> str:
-        """What transformers is given."""
+        """The name or path that transformers is given."""
         return self.name if self.folder is None else str(self.folder)
 
     @property
     def called(self) -> str:
-        """What the user knows it by."""
+        """The name by which the user knows it."""
         return self.location if self.gguf is None else f"{self.location}/{self.gguf}"
 
     @property
@@ -203,7 +202,7 @@ class CheckpointSource:
         return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
 
     def file(self, name: str) -> Path | None:
-        """One file of the checkpoint, fetched if need be; None if there is none (or offline, none cached)."""
+        """One file of the checkpoint, fetched if necessary; None if there is none (or, offline, none cached)."""
         from transformers.utils.hub import cached_file
 
         found = cached_file(
@@ -219,7 +218,7 @@ class CheckpointSource:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A loaded model with everything that its inputs need."""
+    """A loaded model with all that is needed to prepare its inputs."""
 
     name: str
     version: str
@@ -231,11 +230,11 @@ class Checkpoint:
 
 
 def load_checkpoint(name_or_path: str) -> Checkpoint:
-    """The checkpoint in a folder, or of that name on the hub (or in the hub's cache on this machine).
+    """Loads the checkpoint in a folder, or of that name on the hub (or in the hub's cache on this machine).
 
     Raises:
         BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
-        EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit each other.
+        EncoderMismatch: weights missing, left over or of another shape, or parts that do not fit together.
     """
     from transformers import AutoImageProcessor
 
@@ -258,7 +257,7 @@ def find_checkpoint(name_or_path: str) -> CheckpointSource:
     """A folder if there is one of that name, else a name on the hub.
 
     Raises:
-        BadInput: it is a file, a folder that does not exist, or nothing that could be a name.
+        BadInput: it is a file, a folder that does not exist, or not a possible name.
     """
     path = Path(name_or_path).expanduser()
     if not name_or_path:
@@ -304,7 +303,7 @@ def _network(source: CheckpointSource, family: Family) -> Network:
             **source.options,
             dtype=torch.float32,
             output_loading_info=True,
-            # Not to be lenient: mismatches then come in the report, with the rest, and are refused below.
+            # Not for leniency: mismatches are then reported with the rest, and refused below.
             ignore_mismatched_sizes=True,
         )
     # transformers itself forgives constant buffers (position_ids) that older versions saved.
@@ -326,10 +325,10 @@ def _network(source: CheckpointSource, family: Family) -> Network:
 
 
 def _tokenizer(source: CheckpointSource) -> Any:
-    """The tokenizer as transformers makes it, save for SigLIP's.
+    """The tokenizer as transformers makes it, except for SigLIP's.
 
-    `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it says the same, so that is
-    read, whether or not sentencepiece is installed.
+    `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it is equivalent, so that is read,
+    whether or not sentencepiece is installed.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -346,7 +345,7 @@ def _tokenizer(source: CheckpointSource) -> Any:
 
 
 def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: Any) -> None:
-    """Raises EncoderMismatch where tokenizer or image processor belong to another model."""
+    """Raises EncoderMismatch if tokenizer or image processor belong to another model."""
     from PIL import Image
 
     rows = config.text_config.vocab_size
@@ -365,7 +364,7 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
 
 
 def _version(source: CheckpointSource) -> str:
-    """16 hex digits over the bytes of every file that decides which numbers come out, wherever they lie."""
+    """16 hex digits: a hash over the bytes of every file that affects the numbers, wherever the files lie."""
     digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
     tokenizer, weights = (
         next(name for name in candidates if source.file(name)) for candidates in (TOKENIZER_FILES, WEIGHT_FILES)
@@ -381,10 +380,10 @@ def _version(source: CheckpointSource) -> str:
 
 
 def load_tokenizer(source: CheckpointSource, **tokens: str) -> Any:
-    """A tokeniser that is read from one file and knows these tokens: "sep", and what people call it.
+    """Loads a tokeniser that is one file and knows these tokens; each, "sep" for example, comes with its display name.
 
     Raises:
-        BadInput: there is none, or none of that kind.
+        BadInput: there is none, or not of that kind.
     """
     from transformers import AutoTokenizer
 
@@ -402,7 +401,7 @@ def load_tokenizer(source: CheckpointSource, **tokens: str) -> Any:
 
 
 def load_whole(kind: Any, source: CheckpointSource, part: str, saved_from: str, **options: Any) -> Any:
-    """A model of transformers in single precision, none of its weights missing, but for a pooler's.
+    """Loads a transformers model in single precision, with no weights missing except a pooler's.
 
     Raises:
         BadInput: no weights, or some are missing; `saved_from`: what has them all.
@@ -419,7 +418,7 @@ def load_whole(kind: Any, source: CheckpointSource, part: str, saved_from: str, 
 
 @contextmanager
 def explain_failures(source: CheckpointSource, part: str) -> Iterator[None]:
-    """Whatever goes wrong inside, as one line: transformers raises a dozen types, some of many lines."""
+    """Turns whatever goes wrong inside into one line: transformers raises a dozen types, some with many lines."""
     try:
         yield
     except ViewfinderError:
@@ -436,7 +435,7 @@ def silence_transformers() -> Iterator[None]:
     import transformers.utils.logging as log
 
     gguf: Any = import_module("transformers.modeling_gguf_pytorch_utils")
-    bar, gguf.tqdm = gguf.tqdm, lambda items, **options: items  # one that the hook does not see
+    bar, gguf.tqdm = gguf.tqdm, lambda items, **options: items  # a bar that the hook does not see
     before, hub_before = log.get_verbosity(), hub_log.get_verbosity()
     bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
     log.set_verbosity(logging.ERROR)

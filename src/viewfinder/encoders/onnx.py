@@ -1,4 +1,4 @@
-"""The one place where ONNX Runtime is started: on the CPU, or where there is more to do on a GPU; it tells nobody."""
+"""The one place where ONNX Runtime is started: on the CPU, or for larger work on a GPU; it sends no telemetry."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 CPU = "CPUExecutionProvider"
 GPUS = ("CUDAExecutionProvider", "MIGraphXExecutionProvider", "DmlExecutionProvider")
-"""What runs a network of pictures on a GPU, the best first: `onnxruntime-gpu` has the first."""
+"""The providers that run picture networks on a GPU, the best first: `onnxruntime-gpu` has the first."""
 
 
 def choose_providers(available: Sequence[str]) -> list[str]:
-    """The best of the providers that a build of ONNX Runtime has, then the CPU, which takes what that one cannot.
+    """The best provider that a build of ONNX Runtime has, then the CPU for what that one cannot run.
 
     >>> choose_providers(["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"])
     ['CUDAExecutionProvider', 'CPUExecutionProvider']
@@ -22,12 +22,11 @@ def choose_providers(available: Sequence[str]) -> list[str]:
 
 
 def inference_session(model: Path | bytes, *, threads: int | None = None, on_gpu: bool = False) -> Any:
-    """An `onnxruntime.InferenceSession`; `threads` 1 for work too small to share, None for as many as cores.
+    """An `onnxruntime.InferenceSession`; `threads` is 1 for work too small to share, None for one per core.
 
-    `on_gpu`: on a GPU, where ONNX Runtime knows one here; else, as for everything that takes less than a millisecond,
-    on the CPU.
+    `on_gpu`: use a GPU if ONNX Runtime finds one here; otherwise, as for everything under a millisecond, the CPU.
     """
-    # Read when the library is loaded: without it, a device id is written and events may be sent.
+    # Read when the library is loaded: without it, a device id is written, and events may be sent.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 

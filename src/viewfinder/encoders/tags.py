@@ -1,20 +1,20 @@
-"""Zero-shot tags: what a picture shows, read off its vector by comparing it with phrases.
+"""Zero-shot tags: what a picture shows, found by comparing its vector with phrases.
 
-A `TagGroup` is a question with its possible answers (`tags.json` holds eight groups, 83 tags). How similarity
-becomes probability, without a single label:
+A `TagGroup` is a question with its possible answers (`tags.json` holds eight groups, 83 tags). Similarity becomes
+probability without a single label:
 
-- Each tag's similarity is centred on its mean over a background (a sample of the collection), so that a
-  tag that fits everything equally carries nothing: what counts is being *more* of a dog than most pictures.
-- All tags of a group share one unit, the root mean square of their spreads. A unit of its own per tag would
-  blow the noise of a tag that nothing in the collection has ("an elephant") up to that of real differences.
+- Each tag's similarity is centred on its mean over a background (a sample of the collection), so that a tag that fits
+  everything equally tells nothing: what counts is being *more* of a dog than most pictures.
+- All tags of a group share one unit, the root mean square of their spreads. A separate unit per tag would inflate the
+  noise of a tag that nothing in the collection has ("an elephant") to the size of real differences.
 - softmax(1.25 z), against "none of these" at z = 1.75: a picture that is ordinary in all tags has none.
 
-The background should be the collection, not the few present candidates: among candidates that are all dogs
-the animal must not look undecided.
+The background should be the collection, not the few present candidates: if all candidates are dogs, the animal must not
+look undecided.
 
-The two numbers and the common unit were chosen on 669 captioned photos (Flickr8k, heads trained on one half and tried
+The two numbers and the common unit were chosen on 669 captioned photos (Flickr8k, heads trained on one half and tested
 on the other; truth = the tag that most captions name; mean over colour, people, animal, place and activity): the
-likeliest answer is right in 49 %, its mean probability is 47 %. With a unit per tag the truth costs 0.14 bits more.
+likeliest answer is right in 49 %, its mean probability is 47 %. With one unit per tag the truth costs 0.14 bits more.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Tag:
 class TagGroup:
     """Tags that exclude each other, as answers to one question.
 
-    `none` is the answer when no tag fits; `topics` are the last words of names of catalogue columns on the same matter.
+    `none` is the answer when no tag fits; `topics` are the last words of the names of catalogue columns on the same
+    topic.
     """
 
     name: str
@@ -78,10 +79,10 @@ def tag_groups() -> tuple[TagGroup, ...]:
 
 @dataclass(frozen=True, eq=False)
 class TagVectors:
-    """The text vectors of some groups, computed once per encoder, and how the collection spreads along them.
+    """The text vectors of some groups, computed once per encoder, and the spread of the collection along them.
 
-    `phrases_td` stacks the tags of all groups. `centre_t` and `unit_g` come from a background; without one
-    they are None and each call takes the pictures that it is asked about.
+    `phrases_td` stacks the tags of all groups. `centre_t` and `unit_g` come from a background; without one they are
+    None and each call uses the pictures that it is given.
     """
 
     groups: tuple[TagGroup, ...]
@@ -103,7 +104,7 @@ class TagVectors:
     ) -> TagVectors:
         """The vectors of `groups` (default: all that come with the package), in one call of `words`.
 
-        `background`: picture vectors that stand for the collection; 2,000 chosen at random are plenty.
+        `background`: picture vectors that represent the collection; 2,000 chosen at random are plenty.
         """
         chosen = tag_groups() if groups is None else tuple(groups)
         phrases_td = np.asarray(words([tag.phrase for group in chosen for tag in group.tags]), np.float32)
@@ -116,7 +117,7 @@ class TagVectors:
         return TagVectors(self.groups, self.phrases_td, centre_t, unit_g)
 
     def probabilities(self, vectors_cd: Float[np.ndarray, "c d"]) -> dict[str, Float[np.ndarray, "c _"]]:
-        """Group name -> probability of each of its tags for each picture; what a row lacks to 1 is `none`."""
+        """Group name -> probability of each of its tags for each picture; the rest of a row up to 1 is `none`."""
         similar_ct = np.asarray(vectors_cd, np.float32) @ self.phrases_td.T
         if self.centre_t is None or self.unit_g is None:
             centre_t, unit_g = self._spread(similar_ct)
@@ -131,7 +132,7 @@ class TagVectors:
     def attributes(
         self, vectors_cd: Float[np.ndarray, "c d"], *, at_least: float = 0.5
     ) -> list[dict[str, tuple[str, ...]]]:
-        """What each picture's tags say of it: group name -> the tag that has at least this probability."""
+        """What the tags say about each picture: group name -> the tag with at least this probability."""
         found: list[dict[str, tuple[str, ...]]] = [{} for _ in vectors_cd]
         for group, probability_ct in zip(self.groups, self.probabilities(vectors_cd).values(), strict=True):
             for picture in np.flatnonzero(probability_ct.max(axis=1, initial=0.0) >= at_least):
@@ -139,7 +140,7 @@ class TagVectors:
         return found
 
     def group(self, name: str) -> TagGroup:
-        """The group of this name; KeyError where there is none."""
+        """The group of this name; KeyError if there is none."""
         return {group.name: group for group in self.groups}[name]
 
     def _spread(self, similar_nt: Float[np.ndarray, "n t"]) -> tuple[Float[np.ndarray, " t"], Float[np.ndarray, " g"]]:
@@ -148,7 +149,7 @@ class TagVectors:
             return np.zeros(len(self.phrases_td), np.float32), np.ones(len(self.groups), np.float32)
         variance_t = similar_nt.var(axis=0)
         unit_g = np.array([np.sqrt(variance_t[where].mean()) for where in self.slices], np.float32)
-        # Below the noise of float16 vectors nothing is told apart: a unit of 1 makes every z about 0.
+        # Below the noise of float16 vectors nothing can be told apart: a unit of 1 makes every z about 0.
         return similar_nt.mean(axis=0), np.where(unit_g > 1e-4, unit_g, np.float32(1))
 
 

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from viewfinder.encoders.checkpoints import Checkpoint
 
 BATCH = 8
-"""Pictures (or texts) that go through the network at a time: memory stays flat however many are given."""
+"""Pictures (or texts) per pass through the network: memory stays flat however many are given."""
 
 LONGEST_SIDE = 768
-"""Pixels: more than any of these models reads, and small enough to hand over between processes."""
+"""In pixels: more than any of these models reads, and small enough to pass between processes."""
 
 LONGEST = 32
-"""Where sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
+"""If sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
 
 
 def load_transformers_encoder(name_or_path: str) -> TransformersEncoder:
-    """The encoder in a local folder, or of that name on the hub.
+    """Loads the encoder in a local folder, or of that name on the hub.
 
-    A folder is read without any network; a hub name is fetched or taken from the hub's cache, as transformers
-    does it (`HF_HUB_OFFLINE=1` keeps it to the cache). Errors as `load_checkpoint`.
+    A folder is read without network access; a hub name is fetched or taken from the hub's cache, as transformers does
+    it (with `HF_HUB_OFFLINE=1` only from the cache). Errors as `load_checkpoint`.
     """
     from viewfinder.encoders.checkpoints import load_checkpoint
 
@@ -87,7 +87,7 @@ class TransformersEncoder:
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts, cut at the model's length (CLIP 77, SigLIP 64, BLIP 512 tokens).
 
-        SigLIP saw every text padded to its full length in training, and is given them so.
+        SigLIP was trained on texts padded to its full length, and gets them so.
         """
         import torch
 
@@ -118,8 +118,8 @@ class TransformersEncoder:
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
         """Boxes (x0, y0, x1, y1) of a picture's 36 regions in its upright pixels, row by row.
 
-        They divide what the model saw of it: where the image processor crops (CLIP), the crop; where patches
-        do not fill the input, the filled part.
+        They divide the part that the model saw: if the image processor crops (CLIP), the crop; if patches do not fill
+        the input, the filled part.
         """
         x0, y0, x1, y1 = self._seen(width, height)
         offset_4 = np.array([x0, y0, x0, y0], dtype=np.float32)
@@ -140,7 +140,7 @@ class TransformersEncoder:
         elif processor.do_resize:
             longer = int(shortest * max(width, height) / min(width, height))
             new_width, new_height = (shortest, longer) if width <= height else (longer, shortest)
-        left = top = 0  # where the network's input begins in that; below 0 is padding
+        left = top = 0  # where the network's input begins in it; below 0 is padding
         if getattr(processor, "do_center_crop", False):
             left = (new_width - processor.crop_size["width"]) // 2
             top = (new_height - processor.crop_size["height"]) // 2
@@ -164,7 +164,7 @@ class TransformersEncoder:
                 # With 224 on its short side, a picture of 1 x 60,000 pixels would take 9 GB: its middle is enough.
                 longest = LONGEST * min(height, width)
                 top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
-            # As PIL images: of an array that is 3 pixels high transformers takes the rows for channels.
+            # As PIL images: in an array 3 pixels high, transformers takes the rows for channels.
             seen = np.ascontiguousarray(pixels[top : height - top, left : width - left])
             images.append(Image.fromarray(seen))
         return dict(processor(images=images, return_tensors="pt").items())

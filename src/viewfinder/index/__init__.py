@@ -1,16 +1,16 @@
-"""What is stored of pictures, how it is scored for a query, and in which order that puts them.
+"""What is stored of pictures, how it is scored for a query, and the order that results.
 
 store, tables, rows   the store of record: Lance tables inside a library folder (Lance is imported when first used)
 ingest        pictures into it; grounding: which part of a picture answers which words
 snapshot, snapshot_files      `Snapshot`: what searching reads, one space of a library; how it lies on disk and grows
 stored_columns, growing_arrays   its columns; arrays on disk that get more rows
-raw_vectors   what trained systems make their own vectors from; regions, made when first needed
+raw_vectors   the vectors from which trained systems make their own; regions, made when first needed
 gallery       `Gallery`: a snapshot seen through its encoder; it scores pictures for a query
-shard_scores  one answer made of those of several machines (`viewfinder.cluster`)
+shard_scores  merges the answers of several machines into one (`viewfinder.cluster`)
 approximate, index_files   the index of a large collection, and where it lies; near_scores: turns over it
-scores, region_scores   the kernels, for one vector a picture and for many; what a score means, and why
+scores, region_scores   the kernels, for one vector per picture and for many; what a score means, and why
 ranking       `Ranking`: the order of a gallery for one query; `Hits`; candidates for questioners
-turns         what a turn refers to, looked up; the cache of retrievers' states
+turns         looks up what a turn refers to; the cache of retrievers' states
 """
 
 from viewfinder.index.gallery import Gallery

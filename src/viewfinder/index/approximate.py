@@ -1,12 +1,12 @@
-"""An approximate index of one vector a picture: of a large collection, the pictures that are near to a query.
+"""An approximate index over one vector per picture: finds the pictures of a large collection that are near a query.
 
 Every plain query is one inner product: its vector with a picture's, less its `centred` share times the picture's
 background. So the background is one more number of every vector, and one index serves words and pictures. It is faiss'
-IVF with 8 bits a number: the vectors lie in lists, those near to each other in one, and a query looks into the lists
-nearest to it. What it finds is scored again exactly by who asks.
+IVF with 8 bits per number: vectors near each other lie in one list, and a query looks into the lists nearest to it. The
+caller scores what it finds again, exactly.
 
-How many lists are looked into is measured, not believed: `IndexCard` tells the recall, on queries the number was not
-chosen on. Nothing here knows a library; faiss is imported when an index is built or read.
+How many lists are looked into is measured, not assumed: `IndexCard` has the recall on queries other than those on which
+the number was chosen. Nothing here knows a library; faiss is imported when an index is built or read.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64, Shaped
 
 WIDTH_STEP = 16
-"""faiss compares codes of so many numbers at once: vectors are filled up with zeros."""
+"""faiss compares this many numbers of a code at once: vectors are padded with zeros."""
 
 AT_ONCE = 65_536
-"""Pictures that are added to an index at once."""
+"""Pictures added to an index at once."""
 
 TRAINED_ON = 64
-"""Pictures a list on which the lists are chosen."""
+"""Pictures per list on which the lists are chosen."""
 
 ENOUGH_RECALL = 0.98
-"""Of the ten best pictures, the share that an index must find on the queries its number of lists is chosen on."""
+"""The share of the ten best pictures that an index must find on the queries on which its number of lists is chosen."""
 
 PROBES_STEP = 1.4
-"""Numbers of lists that are tried, one after the other, are so many times the one before."""
+"""Each number of lists tried is this many times the one before."""
 
 MEASURED_AT = 10
 MEASURED_FROM = 1000
-"""Pictures asked for where recall is measured: as many as a turn asks for."""
+"""Pictures asked for when recall is measured: as many as a turn asks for."""
 
 
 def has_faiss() -> bool:
@@ -49,15 +49,15 @@ def has_faiss() -> bool:
 
 @dataclass(frozen=True)
 class IndexCard:
-    """What an index is, and what was measured of it.
+    """Describes an index, and what was measured of it.
 
     Attributes:
-        trained_on: how many pictures its lists were chosen for.
+        trained_on: for how many pictures its lists were chosen.
         lists, probes, probes_against: how many there are; how many a query looks into, and one that something counts
             against: the pictures it finds lie in more of them.
-        recall, recall_against: the share of the ten best pictures that are found by such queries, on others than
-            those that the numbers were chosen on.
-        queries: how many these were, and what: "captions", "words" or "pictures".
+        recall, recall_against: the share of the ten best pictures that such queries find, measured on other queries
+            than those on which the numbers were chosen.
+        queries: how many queries these were, and of what kind: "captions", "words" or "pictures".
     """
 
     trained_on: int
@@ -97,7 +97,7 @@ class ApproximateIndex:
         probes = self.card.probes_against if against else self.card.probes
         params = _search_parameters(nprobe=probes)
         if allowed_s is not None:
-            # Where few are allowed, the best of them lie in lists further away.
+            # If few are allowed, the best of them lie in lists further away.
             share = max(float(allowed_s.mean()), 1e-6)
             probes = min(math.ceil(probes / math.sqrt(share)), self.card.lists)
             bits = np.packbits(allowed_s, bitorder="little")
@@ -107,26 +107,26 @@ class ApproximateIndex:
         return np.asarray(slots_1k[0][slots_1k[0] >= 0])
 
     def add(self, ids: Sequence[str], vectors_nw: Float32[np.ndarray, "n w"]) -> None:
-        """Takes more pictures into the lists that are there. Nobody may search meanwhile."""
+        """Adds pictures to the existing lists. Nobody may search meanwhile."""
         for start in range(0, len(ids), AT_ONCE):
             self._index.add(vectors_nw[start : start + AT_ONCE])
         self.ids_s = np.concatenate([self.ids_s, encode_ids(ids)])
 
 
 def encode_ids(ids: Sequence[str]) -> Shaped[np.ndarray, " s"]:
-    """Ids as an array that takes a third of the memory, in the same order where they are sorted."""
+    """Ids as an array that takes a third of the memory and sorts in the same order."""
     return np.asarray([picture.encode() for picture in ids], dtype=np.bytes_)
 
 
 def padded_width(width: int) -> int:
-    """Numbers of a vector of this many, the background and zeros."""
+    """The width of such a vector with the background and padding."""
     return math.ceil((width + 1) / WIDTH_STEP) * WIDTH_STEP
 
 
 def with_background(
     vectors_nd: Float[np.ndarray, "n d"], background_n: Float[np.ndarray, " n"]
 ) -> Float32[np.ndarray, "n w"]:
-    """Vectors as an index has them."""
+    """Vectors as an index stores them."""
     found_nw = np.zeros((len(vectors_nd), padded_width(vectors_nd.shape[1])), np.float32)
     found_nw[:, : vectors_nd.shape[1]] = vectors_nd
     found_nw[:, vectors_nd.shape[1]] = background_n
@@ -151,8 +151,8 @@ def build_index(
 ) -> ApproximateIndex:
     """An index of all pictures.
 
-    `queries_mw`, of this `kind`, are what recall is measured on, and half of them chooses; something counts against
-    those of `against_m`. At least four queries are needed, two of either.
+    Recall is measured on `queries_mw`, which are of this `kind`; half of them choose the number of lists. In those of
+    `against_m` something counts against pictures. At least four queries are needed, two of either sort.
     """
     import faiss
 
@@ -181,7 +181,7 @@ def build_index(
 def _choose_probes(
     index: Any, queries_mw: Float32[np.ndarray, "m w"], best_mk: Int64[np.ndarray, "m k"]
 ) -> tuple[int, float]:
-    """The fewest lists with which enough is found on every other query, and what is found so on the rest."""
+    """The fewest lists with which every other query finds enough, and the recall with them on the rest."""
     probes = 1
     while probes < index.nlist and _recall(index, queries_mw[::2], best_mk[::2], probes) < ENOUGH_RECALL:
         probes = min(math.ceil(probes * PROBES_STEP), index.nlist)
@@ -218,12 +218,12 @@ def _recall(
 def _search_parameters(**settings: Any) -> Any:
     import faiss
 
-    make: Any = faiss.SearchParametersIVF  # whose types, as they come with it, know none of its settings
+    make: Any = faiss.SearchParametersIVF  # whose own type stubs know none of its settings
     return make(**settings)
 
 
 def save_index(index: ApproximateIndex, file: Path) -> None:
-    """Writes an index; a zip file's own checksums tell damage."""
+    """Writes an index; a zip file's own checksums reveal damage."""
     import faiss
 
     np.savez(
@@ -245,7 +245,7 @@ def load_index(file: Path) -> ApproximateIndex:
 
 
 def load_card(file: Path) -> tuple[IndexCard, int]:
-    """The card of an index that was saved, and how many pictures it has, without reading it. Raises as `load_index`."""
+    """The card of a saved index, and how many pictures it has, without reading the index. Raises as `load_index`."""
     with np.load(file) as stored:
         card, pictures = json.loads(str(stored["card"])), int(stored["pictures"])
     return IndexCard(**card | {"queries": tuple(card["queries"])}), pictures

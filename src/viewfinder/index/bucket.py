@@ -2,14 +2,14 @@
 
     s3://bucket/prefix/library.json, tables/, heads/     what a library folder holds
                        originals/<id[:2]>/<id>           the files of the pictures
-                       thumbnails/                       small copies, of whoever made them first
+                       thumbnails/                       small copies, by whoever made them first
                        locks/writing.lance               who writes (see `Lease`)
     <user cache>/buckets/<name>-<hash of the URL>/       the local folder: `bucket.url`, snapshots, thumbnails, copies
 
-LanceDB reads and writes the tables where they are. Of them the local folder has only the *names* of their versions, as
-empty files: that is what tells which tables there are and whether a snapshot is fresh. `Bucket.pull` brings these names
-and the small files; whoever searches does so every `LOOK_S` seconds at most. Everything that is given the local folder
-(a server's processes, say) finds the bucket by the file `bucket.url` in it.
+LanceDB reads and writes the tables where they are. The local folder has only the *names* of their versions, as empty
+files: these tell which tables there are and whether a snapshot is fresh. `Bucket.pull` fetches these names and the
+small files; a process that searches does so at most every `LOOK_S` seconds. Whoever is given the local folder (a
+server's processes, say) finds the bucket by the file `bucket.url` in it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from viewfinder.index.objects import parse_url, read_picture
 from viewfinder.pictures import picture_id
 
 MARKER = "bucket.url"
-"""The file that says where the tables of a local folder lie."""
+"""The file that says where a local folder's tables are."""
 
 PULLING = "pull.lock"
-"""Held while a process makes a local folder show what it has seen of the bucket: else an older look could come last."""
+"""Held while a process updates a local folder from the bucket: else an older state could be written last."""
 
 LOOK_S = 5.0
-"""How old what is known of the bucket may be while people search."""
+"""How old the known state of the bucket may be while people search."""
 
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
 AT_ONCE = 8
-"""Requests under way."""
+"""Concurrent requests."""
 
 
 def local_folder(place: str | Path) -> Path:
@@ -77,9 +77,9 @@ def place_name(folder: Path) -> str:
 
 
 def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Iterator[Path]:
-    """The files of a picture that are here; for who asks for more, the one that a bucket has, fetched now.
+    """The files of a picture that are here, then, if the caller wants more, the one in a bucket, fetched now.
 
-    That may be the bucket of the library, or that of a picture which was added from object storage.
+    That may be the library's bucket, or that of a picture added from object storage.
     """
     paths = list(paths)
     yield from (path for path in map(Path, paths) if path.is_file())
@@ -91,7 +91,7 @@ def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Itera
             if (place := folder / _original(picture)).exists():
                 yield place
                 return
-            if picture_id(content := read_picture(url)) == picture:  # else it is another one by now
+            if picture_id(content := read_picture(url)) == picture:  # else the file is another picture by now
                 _replace(place, content)
                 yield place
                 return
@@ -119,16 +119,16 @@ class Bucket:
         return lancedb.connect(f"{self.url}/{name}", storage_options=self._storage_options())
 
     def _storage_options(self) -> dict[str, str]:
-        """What LanceDB does not find out from the environment as pyarrow does."""
+        """Options that LanceDB, unlike pyarrow, does not read from the environment."""
         if not self.url.startswith("s3"):
             return {}
         is_plain = os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://")
         return {"region": self._files.region, **({"allow_http": "true"} if is_plain else {})}
 
-    # -- what lies here of it
+    # -- the local copy
 
     def refresh(self) -> None:
-        """Pulls, unless that was done a moment ago."""
+        """Pulls, unless that was just done."""
         if monotonic() - self._pulled > LOOK_S:
             self.pull()
 
@@ -148,7 +148,7 @@ class Bucket:
                 for name, content in zip(SMALL_FILES, contents, strict=True):
                     self._show_file(name, content)
                 for head in heads:
-                    if not (self.folder / head).exists():  # they are never changed
+                    if not (self.folder / head).exists():  # heads are never changed
                         self._show_file(head, self._read(head))
             self._pulled = began
 
@@ -178,13 +178,13 @@ class Bucket:
         _replace(place, content)
 
     def push(self, *names: str) -> None:
-        """Puts small files of the local folder where everybody reads them."""
+        """Uploads small files of the local folder, for everybody to read."""
         with self.guarded():
             for name in names:
                 self._write(name, (self.folder / name).read_bytes())
 
     def fetch(self, name: str) -> bool:
-        """Brings a file that is never changed, unless it is here; whether it is now."""
+        """Fetches a file that is never changed, unless it is here; returns whether it is here now."""
         place = self.folder / name
         if not place.exists():
             with self.guarded():
@@ -197,7 +197,7 @@ class Bucket:
     # -- originals
 
     def keep_originals(self, files: Mapping[str, Path]) -> None:
-        """Uploads the files of pictures, by id; one that is another picture by now is left out."""
+        """Uploads the files of pictures, by id; a file that is another picture by now is left out."""
 
         def keep(picture: str, file: Path) -> None:
             content = read_picture(file)
@@ -208,14 +208,14 @@ class Bucket:
             list(pool.map(keep, files.keys(), files.values()))
 
     def fetch_original(self, picture: str) -> Path | None:
-        """The file of a picture, fetched if it is not in the local folder yet; None where the bucket has none."""
+        """The file of a picture, fetched if it is not in the local folder yet; None if the bucket has none."""
         return self.folder / _original(picture) if self.fetch(_original(picture)) else None
 
     # -- who writes
 
     @contextmanager
     def writing(self, name: str, timeout: float, busy: str) -> Iterator[None]:
-        """Holds a lock of all machines; may be nested by those who hold the local one. Raises LibraryBusy."""
+        """Holds the lock between machines; a caller that holds the local one may nest it. Raises LibraryBusy."""
         lease = self._leases.get(name)
         if lease is not None:
             yield
@@ -240,7 +240,7 @@ class Bucket:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """What the store says as one line."""
+        """Turns the store's errors into one line."""
         try:
             yield
         except LibraryError:
@@ -265,7 +265,7 @@ class Bucket:
         return f"{self.url.partition('://')[2]}/{name}"
 
     def _list(self, name: str, *, directories: bool = False) -> list[str]:
-        """Names in a folder of the bucket; none where there is no such folder."""
+        """Names in a folder of the bucket; none if there is no such folder."""
         from pyarrow import fs
 
         wanted = fs.FileType.Directory if directories else fs.FileType.File
@@ -273,7 +273,7 @@ class Bucket:
         return [entry.base_name for entry in found if entry.type == wanted]
 
     def _check_bucket(self) -> None:
-        """Raises NotALibrary: there is no bucket of this name (in which nothing can be listed, without an error)."""
+        """Raises NotALibrary: there is no bucket of this name (listing one finds nothing, without an error)."""
         from pyarrow import fs
 
         bucket = self.url.split("/")[2]
@@ -297,7 +297,7 @@ def _original(picture: str) -> str:
 
 
 def _replace(place: Path, content: bytes) -> None:
-    """A reader sees the whole file or the one before."""
+    """A reader sees the whole new file or the previous one."""
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = place.with_name(f".{uuid.uuid4().hex}.part")
     try:

@@ -1,12 +1,12 @@
-"""Checksums of what a library keeps, looked at when a file is first read: damage of a disk is said, not searched.
+"""Checksums of a library's files, checked when a file is first read: damage on disk is reported, not searched.
 
 What we write ourselves is sealed: its last bytes are a mark and the CRC-32 of all before them, which numpy and Arrow
-pass over. Lance's files are written once under names of their own, and never changed; those of a table are listed in
+ignore. Lance's files are written once under names of their own, and never changed; those of a table are listed in
 
-    <table>.lance/_checksums    a line a file: its CRC-32, its size, its path, and the CRC-32 of the line
+    <table>.lance/_checksums    one line per file: its CRC-32, its size, its path, and the CRC-32 of the line
 
-A file that is not listed (an earlier viewfinder wrote it, or one that was killed) is taken as it is and listed by the
-next write. Two GB a second on one core.
+A file that is not listed (written by an earlier viewfinder, or by one that was killed) is accepted as it is and listed
+by the next write. Checking runs at two GB a second on one core.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 SEAL = b"\nvf1:"
-"""Stands before the checksum of a sealed file."""
+"""Precedes the checksum of a sealed file."""
 
 SEAL_BYTES = len(SEAL) + 4
 LARGE = 64 << 20
-"""Bytes of a file from which on its memory is given back once it was checked."""
+"""Files of at least this many bytes give back their memory once they are checked."""
 
 LISTED = "_checksums"
 _FOLDERS = ("_versions", "data", "_deletions", "_indices", "_transactions")
@@ -30,7 +30,7 @@ _verified: dict[Path, tuple[int, int, int]] = {}
 
 
 def seal_file(file: Path) -> None:
-    """Appends the checksum of a file that is written."""
+    """Appends the checksum to a complete file."""
     mark = checksum_file(file).to_bytes(4, "big")
     with file.open("ab") as stream:
         stream.write(SEAL + mark)
@@ -42,7 +42,7 @@ def seal(content: bytes) -> bytes:
 
 
 def map_sealed(file: Path) -> memoryview:
-    """What a sealed file holds, mapped. Raises OSError; ValueError: it is not sealed, or was changed since."""
+    """The content of a sealed file, mapped. Raises OSError; ValueError: it is not sealed, or was changed since."""
     with file.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size <= SEAL_BYTES:
             raise ValueError(f"{file}: cut short")
@@ -52,7 +52,7 @@ def map_sealed(file: Path) -> memoryview:
     if mark != SEAL + zlib.crc32(content).to_bytes(4, "big"):
         raise ValueError(f"{file}: damaged")
     if len(whole) > LARGE and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)  # all of it was read once, and is no longer this process's memory
+        mapped.madvise(mmap.MADV_DONTNEED)  # all of it was read once; it need not stay in this process's memory
     return content
 
 
@@ -66,7 +66,7 @@ def checksum_file(file: Path) -> int:
 
 
 def record_checksums(table: Path) -> None:
-    """Lists the files of a table's folder that are not listed yet; for those who hold it for writing."""
+    """Lists the files of a table's folder that are not listed yet; the caller holds it for writing."""
     listed = _read_list(table)[0]
     new = [(path, checksum_file(table / path), (table / path).stat().st_size) for path in _files(table) - listed.keys()]
     if new:
@@ -75,7 +75,7 @@ def record_checksums(table: Path) -> None:
 
 
 def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
-    """Takes these files, and those that are no longer there, off the list of a table."""
+    """Removes these files, and those that no longer exist, from the list of a table."""
     listed, left = _read_list(table)[0], _files(table).difference(paths)
     scratch = table / f"{LISTED}.new"
     scratch.write_text("".join(_line(path, *listed[path]) for path in sorted(listed.keys() & left)), encoding="utf-8")
@@ -85,8 +85,8 @@ def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
 def find_damage(table: Path, *, everything: bool = False) -> list[str]:
     """The files of a table, by their paths in it, that are not as they were written; a missing newest version is one.
 
-    Only what reading the newest version may need, unless `everything` is asked for. A file is looked at once, and again
-    when its size or time of change differ.
+    Checks only what reading the newest version may need, unless `everything` is asked for. A file is checked once, and
+    again when its size or time of change differs.
     """
     listed, bad_lines = _read_list(table)
     versions = sorted(path for path in listed if path.startswith("_versions/"))  # Lance's names: the newest first
@@ -108,7 +108,7 @@ def find_damage(table: Path, *, everything: bool = False) -> list[str]:
                 damaged.append(path)
             else:
                 _verified[file] = mark
-        except FileNotFoundError:  # of a version that was cleared away; if not, Lance says that it is missing
+        except FileNotFoundError:  # it belongs to a version that was cleared away; if not, Lance reports it missing
             continue
     return damaged
 
@@ -119,7 +119,7 @@ def _line(path: str, checksum: int, size: int) -> str:
 
 
 def _read_list(table: Path) -> tuple[dict[str, tuple[int, int]], int]:
-    """Checksum and size by path, and how many lines make no sense (the last may have been cut short)."""
+    """Checksum and size by path, and how many lines are invalid (the last may have been cut short)."""
     try:
         lines = (table / LISTED).read_bytes().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _read_list(table: Path) -> tuple[dict[str, tuple[int, int]], int]:
 
 
 def _files(table: Path, folders: tuple[str, ...] = _FOLDERS) -> set[str]:
-    """Paths of Lance's files; not those that it replaces."""
+    """Paths of Lance's files, except those that it replaces."""
     return {path for folder in folders for path in _walk(table, folder) if not path.endswith(("_hint.json", ".tmp"))}
 
 

@@ -51,30 +51,30 @@ from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query,
 from viewfinder.retrievers.base import RawPictures
 
 WEIGHED_ANSWERS = 16
-"""Answers whose weight is kept for every picture."""
+"""Answers whose weights for all pictures are cached."""
 
 LEAST_LIKELY = 1e-6
-"""Less likely than that no answer is taken to be."""
+"""No answer is taken to be less likely than this."""
 
 FEW, BLOCK = 200_000, 8192
-"""Pictures up to which what is large is kept for every one, and of which it is computed at once."""
+"""Up to so many pictures, large values are kept for each of them; this many are also computed at once."""
 
 TAG_SAMPLE = 2000
-"""Pictures that stand for the collection when tags are measured."""
+"""Pictures that represent the collection when tags are measured."""
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)
 """The box of a whole picture."""
 
 UNKNOWN_SIDE = 1000
-"""Pictures of a data set that is known by its vectors only are taken to be squares of this size."""
+"""Pictures of a data set of which only the vectors are known are taken to be squares of this size."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
     """The score of every picture.
 
-    `adds_pn` is what each part adds, kept where asking for a few pictures would cost as much as for all of them (rank
-    fusion: a rank is one among all). `ids`: of all rows, where these do not stand in the order of ids.
+    `adds_pn` is what each part adds, kept if computing it for a few pictures would cost as much as for all (rank
+    fusion: a rank is one among all). `ids`: the ids of all rows, if these are not in the order of ids.
     """
 
     total_n: Float32[np.ndarray, " n"]
@@ -92,12 +92,12 @@ class Scores:
         return int(open_n.sum() if allowed_n is None else (open_n & allowed_n).sum())
 
     def crowd(self) -> Int[np.ndarray, " k"]:
-        """Rows of the `CROWD` best of all pictures."""
+        """Rows of the `CROWD` best among all pictures."""
         return top_k(self.total_n, CROWD)
 
     @cached_property
     def spread(self) -> Spread:
-        """How the scores of all lie; of one picture at least."""
+        """How the scores of all are distributed; there must be at least one picture."""
         return Spread.of(self.total_n)
 
     def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
@@ -107,10 +107,10 @@ class Scores:
 
 
 class Gallery:
-    """Pictures to search in. Rows are the snapshot's; nothing here changes.
+    """Pictures to search in. Rows are those of the snapshot; a gallery never changes.
 
-    `raw` is where the raw vectors of the pictures come from, which trained systems project into spaces of their own.
-    `match_words`: whether what is said is also looked for in captions and catalogue; not where systems are compared by
+    `raw` is the source of the pictures' raw vectors, which trained systems project into spaces of their own.
+    `match_words`: whether what is said is also looked up in captions and catalogue; off when systems are compared by
     what they see, with descriptions that may be those very captions.
     """
 
@@ -121,13 +121,13 @@ class Gallery:
         self.encoder = encoder
         self.raw = raw
         self.indexed: IndexedPictures | None = None
-        """What turns find the best pictures with, once it is there; without, they scan all."""
+        """The index with which turns find the best pictures, once there is one; without, they scan all."""
         self.shards: Shards | None = None
-        """Who scans the pictures for turns, in place of this process."""
+        """Scans the pictures for turns in place of this process."""
         self._near = NearSearch(self)
         self._match_words = match_words
         self._blocks: dict[str, RegionBlock] = {}
-        # A turn asks for it again and again, and so does every turn after it.
+        # A turn asks for it many times, and so does every later turn.
         self.log_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._log_likelihood_ratios)
         self.written_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._written_likelihood_ratios)
 
@@ -136,14 +136,14 @@ class Gallery:
 
     @cached_property
     def key(self) -> tuple[str, ...]:
-        """Another for every state of the library, and for another encoder."""
+        """Differs for every state of the library, and for every encoder."""
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
 
     # -- pictures
 
     @cached_property
     def background_n(self) -> Float32[np.ndarray, " n"]:
-        """How well each picture answers anything at all."""
+        """How well each picture answers any text at all."""
         return self.snapshot.derived(
             f"background-{self.encoder.version}",
             lambda snapshot: self.encoder.background(snapshot.matrix_nd),
@@ -159,9 +159,9 @@ class Gallery:
     def likeness_in_words(
         self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
     ) -> Float32[np.ndarray, " k"]:
-        """What the vocabulary says of the pictures in `rows`, compared with `vector_l`.
+        """What the vocabulary says about the pictures in `rows`, compared with `vector_l`.
 
-        Of a small collection it is kept, 5 KB a picture; of a large one it is computed from their vectors.
+        For a small collection it is cached, at 5 KB a picture; for a large one it is computed from their vectors.
         """
         vocabulary = self.encoder.vocabulary
         assert vocabulary is not None
@@ -180,7 +180,7 @@ class Gallery:
         return np.asarray(np.concatenate(found or [np.zeros(0)]), np.float32)
 
     def warm(self) -> Gallery:
-        """Computes all that the first search would have to; gives the gallery itself."""
+        """Computes all that the first search would have to compute; returns the gallery itself."""
         self.background_n  # noqa: B018 (computed on first use)
         if self.encoder.vocabulary is not None:
             self.likeness_in_words(np.zeros(len(self.encoder.vocabulary.words), np.float32), np.zeros(0, np.int64))
@@ -193,11 +193,11 @@ class Gallery:
 
     @cached_property
     def sentences(self) -> SentenceEncoder:
-        """What reads texts for systems that are trained on frozen sentence vectors."""
+        """Encodes texts for systems that are trained on frozen sentence vectors."""
         return SentenceEncoder(self.encoder.sentences_version, self.encoder.sentences)
 
     def caption(self, row: int) -> str:
-        """What somebody wrote about a picture, their first caption; "" if nobody did."""
+        """The first caption of a picture; "" if it has none."""
         return next(iter(self.snapshot.captions(row)), "")
 
     def row(self, picture_id: str) -> int:
@@ -226,7 +226,7 @@ class Gallery:
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
     def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
-        """The same of an image that is in no library; raises EncoderMismatch as `picture`."""
+        """The same for an image that is in no library; raises EncoderMismatch as `picture`."""
         space = None if reads.named == "global" else reads.space
         if space is not None:
             check_fits(space, self.encoder)
@@ -238,7 +238,7 @@ class Gallery:
             vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
         )
         if space is not None and reads.named == "own":
-            captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # nobody wrote of it
+            captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # it has no captions
             regions_1re = raw.regions_brd if space.reads_regions else None
             vectors["own"] = space.project(RawPictures(raw_1g, regions_1re, captions, sentences))[0]
         if reads.predictor is None:
@@ -266,7 +266,7 @@ class Gallery:
         raw_1g: Float[np.ndarray, "1 g"] | None = None,
         regions_1re: Float[np.ndarray, "1 r e"] | None = None,
     ) -> dict[str, Float[np.ndarray, ...]]:
-        """The representations of one picture, by the names that retrievers know them by (`Picture.vectors`)."""
+        """The representations of one picture, under the names that retrievers use (`Picture.vectors`)."""
         vectors: dict[str, Float[np.ndarray, ...]] = {"global": np.array(vector_d)}
         if reads.words and self.encoder.vocabulary is not None:
             vectors["vocabulary"] = vocabulary_vectors(vector_d[None], self.encoder.vocabulary)[0]
@@ -276,10 +276,10 @@ class Gallery:
             vectors["raw regions"] = regions_1re[0]
         return vectors
 
-    # -- what answers are weighed against
+    # -- what answers are compared with
 
     def column_values(self, name: str) -> tuple[str, ...] | None:
-        """The values of a catalogue column; None where there is none of exactly this name."""
+        """The values of a catalogue column; None if there is no column of exactly this name."""
         return self.snapshot.column(name).values if name in self.snapshot.columns() else None
 
     def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
@@ -291,9 +291,10 @@ class Gallery:
         return has_n, column.first_codes_n >= 0
 
     def label_chances(self) -> Float[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds, computed once; None without the starter.
+        """How likely each label of `questioners.photographs` holds, computed once; None for encoders other than the
+        starter.
 
-        Of a large collection in half precision: they are read label by label, and all of them are then in memory.
+        In half precision for a large collection: they are read label by label, and then all of them are in memory.
         """
         labels = photograph_labels()
         reads_vectors = self.encoder.version == labels.vectors_version
@@ -316,7 +317,7 @@ class Gallery:
         return self.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
-        """The same of some pictures; of a large collection from their vectors, without those of all."""
+        """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
         labels = photograph_labels()
         if len(self) > FEW and self.encoder.version == labels.vectors_version:
             return labels.chances(self.snapshot.matrix_nd[rows_k])
@@ -324,13 +325,13 @@ class Gallery:
         return None if chances_nl is None else np.asarray(chances_nl[rows_k])
 
     def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
-        """How likely each tag of a group is for every picture."""
+        """How likely each tag of a group is, for every picture."""
         return self.tags.probabilities(self.snapshot.matrix_nd)[group]
 
     def _log_likelihood_ratios(self, answer: Answer) -> Float32[np.ndarray, " n"] | None:
-        """How much more likely each picture is to be answered so than pictures are on average, in nats.
+        """How much likelier this answer is for each picture than for pictures on average, in nats.
 
-        None where the answer says nothing by itself. Kept for the latest answers as `log_likelihood_ratios`.
+        None if the answer says nothing by itself. Cached for the latest answers as `log_likelihood_ratios`.
         """
         likely_n = answer_likelihoods(answer, self)
         if likely_n is None or not len(self):
@@ -340,16 +341,17 @@ class Gallery:
 
     @cached_property
     def words(self) -> WordIndex | None:
-        """What is written of the pictures; None where nothing is, or nobody shall look."""
+        """What is written about the pictures; None if nothing is, or if words are not to be matched."""
         if not self._match_words:
             return None
         index = WordIndex(self.snapshot.derived("words-1", build_entries), len(self))
         return index if len(index) else None
 
     def _written_likelihood_ratios(self, text: str) -> Float32[np.ndarray, " n"] | None:
-        """How much likelier a text is said of each picture for what is written of it, in nats; None: nothing matches.
+        """How much likelier a text is said of each picture given what is written about it, in nats; None: nothing
+        matches.
 
-        Kept for the latest texts as `written_likelihood_ratios`.
+        Cached for the latest texts as `written_likelihood_ratios`.
         """
         if self.words is None:
             return None
@@ -361,8 +363,8 @@ class Gallery:
     def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
         """The score of every picture for a query, in one pass over the vectors. Raises as `check_fits`.
 
-        Late interaction over many pictures (`scores.MANY`) is approximate for all but the best of those allowed and
-        not excluded, unless `exact`; their order is as if it were not, but for what 8 bits misjudge.
+        Unless `exact`, late interaction over many pictures (`scores.MANY`) is approximate for all but the best of those
+        allowed and not excluded; the order of these is the exact one, except where 8 bits misjudge.
         """
         excluded_n = np.zeros(len(self), dtype=bool)
         excluded_n[self._excluded_rows(query)] = True
@@ -377,14 +379,14 @@ class Gallery:
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
             block = self.block(query.space)
             total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=prior_n)
-            # With what answers add: which pictures are scored in full hangs on it.
+            # Includes what answers add, because it decides which pictures are scored in full.
             return Scores(total_n, excluded_n, ids=self.snapshot.ids_to_order)
         else:
             total_n = np.zeros(len(self), np.float32)
         return Scores(total_n + prior_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
 
     def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
-        """What a turn needs of `scores`: by shards or the index, where these serve the query. Raises as `scores`."""
+        """What a turn needs of `scores`, from shards or the index if these serve the query. Raises as `scores`."""
         near = None
         if self.shards is not None:
             near = self._scores_of_shards(self.shards, query, allowed_n)
@@ -395,7 +397,7 @@ class Gallery:
     def _scores_of_shards(
         self, shards: Shards, query: Query, allowed_n: Bool[np.ndarray, " n"] | None
     ) -> NearScores | None:
-        """None for queries over vectors that systems have of their own: each of these is compared with all others."""
+        """None for queries over vectors of a system's own: each of these is compared with all others."""
         if isinstance(query.space, RegionSpace) or not query.parts:
             return None
         excluded_k = self._excluded_rows(query)
@@ -403,7 +405,7 @@ class Gallery:
         if len(excluded_k):
             open_n = np.ones(len(self), bool) if allowed_n is None else allowed_n.copy()
             open_n[excluded_k] = False
-        # What answers and written words come to hangs on all pictures: it is known here, a number a picture.
+        # What answers and written words add depends on all pictures: it is known here, one number per picture.
         adds_mn = self.evidence_adds(query)
         prior_n = adds_mn.sum(axis=0) if len(adds_mn) else None
         answers, lost = shards.ask(query, prior_n, open_n)
@@ -423,14 +425,14 @@ class Gallery:
         rows_r: Int[np.ndarray, " r"] | slice,
         ids_r: Sequence[str] | None = None,
     ) -> ShardAnswer:
-        """What the shard of these rows answers; `ids_r`: theirs, where they do not stand in the order of ids."""
+        """The answer of the shard of these rows; `ids_r`: their ids, if rows are not in the order of ids."""
         total_r = self.dot_scores(question.query, rows_r)
         if question.prior_r is not None:
             total_r = total_r + question.prior_r
         return make_answer(total_r, question, ids_r)
 
     def _excluded_rows(self, query: Query) -> Int64[np.ndarray, " k"]:
-        """Rows of the excluded pictures that are here, ascending."""
+        """Rows of the excluded pictures that exist here, ascending."""
         found = [row for row in self.snapshot.rows_of(query.excluded) if row is not None]
         return np.array(sorted(found), np.int64)
 
@@ -443,7 +445,7 @@ class Gallery:
     ) -> Float[np.ndarray, "k parts"]:
         """What each part adds to the score of these pictures; with `evidence_shares` rows sum to the scores.
 
-        `scores` of the same query spare rank fusion a second pass over all pictures.
+        Given the `scores` of the same query, rank fusion needs no second pass over all pictures.
         """
         if not query.parts:
             return np.zeros((len(rows_k), 0))
@@ -476,7 +478,7 @@ class Gallery:
     def evidence_adds(
         self, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
     ) -> Float32[np.ndarray, "evidence k"]:
-        """The same with a row an answer or word match, of these pictures or of all."""
+        """The same with one row per answer or word match, for these pictures or for all."""
         known = [self.log_likelihood_ratios(evidence.answer) for evidence in query.evidence]
         known += [self.written_likelihood_ratios(match.text) for match in query.word_matches]
         return self._added(query, known, rows)
@@ -487,7 +489,7 @@ class Gallery:
         nats_m: Sequence[Float32[np.ndarray, " n"] | None],
         rows: Int[np.ndarray, " k"] | slice = slice(None),
     ) -> Float32[np.ndarray, "m k"]:
-        """What likelihood ratios add to scores; nothing where there is none: what they were about has gone since."""
+        """What likelihood ratios add to scores; nothing where there are none: what they were about has gone."""
         count = len(self) if isinstance(rows, slice) else len(rows)
         adds = [
             np.zeros(count, np.float32) if each_n is None else each_n[rows] / np.float32(query.sharpness)
@@ -496,12 +498,12 @@ class Gallery:
         return np.stack(adds) if adds else np.zeros((0, count), np.float32)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
-        """What was said, judged against these pictures; None where nothing was, or nobody measured what scores mean."""
+        """What was said, judged against these pictures; None if nothing was, or if nobody measured what scores mean."""
         calibration = self.encoder.calibration
         if calibration is None or not texts or not len(self):
             return None
-        texts_md = np.concatenate([self.encoder.words([text]) for text in texts])  # which it has just read, and kept
-        # Where the query is their plain mean, and nothing else but what is written, its scores are those of what was
+        texts_md = np.concatenate([self.encoder.words([text]) for text in texts])  # just encoded, and cached
+        # If the query is their plain mean, with nothing else but what is written, its scores are those of what was
         # said. Systems may read the same words as another vector than the encoder's.
         alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
         plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
@@ -515,7 +517,7 @@ class Gallery:
             said = scores
         else:
             said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
-            if isinstance(said, NearScores) and not len(said.rows_c):  # shards that were there a moment ago
+            if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
                 return None
         best = said.crowd().tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
@@ -529,7 +531,7 @@ class Gallery:
     # -- regions
 
     def block(self, space: RegionSpace) -> RegionBlock:
-        """All pictures as a trained system sees them, made at the first call, then mapped. Raises as `check_fits`."""
+        """All pictures as a trained system sees them, made on the first call, then mapped. Raises as `check_fits`."""
         raw = check_fits(space, self.raw)
 
         def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:
@@ -542,7 +544,7 @@ class Gallery:
             return tile_batches(batches, len(self), space.regions, space.width)
 
         if space.name not in self._blocks:
-            # Captions need no mark of their own in the name: other captions are another state of the tables.
+            # Captions need no mark in the name: other captions are another state of the tables.
             flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", project)
             self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions)
         return self._blocks[space.name]
@@ -560,8 +562,8 @@ class Gallery:
     def boxes(self, row: int, space: RegionSpace | None = None) -> Float[np.ndarray, "_boxes 4"]:
         """Where a picture's regions lie: (x0, y0, x1, y1) as shares of its width and height.
 
-        With a `space`, one box for each of its vectors: the whole picture last if it `has_whole`, and alone if there
-        is one vector only. No boxes at all where it is not known where regions lie.
+        With a `space`, one box for each of its vectors: the whole picture last if it `has_whole`, and alone if there is
+        only one vector. No boxes if it is not known where regions lie.
         """
         alone = space is not None and space.regions == 1
         boxes_r4: Float[np.ndarray, "_boxes 4"] = np.zeros((0, 4), np.float32)
@@ -590,7 +592,7 @@ class Gallery:
         return total_k
 
     def likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
-        """How like the pictures in `rows` are to one part."""
+        """How similar the pictures in `rows` are to one part."""
         if part.kind == "value":
             assert part.value is not None
             column, value = part.value

@@ -1,6 +1,6 @@
-"""Which part of a picture answers which words: overlapping crops are compared with the words, as whole pictures are.
+"""Which part of a picture answers which words: overlapping crops are compared with the words, like whole pictures.
 
-Works with every encoder, for pictures whose regions nobody has made. A picture's crops are encoded once.
+Works with every encoder, also for pictures without regions. A picture's crops are encoded once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from viewfinder.index.turns import ByteCache
 from viewfinder.pictures import AtMost, decode_one
 
 SIDE = 6
-"""Regions along a side of a picture: the grid that encoders' own regions have."""
+"""Regions along a side of a picture: the grid of the encoders' own regions."""
 
 CROPS, SHARE = 5, 0.3
 """5 x 5 crops of 0.3 of a side each. On 80 photos of COCO the strongest region lies within a box of the thing named in
@@ -29,21 +29,21 @@ CROPS, SHARE = 5, 0.3
 """
 
 SHARPNESS = 15.0
-"""A crop that is liker to the words by 0.07 weighs e times as much; what is nowhere in a picture lights up nothing."""
+"""A crop more similar to the words by 0.07 weighs e times as much; what is nowhere in a picture lights up nothing."""
 
 _LONGEST = 768
 
 
 @dataclass(frozen=True, eq=False)
 class Grounding:
-    """Boxes (x0, y0, x1, y1) as shares of width and height, row by row; for each text a weight a box, sum 1."""
+    """Boxes (x0, y0, x1, y1) as shares of width and height, row by row; per text one weight per box, sum 1."""
 
     boxes_r4: Float32[np.ndarray, "r 4"]
     weights_tr: Float32[np.ndarray, "t r"]
 
 
 class Grounder:
-    """Finds what answers words; the crops of the pictures looked at last are kept, up to `max_bytes`."""
+    """Finds what answers words; the crops of the latest pictures are kept, up to `max_bytes`."""
 
     def __init__(self, max_bytes: int = 64 << 20) -> None:
         self._crops = ByteCache(max_bytes)
@@ -65,7 +65,7 @@ class Grounder:
 
 
 GROUNDER = Grounder()
-"""The one cache of the process."""
+"""The process's only cache."""
 
 
 def crop_boxes() -> Float32[np.ndarray, "c 4"]:
@@ -79,7 +79,7 @@ def crop_boxes() -> Float32[np.ndarray, "c 4"]:
 
 
 def crop_picture(pixels: Pixels) -> list[Pixels]:
-    """A picture's crops, each of a pixel at least."""
+    """A picture's crops, each at least one pixel."""
     height, width, _ = pixels.shape
     edges_c4 = crop_boxes() * np.array([width, height] * 2)
     first_c2 = np.minimum(edges_c4[:, :2].astype(int), [width - 1, height - 1])
@@ -88,7 +88,7 @@ def crop_picture(pixels: Pixels) -> list[Pixels]:
 
 
 def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
-    """From crops to regions: each region has the mean weight of the crops it lies in, by how much it fills of them."""
+    """From crops to regions: a region has the mean weight of its crops, weighted by how much it fills of them."""
     weights_tc = np.exp(SHARPNESS * (likeness_tc - likeness_tc.max(axis=1, keepdims=True)))
     # which share of each region each crop covers
     crops_c14, regions_1r4 = crop_boxes()[:, None], grid_boxes(1, 1, SIDE)[None]
@@ -100,7 +100,7 @@ def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarr
 
 
 def _decode_first(paths: Iterable[Path], picture: PictureId) -> Pixels:
-    """The picture, from the first of its files that still is it."""
+    """The picture, from the first of its files that still holds it."""
     for path in paths:
         if path.is_file():
             with suppress(PictureError):

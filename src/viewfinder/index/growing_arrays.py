@@ -1,10 +1,10 @@
-"""Arrays on disk that get more rows, and that states of a library share: what is there is never written again.
+"""Arrays on disk that grow by rows and that states of a library share: written rows are never overwritten.
 
     NAME.rows    the numbers, row after row
     NAME.json    their kind and width, and of every piece that was written its rows and the CRC-32 of its bytes; sealed
 
-A later state links the file (a hard link), writes its own rows behind and a list of its own; who mapped the earlier
-one still sees the rows of the earlier list.
+A later state hard-links the file, appends its own rows and writes a list of its own; whoever mapped the earlier one
+still sees the rows of the earlier list.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from viewfinder.index.checksums import map_sealed, seal
 Rows = Shaped[np.ndarray, "n *row"]
 
 _verified: set[tuple[int, int, int, int]] = set()
-"""Pieces that this process has looked at: file, its time of change, where the piece begins, checksum."""
+"""Pieces that this process has checked: file, its time of change, where the piece begins, checksum."""
 
 
 def save_rows(stem: Path, rows: Rows) -> None:
@@ -37,7 +37,7 @@ def save_rows(stem: Path, rows: Rows) -> None:
 
 
 def link_rows(before: Path, stem: Path) -> None:
-    """Makes an array that is another one so far; where links cannot be made, a copy. Raises OSError."""
+    """Makes an array that starts as another one, by a link or, where that is impossible, a copy. Raises OSError."""
     try:
         os.link(_file(before), _file(stem))
     except OSError:
@@ -46,12 +46,12 @@ def link_rows(before: Path, stem: Path) -> None:
 
 
 def extend_rows(stem: Path, rows: Rows) -> None:
-    """Writes more rows behind an array; for who alone does so. Raises OSError; ValueError: damaged, other rows."""
+    """Appends rows to an array; only one caller may do so. Raises OSError; ValueError: damaged, other rows."""
     known = _read_list(stem)
     if known["dtype"] != rows.dtype.str or known["row"] != list(rows.shape[1:]):
         raise ValueError(f"{_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype.str} {rows.shape}")
     end = sum(size for _, size, _ in known["pieces"])
-    if _file(stem).stat().st_size != end:  # somebody else wrote behind these rows: they have the file now
+    if _file(stem).stat().st_size != end:  # somebody else appended rows: the file is theirs now
         _copy_beginning(_file(stem), end)
     with _file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
@@ -95,7 +95,7 @@ def _write_piece(stream: Any, rows: Rows) -> list[int]:
 
 
 def _copy_beginning(file: Path, end: int) -> None:
-    """A file of its own with the first bytes of one that others have, too."""
+    """A separate file with the first bytes of one that others share."""
     scratch = file.with_name(f".{file.name}.copy")
     with file.open("rb") as source, scratch.open("wb") as copy:
         left = end

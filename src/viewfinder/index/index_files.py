@@ -1,11 +1,11 @@
-"""The approximate index of a library: where it lies, whether it still serves, and how it is made or grown.
+"""The approximate index of a library: where it lies, whether it can still be used, and how it is made or grown.
 
     <library>/approximate/<space>.npz      a cache: what `approximate.save_index` writes
 
 It is made for one state of a collection and serves later ones too: pictures that it lacks are scanned beside it, those
-that have gone are passed over. With `MOST_LACKING` new ones it grows, in the lists it has; with twice the pictures its
-lists were chosen for, or a tenth of them gone, it is made anew. Whoever makes it replaces the file, and who searches
-goes on with what was read. Smaller collections, and those where faiss is missing, are scanned.
+that have gone are skipped. With `MOST_LACKING` new ones it grows, in its existing lists; it is rebuilt with twice
+the pictures for which its lists were chosen, or when a tenth of them are gone. Its maker replaces the file, and
+searches go on with what they have read. Smaller collections are scanned, and so are all where faiss is missing.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ APPROXIMATE = "approximate"
 """The folder in a library."""
 
 SMALLEST = 200_000
-"""Pictures from which on an index pays: below, a scan takes less than a fifth of a turn's 100 ms."""
+"""From this many pictures on an index pays: below, a scan takes less than a fifth of a turn's 100 ms."""
 
 MOST_LACKING = 20_000
-"""Pictures that an index may lack: scanning them beside it takes about as long as it does."""
+"""Pictures that an index may lack: scanning them takes about as long as searching it."""
 
 MOST_GONE = 0.1
 """The share of an index's pictures that may have gone."""
 
 MOST_GROWN = 2
-"""An index is made anew when a collection has so many times the pictures that its lists were chosen for."""
+"""An index is rebuilt when a collection has this many times the pictures for which its lists were chosen."""
 
 QUERIES = 400
-"""Texts on which an index is measured; half of them chooses how many lists are looked into."""
+"""Texts on which an index is measured; half of them choose how many lists are looked into."""
 
 BESIDE = (0.0, 1.0, -0.3)
-"""How much a picture counts beside what is said of it, in turn: the last as one that was rejected."""
+"""How much a picture counts beside what is said about it, in turn; the last is for a rejected one."""
 
 AGAINST = -0.5
-"""How much something counts that is said not to be there."""
+"""How much something counts that is said to be absent."""
 
 WORDS = 3
 """Words of a text that stands for a caption."""
@@ -70,7 +70,7 @@ def index_file(folder: Path, space: str) -> Path:
 
 
 def read_index(folder: Path, space: str) -> ApproximateIndex | None:
-    """The index of a space; None where there is none that can be read."""
+    """The index of a space; None if there is none that can be read."""
     file = index_file(folder, space)
     with suppress(OSError, ValueError, KeyError, RuntimeError, zipfile.BadZipFile):
         if file.is_file() and has_faiss():
@@ -79,7 +79,7 @@ def read_index(folder: Path, space: str) -> ApproximateIndex | None:
 
 
 def read_card(folder: Path, space: str) -> dict[str, object] | None:
-    """What is known of the index of a space, without reading it; None where there is none that can be read."""
+    """What is known about the index of a space, without reading it; None if there is none that can be read."""
     file = index_file(folder, space)
     with suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
         card, pictures = load_card(file)
@@ -90,7 +90,7 @@ def read_card(folder: Path, space: str) -> dict[str, object] | None:
 
 
 def pays(size: int) -> bool:
-    """Whether a collection of this size is searched with an index, as far as it can be here."""
+    """Whether a collection of this size is searched with an index, if that is possible here."""
     return size >= SMALLEST and has_faiss()
 
 
@@ -100,7 +100,7 @@ def serves(indexed: IndexedPictures | None) -> bool:
 
 
 def is_due(indexed: IndexedPictures | None) -> bool:
-    """Whether an index is to be made or grown: before the one that is there no longer serves."""
+    """Whether an index is to be made or grown, before the present one can no longer be used."""
     return indexed is None or len(indexed.lacking_k) > MOST_LACKING // 2 or 2 * indexed.gone > MOST_GONE * indexed.size
 
 
@@ -109,7 +109,7 @@ def _is_stale(indexed: IndexedPictures) -> bool:
 
 
 def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) -> ApproximateIndex | None:
-    """The index of a gallery, grown or made anew where that is due, and kept; None where another process is at it.
+    """The index of a gallery, grown or rebuilt if that is due, and saved; None if another process is doing so.
 
     Takes a minute for a million pictures.
     """
@@ -145,7 +145,7 @@ def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures) -
 
 
 def write_index(index: ApproximateIndex, folder: Path, space: str) -> None:
-    """Keeps an index: written beside and renamed, so that nobody reads half a file."""
+    """Saves an index under a temporary name and renames it, so that nobody reads half a file."""
     file = index_file(folder, space)
     with private_files(folder):
         file.parent.mkdir(exist_ok=True)
@@ -159,12 +159,12 @@ def write_index(index: ApproximateIndex, folder: Path, space: str) -> None:
 
 
 def queries_like(gallery: Gallery) -> tuple[Float32[np.ndarray, "m w"], Bool[np.ndarray, " m"], str]:
-    """Queries as conversations ask them, which have something against them, and what they are made of.
+    """Queries like those of conversations, which of them count something against pictures, and from what they are made.
 
-    Of captions, else of words that hold for pictures: words lie elsewhere than pictures, so an index that finds the
-    neighbours of pictures may miss those of words. Of three queries, one is what is said of a picture, one that and the
-    picture too, one that but neither this picture nor the word that holds for it best. Only where there are no words at
-    all, pictures are asked for, moved a little.
+    They are made from captions, else from words that hold for pictures: words lie elsewhere than pictures, so an index
+    that finds the neighbours of pictures may miss those of words. Of three queries, one is what is said about a
+    picture; one is that and the picture too; one is that, but neither this picture nor the word that fits it best.
+    Only if there are no words at all are the queries pictures, moved a little.
     """
     snapshot, rows_k = gallery.snapshot, sample_rows(len(gallery), QUERIES)
     pictures_kd = snapshot.matrix_nd[rows_k]

@@ -1,7 +1,7 @@
 """Adding pictures to a library: scan, decode in worker processes, encode, acknowledge in batches.
 
-Every batch is one commit of the store: after a crash at any point everything acknowledged is there, and adding the
-same folder again goes on from it, because a file whose size and time of change are known is not read again.
+Every batch is one commit of the store: after a crash at any point everything acknowledged is there, and adding the same
+folder again resumes, because a file whose size and time of change are known is not read again.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outco
 
 @dataclass
 class AddReport:
-    """What `add` did. `stopped` says that it was interrupted between batches; adding again goes on.
+    """What `add` did. `stopped` says that it was interrupted between batches; adding again resumes.
 
-    `found`: files and places that could not be looked into. Once all is read, it is the sum of `added`, `changed`,
+    `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
     `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`.
     """
 
@@ -48,7 +48,7 @@ class AddReport:
 
 
 Progress = Callable[[int, int], None]
-"""Told after each batch: files done, files to do."""
+"""Called after each batch: files done, files to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +60,15 @@ class EmbeddedFile(DecodedFile):
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Who reads and embeds files in place of this process."""
+    """Reads and embeds files in place of this process."""
 
     def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
-        """One outcome a file, in their order."""
+        """One outcome per file, in their order."""
         ...
 
 
 class Ingest:
-    """One run of `add` over one library. Only `run` writes, and it holds the library while it does."""
+    """One run of `add` over one library. Only `run` writes, and it holds the library meanwhile."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Ingest:
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows = {row.id: row for row in store.rows()}
         self._by_path = {file.path: (row.id, file) for row in self._rows.values() for file in row.files}
-        self._stored = store.ids_with_vectors(encoder.raw_version)  # who lost theirs is read again
+        self._stored = store.ids_with_vectors(encoder.raw_version)  # a picture that lost its vector is read again
         self._failed = {failure.path: failure for failure in store.failures()}
         self._report = AddReport()
 
@@ -110,13 +110,13 @@ class Ingest:
     ) -> AddReport:
         """Reads what is new or changed below `roots`, batch by batch; `should_stop` is asked between batches.
 
-        `note` is told the report as it is before the first batch, and after each.
+        `note` is called with the current report before the first batch and after each one.
         """
         found = self._scanned(roots)
         to_read, still_failed, self._report.unchanged = self._sorted(found.files)
         self._report.found = len(found.files) + len(found.unreadable)
         self._quarantine([Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable])
-        # Places below these roots that could not be looked into before, and now can (or are gone).
+        # Places below these roots that could not be read before, and now can (or are gone).
         now = {str(entry.path) for entry in found.unreadable}
         places = [path for path, failure in self._failed.items() if not failure.size and not failure.mtime_ns]
         healed = [p for p in places if p not in now and any(Path(p).is_relative_to(root) for root in found.roots)]
@@ -140,7 +140,7 @@ class Ingest:
 
     @contextmanager
     def _outcomes(self, files: Sequence[FoundFile]) -> Iterator[Iterator[Outcome]]:
-        """What comes of files, in their order: decoded here, or embedded elsewhere."""
+        """The outcomes of files, in their order: decoded here, or embedded elsewhere."""
         if self._embedder is not None:
             yield self._embedder.embed(files)
             return
@@ -163,7 +163,7 @@ class Ingest:
         return found
 
     def _sorted(self, files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[Failure], int]:
-        """The files that are to be read, known failures that did not change, and how many pictures did not."""
+        """The files to read, known failures that did not change, and how many pictures did not change."""
         to_read, still_failed, unchanged = [], [], 0
         for file in files:
             picture, known = self._by_path.get(str(file.path), ("", None))
@@ -215,7 +215,7 @@ class Ingest:
         return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
 
     def _place(self, picture: DecodedFile) -> set[str]:
-        """Notes that `picture` lies at its path now; gives the ids whose rows changed."""
+        """Records that `picture` lies at its path now; returns the ids whose rows changed."""
         path = str(picture.path)
         file = FileRecord(path, picture.size, picture.mtime_ns)
         touched = {picture.id}
@@ -231,7 +231,7 @@ class Ingest:
             gone = [old.path for old in known.files if is_gone(old.path)]
             for old in gone[:1]:
                 self._remove_file(picture.id, old)
-            moved = bool(gone) or not known.files  # none: its last file was given other content in this run
+            moved = bool(gone) or not known.files  # no files: its last one got other content in this run
             self._report.moved += moved
             self._report.duplicates += not moved
         else:
@@ -260,7 +260,7 @@ class Ingest:
 def note_descriptions(
     store: Store, captions: Mapping[Path, Sequence[str]], catalogue: Mapping[Path, Sequence[Mapping[str, str]]]
 ) -> int:
-    """Notes captions and catalogue rows with the pictures at these paths; gives how many pictures changed."""
+    """Records captions and catalogue rows with the pictures at these paths; returns how many pictures changed."""
     changed = []
     for row in store.rows():
         paths = [Path(file.path) for file in row.files]
@@ -290,7 +290,7 @@ class PictureDescriptions:
 
     @staticmethod
     def read(captions: str | Path | None, catalogue: str | Path | None) -> PictureDescriptions | None:
-        """Reads the tables, before anything is added: a damaged one should be said at once."""
+        """Reads the tables before anything is added: a damaged one should be reported at once."""
         if captions is None and catalogue is None:
             return None
         from viewfinder.data import read_captions_csv, read_catalogue
@@ -299,7 +299,7 @@ class PictureDescriptions:
         return PictureDescriptions(said, None if catalogue is None else read_catalogue(Path(catalogue)))
 
     def apply(self, store: Store) -> tuple[int, list[str]]:
-        """Notes them with the pictures they are about; gives how many, and what could not be matched."""
+        """Records them with the pictures they are about; returns how many, and what could not be matched."""
         from viewfinder.data import match_keys
 
         paths = [Path(file.path) for row in store.rows() for file in row.files]

@@ -1,10 +1,11 @@
-"""A lock for writers on several machines, in the object store itself: one row of a Lance table, changed by who may.
+"""A lock for writers on several machines, in the object store itself: one row of a Lance table.
 
-A Lance table is committed by a conditional put, and of two updates of one row the second is done again on what the
-first has left: "set this where the number is still 17" succeeds for one writer only. No clock is compared with another
-machine's: the holder counts `beat` up, and one who waits takes over when it has not seen it move for `LEASE_S` seconds
-of its own. The holder stops writing earlier: `check`, before every commit, fails two thirds of that after the last
-beat that is known to have arrived. So a commit may take `LEASE_S` / 3 before another writer can begin.
+A Lance table is committed by a conditional put, and of two updates of one row the second is retried on the result of
+the first: "set this where the number is still 17" succeeds for one writer only. Clocks of different machines are never
+compared: the holder increments `beat`, and a waiting process takes over when it has not seen it change for
+`LEASE_S` seconds by its own clock. The holder stops writing earlier: `check`, called before every commit, fails two
+thirds of that time after the last beat known to have arrived. So a commit may take `LEASE_S` / 3 before another
+writer can begin.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from viewfinder.errors import LibraryBusy
 LEASE_S = 30.0
 POLL_S = 0.5
 KEEP_BEATS = timedelta(minutes=10)
-"""Versions of the table that others may be reading stay this long."""
+"""Versions of the table are kept this long, as others may be reading them."""
 
 
 def _seconds() -> float:
-    """A clock that also counts while the machine sleeps, where there is one: others do not sleep with it."""
+    """A clock that also runs while the machine sleeps, if there is one: other machines do not sleep with it."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
@@ -62,7 +63,7 @@ class Lease:
     def release(self) -> None:
         """Lets others write."""
         self._ended.set()
-        with suppress(OSError, RuntimeError, ValueError):  # others wait a while longer then
+        with suppress(OSError, RuntimeError, ValueError):  # then others wait a while longer
             self._set(f"number = {self._number}", {"free": True})
             self._connection.open_table(self._name).optimize(cleanup_older_than=KEEP_BEATS)
 
@@ -79,7 +80,7 @@ class Lease:
 
         if self._name not in self._connection.list_tables().tables:
             row = {"number": 0, "beat": 0, "free": True, "holder": ""}
-            with suppress(ValueError, RuntimeError, OSError):  # another was first
+            with suppress(ValueError, RuntimeError, OSError):  # another process was first
                 self._connection.create_table(self._name, data=pa.Table.from_pylist([row]))
         found: dict[str, Any] = self._connection.open_table(self._name).to_arrow().to_pylist()[0]
         return found
@@ -95,7 +96,7 @@ class Lease:
         return True
 
     def _keep(self) -> None:
-        """Until released: beats, or until another has taken over."""
+        """Beats until released, or until another process has taken over."""
         while not self._ended.wait(self._lease_s / 5):
             began = _seconds()
             with suppress(OSError, RuntimeError, ValueError):  # tried again; `check` knows how long that may go on
@@ -106,5 +107,5 @@ class Lease:
                 self._good_until = began + self._lease_s * 2 / 3
 
     def _set(self, where: str, values: dict[str, Any]) -> bool:
-        """Whether the row was as `where` says, and now is changed."""
+        """Changes the row if it is as `where` says; returns whether it was."""
         return bool(self._connection.open_table(self._name).update(where=where, values=values).rows_updated)

@@ -1,12 +1,12 @@
 """Scores of a large collection without a pass over it.
 
-A turn needs two things of the scores of all pictures: the best of them, and how they lie as a whole. The best come
-from an `ApproximateIndex` and are scored exactly. The whole is known from a fixed random sample: the standard error of
-the mean is 1 / sqrt(pictures of the sample) of a deviation, that of the deviation itself about 0.7 times as much.
+A turn needs two things of the scores of all pictures: the best ones, and how all are distributed. The best come from an
+`ApproximateIndex` and are scored exactly. The distribution is estimated from a fixed random sample: the standard error
+of the mean is 1 / sqrt(pictures of the sample) of a deviation, that of the deviation itself about 0.7 times as much.
 
-What answers and written words add (a prior, a number a picture) is no inner product. So the pictures are looked through
-in layers of about equal prior, and the best of each are candidates: within a layer the inner product decides. "But
-brown" is none either: a query is fitted to what it comes to on the sample, and brings more candidates.
+What answers and written words add (a prior, one number per picture) is not an inner product. So the pictures are
+searched in layers of about equal prior, and the best of each are candidates: within a layer the inner product decides.
+"But brown" is not one either: a query is fitted to its scores on the sample, and finds more candidates.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from viewfinder.index.approximate import ApproximateIndex, encode_ids
 from viewfinder.index.scores import CROWD, Spread, best_rows, top_k
 
 SCANNED = 30_000
-"""Of so many pictures every one is scored: it costs about what a search of the index does."""
+"""Up to this many pictures all are scored, which costs about as much as a search of the index."""
 
 CANDIDATES = 1000
-"""Pictures that a search of the index brings, as many as a question looks at."""
+"""Pictures that a search of the index returns, as many as a question looks at."""
 
 SAMPLE, SMALL_SAMPLE = 65_536, 4_096
-"""Pictures that stand for the collection: for scores that are inner products, and for all others."""
+"""Sizes of the samples of the collection: for scores that are inner products, and for all others."""
 
 RIDGE = 1e-3
-"""Added to the weighted mean of squares of vectors of length 1 where a query is fitted to scores."""
+"""Added to the weighted mean square of unit vectors when a query is fitted to scores."""
 
 FITTED_CANDIDATES = 3_000
-"""Pictures that a search for a fitted query brings: it is not quite the one that is meant."""
+"""Pictures that a search for a fitted query returns: it only approximates the one that is meant."""
 
 LAYERS = (0.99, 0.9)
-"""The shares of pictures with a lower prior, above which the layers begin."""
+"""The layers begin above these shares of pictures with a lower prior."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearScores:
-    """The exact scores of the best pictures, and how the scores of all lie.
+    """The exact scores of the best pictures, and how the scores of all are distributed.
 
     `rows_c` ascend; they hold about the best `CANDIDATES` of the pictures that are open, and excluded ones besides.
-    `size` is how many pictures there are, `is_of_all` whether the best of all of them were looked for, and not of those
-    that a filter allows. `score` gives the scores of any, `measure` mean and deviation of all. `ids` as `Scores` has
-    them. `missing` pictures, among those excluded, could not be searched (`shard_scores`).
+    `size` is how many pictures there are; `is_of_all` says whether the best of all were searched for, not only of those
+    that a filter allows. `score` gives the scores of any pictures, `measure` mean and deviation of all. `ids` are as in
+    `Scores`. `missing` pictures, among those excluded, could not be searched (`shard_scores`).
     """
 
     rows_c: Int64[np.ndarray, " c"]
@@ -63,7 +63,7 @@ class NearScores:
     def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int64[np.ndarray, " k"]:
         """Rows of the best pictures that are allowed and not excluded, best first, ties by id.
 
-        `allowed_n` is what the candidates were found with.
+        `allowed_n` is the mask with which the candidates were found.
         """
         open_c = ~np.isin(self.rows_c, self.excluded_k)
         if allowed_n is not None:
@@ -83,12 +83,12 @@ class NearScores:
         return int(allowed_n.sum()) - int(allowed_n[self.excluded_k].sum())
 
     def crowd(self) -> Int64[np.ndarray, " k"]:
-        """Rows of the `CROWD` best of all pictures."""
+        """Rows of the `CROWD` best among all pictures."""
         return np.asarray(self.rows_c[top_k(self.total_c, CROWD)])
 
     @cached_property
     def spread(self) -> Spread:
-        """How the scores of all lie, as far as the sample tells."""
+        """How the scores of all are distributed, as estimated from the sample."""
         return Spread.of_best(self.total_c, self.size, *self.measure())
 
 
@@ -103,7 +103,7 @@ class IndexedPictures:
         if self._is_alike:
             self._row_s = np.arange(len(ids_n))
         else:
-            order_n = np.argsort(ids_n, kind="stable")  # of a snapshot that grew the last rows are out of order
+            order_n = np.argsort(ids_n, kind="stable")  # the last rows of a snapshot that grew are out of order
             place_s = np.minimum(np.searchsorted(ids_n, index.ids_s, sorter=order_n), max(len(ids_n) - 1, 0))
             row_s = order_n[place_s]
             self._row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
@@ -135,7 +135,7 @@ class IndexedPictures:
         prior_n: Float32[np.ndarray, " n"] | None = None,
         allowed_n: Bool[np.ndarray, " n"] | None = None,
     ) -> Int64[np.ndarray, " c"]:
-        """Rows that hold about the best `count` by inner product and prior together, ascending; and some others.
+        """Rows, ascending, that hold about the best `count` by inner product plus prior, and some others.
 
         `against`: whether a part of the query counts against pictures.
         """
@@ -157,7 +157,7 @@ def split_layers(
     sample_k = prior_n[:: max(len(prior_n) // SMALL_SAMPLE, 1)]
     borders, highest = np.quantile(sample_k, LAYERS).tolist(), np.inf
     for border in (*borders, -np.inf):
-        layer_n = (prior_n <= highest) & (prior_n > border)  # those that nothing is known of have one prior, the lowest
+        layer_n = (prior_n <= highest) & (prior_n > border)  # those of which nothing is known share the lowest prior
         highest = border
         if allowed_n is not None:
             layer_n &= allowed_n
@@ -166,9 +166,9 @@ def split_layers(
 
 
 def fit_query(vectors_kw: Float32[np.ndarray, "k w"], scores_k: Float32[np.ndarray, " k"]) -> Float32[np.ndarray, " w"]:
-    """The query whose inner products come nearest to scores that are none, the better the higher these are.
+    """The query whose inner products best approximate scores that are not inner products, high ones most closely.
 
-    Weighted least squares: a picture counts e times as much as one that is a deviation worse.
+    Weighted least squares: a picture counts e times as much as one that is one deviation worse.
     """
     deviation = float(scores_k.std()) or 1.0
     weight_k = np.exp((scores_k - scores_k.max()) / deviation).astype(np.float64)
@@ -180,21 +180,21 @@ def fit_query(vectors_kw: Float32[np.ndarray, "k w"], scores_k: Float32[np.ndarr
 
 
 def sample_rows(size: int, count: int) -> Int64[np.ndarray, " k"]:
-    """The rows of a random sample, always the same; all where there are not more."""
+    """The rows of a random sample, always the same one; all rows if there are no more."""
     rows_k = np.arange(size) if size <= count else np.random.default_rng(0).choice(size, count, replace=False)
     return np.asarray(np.sort(rows_k), np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean and covariance of vectors with their background: how the inner products with any query lie."""
+    """Mean and covariance of vectors with their background: they give those of the inner products with any query."""
 
     mean_w: Float[np.ndarray, " w"]
     covariance_ww: Float[np.ndarray, "w w"]
 
     @staticmethod
     def of(vectors_nw: Float32[np.ndarray, "n w"]) -> Moments:
-        """Of these vectors, one at least."""
+        """The moments of these vectors, at least one."""
         mean_w = vectors_nw.mean(axis=0)
         apart_nw = vectors_nw - mean_w
         return Moments(mean_w, apart_nw.T @ apart_nw / len(vectors_nw))

@@ -1,4 +1,4 @@
-"""A turn over an approximate index: candidates that are scored exactly, and how the scores of all pictures lie."""
+"""A turn over an approximate index: candidates that are scored exactly, and the distribution of all scores."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from viewfinder.retrievers import Part, Query, RegionSpace
 
 @runtime_checkable
 class Pictures(Protocol):
-    """What is searched: a gallery, as far as this is concerned."""
+    """What is searched: the part of a gallery that is needed here."""
 
     snapshot: Snapshot
     encoder: Encoder
 
     @property
     def background_n(self) -> Float32[np.ndarray, " n"]:
-        """How well each picture answers anything at all."""
+        """How well each picture answers any text at all."""
         ...
 
     def scores_at(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
@@ -44,7 +44,7 @@ class Pictures(Protocol):
         ...
 
     def likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
-        """How like these pictures are to one part."""
+        """How similar these pictures are to one part."""
         ...
 
     def evidence_adds(
@@ -63,9 +63,9 @@ class NearSearch:
     def scores(
         self, indexed: IndexedPictures, query: Query, allowed_n: Bool[np.ndarray, " n"] | None
     ) -> NearScores | None:
-        """The best pictures, of those allowed; None where an index does not serve the query.
+        """The best pictures of those allowed; None if an index does not serve the query.
 
-        That is so for systems with vectors of their own, and where nothing but values of the catalogue is asked for.
+        It does not for systems with vectors of their own, nor if only catalogue values are asked for.
         """
         compared = [part for part in query.parts if part.kind != "value"]
         if isinstance(query.space, RegionSpace) or not compared:
@@ -97,14 +97,14 @@ class NearSearch:
 
     @cached_property
     def moments(self) -> Moments:
-        """Of the large sample."""
+        """The moments of the large sample."""
         rows_k = sample_rows(len(self._pictures.snapshot), SAMPLE)
         return Moments.of(
             with_background(self._pictures.snapshot.matrix_nd[rows_k], self._pictures.background_n[rows_k])
         )
 
     def _prior(self, query: Query) -> Float32[np.ndarray, " n"] | None:
-        """What is added to the score of every picture beside what is compared; None: nothing."""
+        """What is added to the score of every picture besides its similarity; None: nothing."""
         adds = [*self._pictures.evidence_adds(query)]
         for part in query.parts:
             if part.kind == "value":
@@ -112,7 +112,7 @@ class NearSearch:
                 adds.append(weight * self._pictures.likeness(part, slice(None)))
         return sum(adds[1:], adds[0]) if adds else None
 
-    # -- the small sample, for scores that are no inner products
+    # -- the small sample, for scores that are not inner products
 
     @cached_property
     def _sample_rows(self) -> Int[np.ndarray, " k"]:
@@ -125,13 +125,13 @@ class NearSearch:
 
     @cached_property
     def _sample_words_kl(self) -> Float32[np.ndarray, "k l"]:
-        """What the vocabulary says of the sample."""
+        """What the vocabulary says about the sample."""
         vocabulary = self._pictures.encoder.vocabulary
         assert vocabulary is not None
         return vocabulary_vectors(self._pictures.snapshot.matrix_nd[self._sample_rows], vocabulary)
 
     def _sample_scores(self, query: Query, parts: Sequence[Part]) -> Float32[np.ndarray, " k"]:
-        """What some of a query's parts come to."""
+        """The scores of some of a query's parts."""
         total_k = np.zeros(len(self._sample_rows), np.float32)
         for part in parts:
             in_words = part.kind == "vocabulary" and part.vector_d is not None

@@ -1,4 +1,4 @@
-"""Pictures that lie in object storage: named by `s3://` or `gs://` URLs, listed below a prefix, read by whoever may.
+"""Pictures in object storage: named by `s3://` or `gs://` URLs, listed below a prefix, read by anyone with access.
 
 As a path (`FileRecord.path`, `Hit.path`) such a URL has one slash after its colon; either way names the same object.
 """
@@ -18,7 +18,7 @@ _URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
 
 
 def parse_url(place: str | Path) -> str | None:
-    """The URL of a library, object or prefix in a bucket, without a slash at its end; None: it is none.
+    """The URL of a library, object or prefix in a bucket, without a final slash; None: it is not a URL.
 
     >>> parse_url("s3://photos/mine/"), parse_url(Path("s3://photos/mine")), parse_url("photos")
     ('s3://photos/mine', 's3://photos/mine', None)
@@ -28,7 +28,7 @@ def parse_url(place: str | Path) -> str | None:
 
 
 def is_gone(path: str | Path) -> bool:
-    """Whether a file of a picture is not there any more; of objects nobody asks, they are taken to stay."""
+    """Whether a picture's file no longer exists; objects are not checked, they are assumed to stay."""
     return parse_url(path) is None and not os.path.lexists(path)
 
 
@@ -74,7 +74,7 @@ def read_picture(path: str | Path) -> bytes:
 
 
 def _open_store(url: str) -> tuple[Any, str]:
-    """What reads a bucket, and the path in it: keys may hold what a URL may not, blanks for example."""
+    """The reader of a bucket, and the path in it: keys may contain what a URL may not, for example blanks."""
     from pyarrow import fs
 
     scheme, _, place = url.partition("://")

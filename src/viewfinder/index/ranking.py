@@ -22,10 +22,10 @@ from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 
 AT_LEAST = 1000
-"""Results that are put in order at once: a question looks at so many, and it costs no more than ten."""
+"""Results sorted at once: a question looks at this many, and it costs no more than sorting ten."""
 
 CANDIDATES = AT_LEAST
-"""The likeliest pictures, which a question is about."""
+"""How many of the likeliest pictures a question is about."""
 
 
 if sys.platform == "win32":
@@ -35,9 +35,9 @@ else:
 
 
 class PicturePath(_Path):
-    """The path of a picture's file: a `pathlib.Path` that also does what a text does, as it once was one.
+    """The path of a picture's file: a `pathlib.Path` that also behaves as a string, which it once was.
 
-    It equals the text and has its hash, as every path has from Python 3.12 on.
+    It equals the string and has its hash, as every path has from Python 3.12 on.
 
     >>> path = PicturePath("/pictures/dog.jpg")
     >>> path.name, path == "/pictures/dog.jpg", path in {"/pictures/dog.jpg"}, path.endswith(".jpg")
@@ -56,14 +56,14 @@ class PicturePath(_Path):
     if not TYPE_CHECKING:  # a misspelt name is still found by a type checker
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):  # what `Path` keeps and has not computed yet
+            if name.startswith("_"):  # what `Path` caches and has not computed yet
                 raise AttributeError(name)
             return getattr(str(self), name)
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One result: `rank` from 1, `path` the first file that exists, `why` the score comes to this, as JSON.
+    """One result: `rank` from 1, `path` the first file that exists, `why` the reasons for the score, as JSON.
 
     Ranks that people see count from 1, as this one does; `Session.rank_of` and all measures count from 0.
 
@@ -73,9 +73,9 @@ class Hit:
 
     `turns`: what each turn adds to the score, and its share of all that is added or taken away.
 
-    `regions`, from retrievers that compare with many vectors a picture (`RegionSpace`): `boxes` are where these
-    lie, [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
-    is one vector of the query: what it holds in words, the turn that was last written into it, how much it looks at
+    `regions`, from retrievers that compare with many vectors per picture (`RegionSpace`): `boxes` say where these lie,
+    [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
+    is one vector of the query: what it holds in words, the turn last written into it, how much it looks at
     each box (the weights add up to 1), and what it adds to the score.
     """
 
@@ -90,7 +90,7 @@ class Hit:
 class Hits(tuple[Hit, ...]):
     """Results, best first, with the verdict on the whole: is what was asked for here at all?
 
-    `missing`: pictures that could not be searched, where several machines search (docs/cluster.md); else 0.
+    `missing`: pictures that could not be searched when several machines search (docs/cluster.md); else 0.
     """
 
     verdict: Verdict
@@ -106,7 +106,7 @@ class Hits(tuple[Hit, ...]):
         return f"Hits({self.verdict}, {list(self)!r})"
 
     def to_json(self) -> dict[str, Any]:
-        """Verdict, results and time, as the command line prints them; `missing` where it is not 0."""
+        """Verdict, results and time, as the command line prints them; `missing` if it is not 0."""
         return {
             "verdict": self.verdict,
             "results": [{**asdict(hit), "path": str(hit.path)} for hit in self],
@@ -115,7 +115,7 @@ class Hits(tuple[Hit, ...]):
         }
 
     def to_arrow(self) -> Any:
-        """An Arrow table, a row a hit: rank (from 1), id, path, score, match; without reasons."""
+        """An Arrow table with one row per hit: rank (from 1), id, path, score, match; without reasons."""
         import pyarrow as pa
 
         return pa.table(
@@ -134,9 +134,9 @@ class Hits(tuple[Hit, ...]):
 
 
 class Ranking:
-    """A collection as a query orders it. It holds a number a picture, so it is for the moment, not to be kept.
+    """A collection as a query orders it. It holds one number per picture, so use it at once and do not keep it.
 
-    `allowed_n`: the pictures that meet the filters, None where there are none. `adapters`: which turns the retriever
+    `allowed_n`: the pictures that meet the filters, None without filters. `adapters`: the turns that the retriever
     could not take as given, and what was done instead. `path`: the turns so far, by whose descriptions it is judged.
     """
 
@@ -156,7 +156,7 @@ class Ranking:
 
     @property
     def total(self) -> int:
-        """How many pictures are ranked: without the rejected ones and those that filters leave out."""
+        """How many pictures are ranked, without rejected ones and those that filters leave out."""
         if not self.query.parts:
             return 0
         return self.scores.count_open(self._allowed_n)
@@ -179,7 +179,7 @@ class Ranking:
         return self.gallery.judge(texts_said(self._path), self.query, self.scores)
 
     def _chances(self, rows: Sequence[int]) -> list[float]:
-        """How likely pictures are what was said; without words, how far they stand out."""
+        """How likely pictures are to be what was said; without words, how far they stand out."""
         if not rows:
             return []
         if self._judgement is not None:
@@ -195,7 +195,7 @@ class Ranking:
         if self._rows_k is None or count > len(self._rows_k):
             self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
             if isinstance(self.scores, NearScores) and len(self._rows_k) < min(count, self.total):
-                # So far down nobody looks often: a full scan.
+                # Rarely does anybody look this far down: a full scan.
                 self.scores = self.gallery.scores(self.query, allowed_n=self._allowed_n)
                 self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
         return self._rows_k[:count]
@@ -204,7 +204,7 @@ class Ranking:
         """The best pictures after the first `start`, without reasons (`why` gives them)."""
         rows, ids = self.best(start + count)[start:].tolist(), self.gallery.snapshot.ids
         scores = self._rounded_scores(rows)
-        # The first file that still exists; `os.path`, because there is one a result.
+        # The first file that still exists; `os.path`, because this runs for every result.
         files = [
             next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
             for paths in self.gallery.snapshot.paths_of(rows)
@@ -218,7 +218,7 @@ class Ranking:
         )
 
     def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
-        """Why these pictures stand where they stand (see `Hit`). Raises UnknownName: one is not in this collection."""
+        """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""
         rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
         return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
 
@@ -240,7 +240,7 @@ class Ranking:
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
-    """The likeliest pictures where a conversation stands; `settled`: attributes that filters settle."""
+    """The likeliest pictures at the present point of a conversation; `settled`: attributes that filters settle."""
     snapshot, rows_c = ranking.gallery.snapshot, ranking.best(CANDIDATES)
     path, open_no_more = conversation.path(), set(settled)
     turns = tuple(node.turn for node in path if node.turn is not None)
@@ -278,7 +278,7 @@ class GalleryLookup:
         return [self._gallery.snapshot.ids[row] for row in self._rows_c.tolist()]
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
-        """How likely each label of `questioners.photographs` holds; None where the encoder's vectors do not tell."""
+        """How likely each label of `questioners.photographs` holds; None if the encoder's vectors do not tell."""
         return self._gallery.label_chances_at(self._rows_c)
 
     def captions(self) -> Sequence[tuple[str, ...]]:

@@ -1,13 +1,13 @@
-"""Raw vectors of pictures, which trained systems make their own from: where they come from, and regions when needed.
+"""Raw vectors of pictures, from which trained systems make their own: their sources, and regions when needed.
 
-    <library>/tables/regions.<raw version>.lance    id and float16 vector of r * e numbers, a row a picture
-              tables/regions.filled                 which version of which table was the last whole filling
+    <library>/tables/regions.<raw version>.lance    id and float16 vector of r * e numbers, one row per picture
+              tables/regions.filled                 which version of which table was the last complete filling
               filling.lock                          held by the one process that fills
 
-The table of regions is filled when a retriever first needs them and never complete: pictures may come at any time, and
-each batch is one commit, which a crash leaves there. Filling does not wait for the lock of `Store`, so that a
-conversation can begin while another process adds pictures for an hour; Lance lets rows be added beside deletions and
-compactions. Of two that want to fill, one waits.
+The table of regions is filled when a retriever first needs them. It is never final: pictures may be added at any time,
+and each batch is one commit, which survives a crash. Filling does not wait for the lock of `Store`, so a conversation
+can begin while another process adds pictures for an hour; Lance allows adding rows during deletions and compactions. If
+two processes want to fill, one waits.
 
 Axes: `n` pictures, `b` of a batch, `r` regions of a picture, `e` and `g` numbers of a raw region and of a raw global
 vector, `c` labels of a picture, `f` = n * r rows of a flat matrix.
@@ -53,20 +53,20 @@ from viewfinder.retrievers import Predictor, RegionSpace
 
 @runtime_checkable
 class RawVectors(Protocol):
-    """Where raw vectors of pictures come from: a library's tables, the cached features of a data set.
+    """A source of pictures' raw vectors: a library's tables, or the cached features of a data set.
 
-    `raw_version` says which numbers they are; a data set's own detector gives others than the encoder.
+    `raw_version` says which numbers they are; a data set's own detector gives other numbers than the encoder.
     """
 
     @property
     def raw_version(self) -> str:
-        """Which numbers these are; a system works on those it was trained on."""
+        """Which numbers these are; a system works only on those it was trained on."""
         ...
 
     def batches(
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterable[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
-        """Raw global vectors of these pictures and their regions (None unless asked for), in their order.
+        """Raw global vectors of these pictures and their regions (None unless asked for), in the order given.
 
         Zeros where a picture has none.
         """
@@ -75,7 +75,7 @@ class RawVectors(Protocol):
 
 @runtime_checkable
 class Boxed(Protocol):
-    """Raw vectors whose regions are not those of the encoder, and that know where they lie."""
+    """Raw vectors whose regions are not the encoder's, and that know where the regions lie."""
 
     def boxes(self, picture_id: str) -> Float[np.ndarray, "_boxes 4"]:
         """Boxes (x0, y0, x1, y1) of a picture's regions, as shares of its width and height; none if not known."""
@@ -86,7 +86,7 @@ Source = TypeVar("Source", RawVectors, Encoder)
 
 
 def check_fits(space: RegionSpace, raw: Source | None) -> Source:
-    """The raw vectors, or what makes them, if the space is made from these. Raises LibraryError, EncoderMismatch."""
+    """The raw vectors, or their source, if the space is made from them. Raises LibraryError, EncoderMismatch."""
     if raw is None:
         raise LibraryError(f"{space.name} reads raw vectors ({space.raw_version}) of these pictures: there are none")
     if raw.raw_version != space.raw_version:
@@ -104,16 +104,16 @@ def best_labels(predictor: Predictor, raw_ng: Float[np.ndarray, "n g"], count: i
 
 
 def name_labels(best_c2: Float[np.ndarray, "c 2"], labels: Sequence[str]) -> dict[str, float]:
-    """Numbers of labels and chances as words and chances."""
+    """Converts label numbers and chances to words and chances."""
     return {labels[int(label)]: float(chance) for label, chance in best_c2.tolist()}
 
 
 SHAPE = b"regions"
-"""Where the schema of a table says how many regions a picture has."""
+"""The key in a table's schema for the number of regions per picture."""
 
 
 class RegionTable:
-    """Region vectors under one version of raw vectors. Cheap to make; Lance is imported when it is asked."""
+    """Region vectors of one version of raw vectors. Cheap to make; Lance is imported on first use."""
 
     def __init__(self, folder: Path, raw_version: str) -> None:
         self.folder = folder
@@ -123,11 +123,11 @@ class RegionTable:
         self._reader = VectorReader(self._tables, self._name)
 
     def ids(self) -> Set[str]:
-        """The pictures that have regions (and perhaps some that are pictures no more)."""
+        """The pictures that have regions (and perhaps some that no longer exist)."""
         return self._reader.ids() if self._tables.has(self._name) else frozenset()
 
     def shape(self) -> tuple[int, int] | None:
-        """Regions of a picture and numbers of a region, None before the first are there."""
+        """Regions per picture and numbers per region; None before the first are stored."""
         with self._tables.guarded():
             if not self._tables.has(self._name):
                 return None
@@ -136,18 +136,18 @@ class RegionTable:
             return regions, schema.field("vector").type.list_size // regions
 
     def read(self, ids: Sequence[str]) -> Float16[np.ndarray, "n r e"]:
-        """Regions in the order asked for, zeros where there are none. Raises ValueError: nothing is here yet."""
+        """Regions in the order asked for, zeros where there are none. Raises ValueError: nothing is stored yet."""
         shape = self.shape()
         if shape is None:
             raise ValueError(f"{self._name} holds nothing yet")
         return self._reader.read(ids).reshape(len(ids), *shape)
 
     def filling(self, timeout: float) -> AbstractContextManager[None]:
-        """Holds the right to add; may be nested. Raises LibraryBusy: another process fills, after `timeout` s still."""
+        """Holds the right to add; may be nested. Raises LibraryBusy: another process still fills after `timeout` s."""
         return hold_lock(self._lock, self.folder, timeout, f"reading regions of pictures for {self.folder}")
 
     def add(self, ids: Sequence[str], regions_nre: Float[np.ndarray, "n r e"]) -> None:
-        """Regions of pictures that have none yet, acknowledged when this returns; for those who hold `filling`.
+        """Adds regions of pictures that have none yet, acknowledged when this returns; the caller holds `filling`.
 
         Raises ValueError: an id twice, or another shape than before; else DiskFull, LibraryError.
         """
@@ -157,7 +157,7 @@ class RegionTable:
         known = self.shape()
         if known not in (None, (regions, width)):
             raise ValueError(f"regions of shape {(regions, width)}, but {known} were expected")
-        most = float(np.finfo(np.float16).max)  # what is larger becomes this
+        most = float(np.finfo(np.float16).max)  # larger numbers become this
         flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -most, most)
         rows = vectors_to_arrow(ids, flat_nv, regions * width)
         with self._tables.guarded(), private_files(self.folder):
@@ -166,7 +166,7 @@ class RegionTable:
             self._tables.record()
 
     def announce(self) -> None:
-        """Tells readers that a filling is done: what they derived from fewer regions is made again."""
+        """Tells readers that a filling is done: they remake what they derived from fewer regions."""
         if not self._tables.has(self._name):
             return
         with self._tables.guarded(), private_files(self.folder):
@@ -180,18 +180,18 @@ class RegionTable:
 
 
 READ = 256
-"""Pictures whose vectors are read at once: 24 MB of regions of the starter."""
+"""Pictures whose vectors are read at once: 24 MB of the starter's regions."""
 
 LOOK_S = 0.5
-"""How often one who waits for another filling looks how far it is."""
+"""How often a process that waits for another filling checks its progress."""
 
 Progress = Callable[[int, int], None]
-"""Told after each batch: pictures done, pictures to do."""
+"""Called after each batch: pictures done, pictures to do."""
 
 
 @dataclass(frozen=True)
 class FillReport:
-    """What a filling did: how many pictures got regions, and a file of each that could not, with the reason."""
+    """What a filling did: how many pictures got regions, and one file of each that could not, and why."""
 
     made: int = 0
     left_out: tuple[BadFile, ...] = ()
@@ -205,9 +205,9 @@ def fill_regions(
     workers: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> FillReport:
-    """Makes the regions of those of these pictures that have none, from the first of their files that serves.
+    """Makes regions for those of these pictures that have none, from the first usable file of each.
 
-    A picture is left out if all its files are gone, unreadable or another picture by now.
+    A picture is left out if all its files are gone, unreadable, or another picture by now.
     """
     there = {
         picture: [Path(path) for path in paths if os.path.lexists(path)]
@@ -223,7 +223,7 @@ def fill_regions(
             try:
                 stack.enter_context(table.filling(LOOK_S))
                 break
-            except LibraryBusy:  # another fills: how far is it?
+            except LibraryBusy:  # another process fills: how far is it?
                 progress(len(wanted.keys() & table.ids()), len(wanted))
         done = table.ids()
         missing = {picture: paths for picture, paths in wanted.items() if picture not in done}
@@ -235,7 +235,7 @@ def fill_regions(
 def _fill(
     table: RegionTable, encoder: Encoder, files: Mapping[PictureId, Sequence[Path]], workers: int, progress: Progress
 ) -> FillReport:
-    """All pictures by their first files, then those that failed by their second, and so on."""
+    """Tries all pictures with their first files, then those that failed with their second, and so on."""
     progress(0, len(files))
     made, bad = 0, dict[PictureId, BadFile]()
     todo, copy = [(picture, paths[0]) for picture, paths in files.items()], 0
@@ -267,7 +267,7 @@ def _regions_of(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray,
 
 
 class StoredVectors:
-    """Raw vectors out of a library's tables (`gallery.RawVectors`); regions that are missing are made first."""
+    """Raw vectors from a library's tables (`gallery.RawVectors`); missing regions are made first."""
 
     def __init__(self, store: Store, encoder: Encoder) -> None:
         self._store, self._encoder = store, encoder
@@ -275,7 +275,7 @@ class StoredVectors:
         self._table = RegionTable(store.folder, self.raw_version)
 
     def has_regions(self, snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
-        """Which pictures have regions; noted beside the snapshot, so that a conversation begins without Lance (2 s)."""
+        """Which pictures have regions; kept beside the snapshot, so that a conversation begins without Lance (2 s)."""
 
         def look(snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
             known = self._table.ids()
@@ -284,7 +284,7 @@ class StoredVectors:
         return snapshot.derived(f"with-regions-{self.raw_version}", look, by_row=True)
 
     def fill(self, snapshot: Snapshot, progress: Progress | None = None) -> FillReport:
-        """Regions for all of these pictures; if any were made, the next snapshot knows."""
+        """Makes regions for all of these pictures; if any were made, the next snapshot knows."""
         rows = np.flatnonzero(~self.has_regions(snapshot)).tolist()
         files = {snapshot.ids[row]: snapshot.paths(row) for row in rows}
         return fill_regions(self._table, self._encoder, files, progress=progress or (lambda done, total: None))
@@ -292,12 +292,12 @@ class StoredVectors:
     def batches(
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float[np.ndarray, "b g"], Float16[np.ndarray, "b r e"] | None]]:
-        """Raw global vectors and regions of these pictures, in their order; zeros where a picture has none."""
+        """Raw global vectors and regions of these pictures, in the order given; zeros where a picture has none."""
         shape: tuple[int, ...] | None = None
         if regions and (missing := set(ids) - self._table.ids()):
             files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
             fill_regions(self._table, self._encoder, files)
-            if self._table.shape() is None:  # no file at all can be read
+            if self._table.shape() is None:  # no file could be read
                 shape = _regions_of(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
         for some in (ids[start : start + READ] for start in range(0, len(ids), READ)):
             whole_bg = np.asarray(self._global.read(some), np.float32)

@@ -1,4 +1,4 @@
-"""Pictures of many vectors: laid out for scoring, late interaction as Drill-down defines it, rank fusion.
+"""Pictures with many vectors each: their layout for scoring, late interaction as Drill-down defines it, rank fusion.
 
 With c the dot product of query vector i and region k of a picture, the picture's likeness to the query vector is
 s_i = sum_k softmax_k(temperature * c) c (Tan et al. 2019, Eq. 1, with the temperature multiplied and without the 1/N,
@@ -24,10 +24,10 @@ from jaxtyping import Float, Float32, Int, UInt8
 from viewfinder.encoders.onnx import inference_session
 
 TILE = 64
-"""Pictures of a tile. Files hold this layout, so what is stored under one value cannot be read under another."""
+"""Pictures per tile. Files hold this layout, so those written with one value cannot be read with another."""
 
 CODED = 512
-"""Pictures of a part in 8 bits: enough for one product to be worth its call, and few enough for the cache."""
+"""Pictures per part in 8 bits: enough to make a product worth its call, and few enough for the cache."""
 
 Tiles = Float32[np.ndarray, "_t r d _b"]
 
@@ -54,7 +54,7 @@ def tile_batches(
 
 
 def _tiles(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> tuple[Tiles, Tiles]:
-    """Views of the full tiles, and of the last one with what is left over (which may be no picture)."""
+    """Views of the full tiles, and of the last one with the remaining pictures (perhaps none)."""
     rows, width = flat_fd.shape
     if regions < 1 or rows % regions:
         raise ValueError(f"{rows} rows are not whole pictures of {regions} regions")
@@ -78,12 +78,12 @@ class RegionBlock:
 
     @staticmethod
     def of(regions_nrd: Float[np.ndarray, "n r d"]) -> RegionBlock:
-        """The block of regions given picture by picture (copies)."""
+        """A block of regions given picture by picture (copies)."""
         return RegionBlock.mapped(tile_batches([regions_nrd], *regions_nrd.shape), regions_nrd.shape[1])
 
     @staticmethod
     def mapped(flat_fd: Float32[np.ndarray, "f d"], regions: int) -> RegionBlock:
-        """The block over what `tile_batches` made: views, but for the last tile. Raises ValueError: no pictures."""
+        """A block over what `tile_batches` made: views, except for the last tile. Raises ValueError: no pictures."""
         full, rest = _tiles(flat_fd, regions)
         left = rest.shape[3]
         filled_up = np.zeros((1 if left else 0, *rest.shape[1:3], TILE), np.float32)
@@ -109,7 +109,7 @@ class RegionBlock:
 
     @cached_property
     def codes(self) -> RegionCodes:
-        """The same in 8 bits, a quarter of the memory: made on first use."""
+        """The same in 8 bits, with a quarter of the memory: made on first use."""
         return RegionCodes.of(self)
 
 
@@ -117,7 +117,7 @@ class RegionBlock:
 class RegionCodes:
     """Region vectors in 8 bits, 128 + x / step, in parts of `CODED` pictures; each part is region-major (r b d).
 
-    What the last part has beyond `pictures` are zeros, as in `RegionBlock`.
+    Beyond `pictures`, the last part holds zeros, as in `RegionBlock`.
     """
 
     parts: tuple[UInt8[np.ndarray, "r _ d"], ...]
@@ -126,7 +126,7 @@ class RegionCodes:
 
     @staticmethod
     def of(block: RegionBlock, step: float | None = None) -> RegionCodes:
-        """The codes of a block (copies); a `step` that is given bounds what can be told apart: +-127 steps."""
+        """The codes of a block (copies); a given `step` bounds what can be told apart: +-127 steps."""
         step = step or max(float(max(part.max(initial=0.0), -part.min(initial=0.0))) for part in block.parts) / 127
         step = step or 1.0
         size, coded = CODED // TILE, []
@@ -141,16 +141,16 @@ class RegionCodes:
 
 
 CACHED = 2**16
-"""Similarities looked at together: these and their exponentials (512 KB) stay in a core's cache."""
+"""Similarities processed together: these and their exponentials (512 KB) stay in a core's cache."""
 
 SMALL_PRODUCT = 2**18
-"""Multiplications up to which a product runs in the thread that asks for it (OpenBLAS)."""
+"""Up to this many multiplications a product runs in the calling thread (OpenBLAS)."""
 
 Task = TypeVar("Task")
 
 
 def single_vector_scores(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
-    """`late_interaction` with pictures of one vector: a dot product. Raises ValueError: pictures have several."""
+    """`late_interaction` for pictures with one vector: a dot product. Raises ValueError: pictures have several."""
     if block.parts[0].shape[1] != 1:
         raise ValueError(f"pictures have {block.parts[0].shape[1]} vectors each, and a bare product is of one")
     query_1d = np.asarray(query_d, np.float32)[None]
@@ -164,7 +164,7 @@ def late_interaction(
     temperature: float = 9.0,
     weights_m: Float[np.ndarray, " m"] | None = None,
 ) -> Float32[np.ndarray, " n"]:
-    """Drill-down's score of every picture: the mean of s_i over the query vectors, weighed by `weights_m`.
+    """Drill-down's score of every picture: the mean of s_i over the query vectors, weighted by `weights_m`.
 
     Raises ValueError: no query vector, or weights that do not add up to more than 0.
     """
@@ -175,7 +175,7 @@ def late_interaction(
 def query_vector_scores(
     block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, temperature: float = 9.0
 ) -> Float32[np.ndarray, "m n"]:
-    """s_i of every picture, for each query vector apart."""
+    """s_i of every picture, for each query vector separately."""
     queries = np.ascontiguousarray(queries_md, dtype=np.float32)
     likeness_mn = np.empty((len(queries), TILE * sum(map(len, block.parts))), dtype=np.float32)
     together = max(1, SMALL_PRODUCT // (TILE * max(queries.shape[1], 1)))
@@ -240,7 +240,7 @@ def late_interaction_coarse(
 def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " n"]:
     """Minus the mean rank of every picture over the query vectors, as a share of the gallery.
 
-    Ranks count from 1; pictures that are equally like a query vector share the mean of their ranks.
+    Ranks count from 1; pictures equally similar to a query vector share the mean of their ranks.
 
     >>> rank_fusion(np.array([[0.9, 0.1, 0.9, 0.2]])).tolist()
     [-0.375, -1.0, -0.375, -0.75]
@@ -250,7 +250,7 @@ def rank_fusion(likeness_mn: Float[np.ndarray, "m n"]) -> Float32[np.ndarray, " 
     for likeness_n in likeness_mn if pictures else ():
         order = np.argsort(-likeness_n, kind="stable")
         sorted_n = likeness_n[order]
-        # Equal pictures may differ by a few float32 steps, other ones on every processor: a gap within `TIE` is none.
+        # Equal pictures may differ by a few float32 steps, depending on the processor: gaps within `TIE` do not count.
         first = np.flatnonzero(np.append(True, sorted_n[:-1] - sorted_n[1:] > TIE))
         after = np.append(first[1:], pictures)
         mean_n[order] += np.repeat((first + 1 + after) / 2, after - first) / len(likeness_mn)
@@ -262,8 +262,8 @@ def _attend(
 ) -> Float32[np.ndarray, "t x y"]:
     """sum_r softmax_r(temperature * c) c.
 
-    Between unit vectors |9 c| <= 9, so that the usual pass over the memory for the maximum is saved; where the
-    exponentials turn out too large or too small for that, it is made up for.
+    Between unit vectors |9 c| <= 9, so the usual pass over the memory for the maximum is skipped; if the exponentials
+    turn out too large or too small, it is made after all.
     """
     powers_trxy = cosines_trxy * np.float32(temperature)
     if safely:
@@ -296,7 +296,7 @@ def _weighed(shares_m: Float32[np.ndarray, " m"], likeness_mn: Float32[np.ndarra
 
 
 def _groups(block: RegionBlock, queries: int) -> Iterator[tuple[int, Tiles]]:
-    """Tiles whose similarities fit into the cache, with the row of their first picture."""
+    """Groups of tiles whose similarities fit into the cache, with the row of their first picture."""
     start = 0
     for part_trdb in block.parts:
         step = max(1, CACHED // max(part_trdb.shape[1] * queries * TILE, 1))
@@ -307,7 +307,7 @@ def _groups(block: RegionBlock, queries: int) -> Iterator[tuple[int, Tiles]]:
 
 
 def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
-    """Does the tasks in as many threads as a product would: numpy and ONNX Runtime let go of the lock."""
+    """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock."""
     listed = list(tasks)
     told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     threads = min(len(listed), int(told) if told.isdecimal() else os.cpu_count() or 1)
@@ -331,4 +331,4 @@ INTEGER_PRODUCT = Path(__file__).with_name("integer_product.onnx")
 
 
 TIE = 1e-6
-"""Scores that differ by less are equal: a matrix product gives equal vectors scores a few float32 steps apart."""
+"""Scores that differ by less count as equal: a matrix product gives equal vectors scores a few float32 steps apart."""

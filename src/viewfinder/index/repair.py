@@ -1,8 +1,8 @@
-"""Damaged tables made whole: what can still be read of them is kept, and how many rows are lost is said.
+"""Repair of damaged tables: what can still be read is kept, and how many rows are lost is reported.
 
-Lance says nothing of a flipped bit, so the checksums decide: a damaged manifest goes, and the version before it counts;
-rows of a damaged data file are lost, all others are written as a new version of the table, in one commit. What a kill
-leaves in between is a table that is no worse than it was.
+Lance does not notice a flipped bit, so the checksums decide: a damaged manifest is removed, and the version before it
+counts; rows of a damaged data file are lost, all others are written as a new version of the table, in one commit. A
+kill in between leaves the table no worse than it was.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viewfinder.index.snapshot_files import read_tables
 from viewfinder.index.tables import FAILURES, PICTURES, SPACES, TABLES, Tables, table_schema
 
 READ = 4096
-"""Rows that are read of a fragment at once."""
+"""Rows of a fragment that are read at once."""
 
 ASIDE = ".damaged"
 _FRUITLESS = 64
@@ -30,7 +30,7 @@ _FRUITLESS = 64
 
 @dataclass
 class TablesRepair:
-    """What was damaged, and what is lost: rows by table, None where nothing says how many there were.
+    """What was damaged, and what is lost: rows by table, None if nothing says how many there were.
 
     Tables that are `reverted` are as they were before the last write.
     """
@@ -41,7 +41,7 @@ class TablesRepair:
 
 
 def repair_tables(folder: Path) -> TablesRepair:
-    """Makes every table of a library readable again; for those who hold it for writing. Raises as `Store`'s writes."""
+    """Makes every table of a library readable again; the caller holds it for writing. Raises as `Store`'s writes."""
     report, tables = TablesRepair(), Tables(folder)
     for name in sorted(path.stem for path in (folder / TABLES).glob("*.lance")):
         with tables.guarded():
@@ -60,7 +60,7 @@ def repair_tables(folder: Path) -> TablesRepair:
 
 
 def rows_of_snapshots(folder: Path) -> Iterator[PictureRow]:
-    """The pictures that snapshots know, those of the latest first; a picture may come twice."""
+    """The pictures that snapshots know, those of the latest first; a picture may appear twice."""
     homes = sorted((folder / "snapshots").glob("*-*"), key=lambda home: home.stat().st_mtime, reverse=True)
     for home in homes:
         with suppress(OSError, ValueError):
@@ -69,7 +69,7 @@ def rows_of_snapshots(folder: Path) -> Iterator[PictureRow]:
 
 
 def set_database_aside(folder: Path) -> str:
-    """Moves a server's damaged database out of the way, so that a new one is begun; says what is lost, or nothing."""
+    """Moves a server's damaged database aside, so that a new one is begun; returns what is lost, or nothing."""
     import sqlite3
     from contextlib import closing
 
@@ -105,7 +105,7 @@ def _repair_table(tables: Tables, name: str, report: TablesRepair) -> None:
         (path / "_versions" / "latest_version_hint.json").unlink(missing_ok=True)
     for file in damaged:
         place = path / file
-        if file.startswith(("data/", "_deletions/")):  # a row of it must not be read by mistake
+        if file.startswith(("data/", "_deletions/")):  # its rows must not be read by mistake
             place.replace(f"{place}{ASIDE}")
         else:
             place.unlink(missing_ok=True)
@@ -123,17 +123,17 @@ def _repair_table(tables: Tables, name: str, report: TablesRepair) -> None:
 
 
 def _manifests(path: Path) -> list[Path]:
-    """The manifests of a table, the newest first: their names count down."""
+    """The manifests of a table, newest first: their names count down."""
     return sorted((path / "_versions").glob("*.manifest"))
 
 
 def _open_latest(tables: Tables, name: str, report: TablesRepair) -> Any:
-    """The newest version whose manifest makes sense; the others go. None: there is none."""
+    """The newest version with a valid manifest; newer ones are removed. None: there is none."""
     while tables.has(name):
         try:
             with tables.guarded():
                 table = tables.connection.open_table(name)
-                table.schema  # noqa: B018 (a manifest may be opened and make no sense)
+                table.schema  # noqa: B018 (a manifest may open and still be invalid)
                 return table
         except DiskFull:
             raise
@@ -157,7 +157,7 @@ def _is_readable(tables: Tables, name: str) -> bool:
 
 
 def _rewrite(tables: Tables, name: str, table: Any, report: TablesRepair) -> None:
-    """What can be read of a table, as its next version."""
+    """Writes what can be read of a table as its next version."""
     import pyarrow as pa
 
     kept = list(_readable_rows(tables, table))
@@ -175,7 +175,7 @@ def _rewrite(tables: Tables, name: str, table: Any, report: TablesRepair) -> Non
 
 
 def _readable_rows(tables: Tables, table: Any) -> Iterator[Any]:
-    """The rows of fragments whose files are whole. Lance numbers a row by its fragment and its place in that."""
+    """The rows of fragments whose files are undamaged. Lance numbers a row by its fragment and its place in it."""
     fragments, fruitless, number = _count_fragments(tables, table), 0, 0
     while fragments and fruitless < _FRUITLESS * fragments:
         found = False
@@ -200,7 +200,7 @@ def _count_fragments(tables: Tables, table: Any) -> int:
 
 
 def _register_spaces(tables: Tables) -> None:
-    """Notes the tables of vectors that are there as spaces of the name that their file has."""
+    """Registers the existing tables of vectors as spaces, named after their files."""
     import pyarrow as pa
 
     found = {}

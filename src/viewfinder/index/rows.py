@@ -1,4 +1,4 @@
-"""What the store knows of pictures besides vectors: rows, how they lie in Arrow, columns for filters and questions."""
+"""What the store knows about pictures besides vectors: rows, their Arrow form, columns for filters and questions."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class PictureRow:
-    """One picture: where it lies, what is known of it, what the user's catalogue says of it.
+    """One picture: where it lies, what is known about it, and what the user's catalogue says.
 
     `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
-    columns; several catalogue rows for one picture give several values. No files: the picture is gone, but known.
+    columns; several catalogue rows for one picture give several values. Without files, the picture is gone but still
+    known.
     """
 
     id: str
@@ -56,7 +57,7 @@ class PictureRow:
 
 @dataclass(frozen=True)
 class Failure:
-    """A file that could not become a picture, as it was then, and why."""
+    """A file that could not become a picture, as it was at that time, and the reason."""
 
     path: str
     size: int
@@ -83,9 +84,9 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
 
 
 def describe_pictures(rows: Sequence[PictureRow]) -> Any:
-    """Pictures for people's own tables, as an Arrow table: facts, then a column of texts a catalogue column.
+    """Pictures as an Arrow table for people's own use: facts, then one column of texts per catalogue column.
 
-    Several values of a picture are joined by "; "; a catalogue column that is called as a fact is has a star after it.
+    Several values of a picture are joined by "; "; a catalogue column with the name of a fact gets a star after it.
     """
     import pyarrow as pa
 
@@ -118,7 +119,7 @@ def to_frame(table: Any) -> Any:
 
 
 def to_utf8(text: str) -> str:
-    """The text with what UTF-8 cannot hold as question marks: file names need not be text."""
+    """The text, with question marks for what UTF-8 cannot encode: file names need not be text."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -156,8 +157,8 @@ def failures_from_arrow(table: Any) -> list[Failure]:
 def pack_text(text: str) -> str:
     """The text in a form that Arrow and SQL filters accept; `unpack_text` gives it back.
 
-    File names need not be valid unicode: Python then gives them lone surrogates, which no Arrow string can
-    hold. Such texts (and those that would look like a packed one) are stored as a JSON literal.
+    File names need not be valid unicode: Python then represents them with lone surrogates, which no Arrow string can
+    hold. Such texts (and those that look like a packed one) are stored as a JSON literal.
     """
     try:
         text.encode("utf-8")
@@ -172,7 +173,7 @@ def unpack_text(stored: str) -> str:
 
 
 FACTS = ("format", "year", "month", "camera", "folder")
-"""Columns every collection has; a catalogue column of the same name takes precedence."""
+"""Columns of every collection; a catalogue column of the same name takes precedence."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
@@ -194,7 +195,7 @@ class AttributeColumn:
 
     @staticmethod
     def of(name: str, values_of_pictures: Sequence[Sequence[str]]) -> AttributeColumn:
-        """The column of these values; empty ones are left out, repeated ones count once a picture."""
+        """A column of these values; empty ones are left out, repeated ones count once per picture."""
         kept = [list(dict.fromkeys(filter(None, map(str.strip, given)))) for given in values_of_pictures]
         counts = Counter(value for given in kept for value in given)
         values = tuple(sorted(counts, key=lambda value: (-counts[value], value)))
@@ -208,15 +209,16 @@ class AttributeColumn:
         return len(self.offsets) - 1
 
     def take(self, rows_k: Int64[np.ndarray, " k"]) -> AttributeColumn:
-        """The column of these pictures of it, any of them as often as it is named."""
+        """The column of these pictures, each as often as it is given."""
         counts_k = np.diff(self.offsets)[rows_k]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts_k)])
-        # Where each code comes from: the start of its picture there, and how many it is from the start of its own.
+        # Where each code comes from: the start of its picture in the source, plus its distance from the start in the
+        # result.
         sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
         return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).most_frequent_first()
 
     def most_frequent_first(self) -> AttributeColumn:
-        """The same column with its values in the promised order, without those that no picture has."""
+        """The same column with its values in the documented order, without those that no picture has."""
         counts_v = np.bincount(self.codes, minlength=len(self.values)).tolist()
         held = [code for code, count in enumerate(counts_v) if count]
         order = sorted(held, key=lambda code: (-counts_v[code], self.values[code]))
@@ -246,8 +248,8 @@ class AttributeColumn:
     def mask(self, condition: str) -> Bool[np.ndarray, " n"]:
         """Which pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
 
-        A range `LOW..HIGH` includes both ends, of which one may be left out; a date may be a year, a month or a day
-        (`2019-07..2020`). What is a value of the column as it stands is that value; capitals do not matter.
+        A range `LOW..HIGH` includes both ends, and one may be left out; a date may be a year, a month or a day
+        (`2019-07..2020`). A text that is itself a value of the column means that value; capitals do not matter.
 
         Raises:
             UnknownName: no picture meets one of the alternatives; the message lists values.
@@ -262,7 +264,7 @@ class AttributeColumn:
         return [code for code, known in enumerate(self.values) if known.casefold() == sought]
 
     def _need_codes(self, part: str) -> list[int]:
-        """The values that one alternative means."""
+        """The codes of the values that one alternative means."""
         codes = self._codes_of(part)
         low, dots, high = (end.strip() for end in part.partition(".."))
         if not codes and (low or high) and (dots or is_date(low)):
@@ -281,7 +283,7 @@ class AttributeColumn:
 
 
 def build_columns(table: Any) -> dict[str, AttributeColumn]:
-    """Catalogue columns by name, then the `FACTS` that no catalogue column is called, of pictures in Arrow.
+    """The columns of pictures in Arrow: those of the catalogue by name, then the `FACTS` whose names it does not use.
 
     Texts that many pictures share are read once: a million pictures take seconds.
     """
@@ -302,7 +304,7 @@ def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
     whole = {name: table[name].combine_chunks() for name in ("format", "camera", "captured", "files")}
     formats, row_to_format = _distinct(whole["format"])
     cameras, row_to_camera = _distinct(whole["camera"])
-    # A text that had to be packed begins with a quotation mark.
+    # A packed text begins with a quotation mark.
     months, row_to_month = _distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
     dates = [split_date(month) for month in months]
     folders, row_to_folders = _distinct_folders(whole["files"])
@@ -316,16 +318,16 @@ def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
 
 
 def _distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
-    """The distinct entries of an Arrow array, None among them, and which of them every row has."""
+    """The distinct entries of an Arrow array, including None, and which of them each row has."""
     encoded = array.dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
 
 
 def _distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
-    """The distinct lists of folders in which files of one picture lie, by their names, and which of them each has."""
+    """The distinct lists of folder names in which the files of one picture lie, and which list each picture has."""
     paths, file_to_path = _distinct(files.flatten().field("path"))
     parents = [split(unpack_text(path))[0] for path in paths]
-    # bytes of a name that are not unicode become question marks
+    # bytes of a name that are not valid unicode become question marks
     name_of = {parent: to_utf8(PurePath(parent).name) for parent in set(parents)}
     names = [name_of[parents[path]] for path in file_to_path.tolist()]
     ends = np.cumsum([0, *files.value_lengths().to_pylist()]).tolist()
@@ -335,7 +337,7 @@ def _distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarr
 
 
 def find_column(names: Iterable[str], wanted: str) -> str:
-    """The column a user means: the name, or the first that differs in capitals only. Raises UnknownName."""
+    """The column that a user means: the exact name, or the first that differs only in capitals. Raises UnknownName."""
     listed = list(names)
     if wanted in listed:
         return wanted
@@ -346,7 +348,7 @@ def find_column(names: Iterable[str], wanted: str) -> str:
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a year, a month or a day in ISO's way.
+    """Whether a text is a year, a month or a day in ISO format.
 
     >>> is_date("2019-07"), is_date("19.99")
     (True, False)
@@ -368,7 +370,7 @@ def is_between(value: str, low: str, high: str) -> bool:
 
 
 def to_number(text: str) -> float | None:
-    """A number as catalogues write them, `1,299.00` too; None where a text is none.
+    """A number as catalogues write them, also `1,299.00`; None if a text is not a number.
 
     >>> to_number("1,299"), to_number("red")
     (1299.0, None)

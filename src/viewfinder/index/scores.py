@@ -1,4 +1,4 @@
-"""The scores of pictures for a query, what a score means, and why it is what it is.
+"""The scores of pictures for a query, what a score means, and how it comes about.
 
 Axes: `n` pictures, `d` numbers of a vector, `m` query vectors, `k` results, `r` regions of a picture. Nothing here
 reads a disk or knows a library.
@@ -32,7 +32,7 @@ from viewfinder.retrievers.base import Evidence, WordMatch
 from viewfinder.retrievers.composer import clauses_in_context, split_clauses
 
 BLOCKS = 4
-"""Blocks for each of the k best: enough that few scores beside those reach the border."""
+"""Blocks per each of the k best: enough that few other scores reach the threshold."""
 
 
 def dot_scores(matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]) -> Float32[np.ndarray, "*m n"]:
@@ -78,11 +78,12 @@ def best_rows(
 ) -> Int64[np.ndarray, " k"]:
     """Rows of the k best of those that are open, best first, ties by id.
 
-    `rows_c` are the rows (None: scores are of all), `ids` those of all pictures, None where rows are in their order.
+    `rows_c` are the rows (None: the scores are those of all), `ids` the ids of all pictures, None if rows are in their
+    order.
     """
     best_k = top_k(scores_c, k, allowed_n=open_c)
     if ids is not None and len(best_k):
-        # Who ties with the last one may stand in any row.
+        # Pictures that tie with the last one may be in any row.
         tied_k = np.flatnonzero(open_c & (scores_c == scores_c[best_k[-1]]))
         row_of = range(len(scores_c)) if rows_c is None else rows_c.tolist()
         places = {*best_k.tolist(), *tied_k.tolist()}
@@ -94,9 +95,9 @@ def best_rows(
 def _hopeful(
     scores_n: Float[np.ndarray, " n"], k: int, allowed_n: Bool[np.ndarray, " n"] | None
 ) -> Int64[np.ndarray, " h"] | None:
-    """Rows that hold the k best and not many more, found in two passes without sorting; None where that cannot be told.
+    """Rows that hold the k best and not many more, found in two passes without sorting; None if that is impossible.
 
-    Of k blocks, each has a score as good as the worst of their best ones: what is below that is not among the k best.
+    The border is the k-th best of the blocks' best scores: k scores reach it, so no score below is among the k best.
     """
     open_n = scores_n if allowed_n is None else np.where(allowed_n, scores_n, -np.inf)
     blocks = k * BLOCKS
@@ -118,15 +119,15 @@ def _smallest(losses_n: Float[np.ndarray, " n"], k: int) -> Int64[np.ndarray, " 
 
 
 WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
-"""Of the softmax over the vocabulary and over rivals, for pictures compared by what words say of them."""
+"""Of the softmax over the vocabulary and over rivals, for pictures compared by what words say about them."""
 
 LEAST_CONTRAST = -6.0
-"""One picture in 400: below that a word simply does not hold."""
+"""One picture in 400: below that, a word counts as not holding."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlainSum:
-    """The parts of a query that are plain likeness, as one: their weighted mean is a vector too.
+    """The parts of a query that are plain likeness, merged into one: their weighted mean is a vector too.
 
     A picture's share of the score is its dot product with `vector_d` (None where there are no such parts) less
     `centred` times its background; `others` are the parts that are not plain.
@@ -138,7 +139,7 @@ class PlainSum:
 
 
 def sum_plain_parts(query: Query) -> PlainSum:
-    """A query as one scan, as far as it goes."""
+    """A query as one scan, as far as that is possible."""
     weight = positive_weight(query)
     plain = [part for part in query.parts if part.kind in ("words", "picture")]
     vectors = [part.weight * part.vector_d for part in plain if part.vector_d is not None]
@@ -150,14 +151,14 @@ def sum_plain_parts(query: Query) -> PlainSum:
 
 
 def positive_weight(query: Query) -> float:
-    """By what a weighted sum is divided; 1 where nothing is asked for."""
+    """The divisor of a weighted sum; 1 if nothing is asked for."""
     return sum(part.weight for part in query.parts if part.weight > 0) or 1.0
 
 
 def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"]:
-    """Square roots of the chances of every word for every picture.
+    """The square root of the chance of every word for every picture.
 
-    The dot product of two such rows is the Bhattacharyya coefficient of what words say of two pictures: 1 if they
+    The dot product of two such rows is the Bhattacharyya coefficient of what words say about two pictures: 1 if they
     say the same.
     """
     logits_nl = np.asarray(vectors_nd @ vocabulary.vectors_ld.T / WORD_TEMPERATURE, np.float32)
@@ -184,7 +185,7 @@ Match = Literal["likely", "maybe", "unlikely"]
 Verdict = Literal["found", "unsure", "nothing"]
 
 LIKELY, MAYBE = 0.5, 0.25
-"""Chances above which a hit is called likely, or maybe; see docs/benchmarks.md for what they come to."""
+"""Chances above which a hit is called likely, or maybe; docs/benchmarks.md tells what they amount to."""
 
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 """Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
@@ -194,7 +195,7 @@ OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 class ChanceOf:
     """score -> chance, for one query on one collection: logistic in how far the score stands out there.
 
-    It is what is left where nothing was said, or where nobody measured what the encoder's scores mean.
+    The fallback if nothing was said, or if nobody measured what the encoder's scores mean.
     """
 
     mean: float
@@ -206,8 +207,8 @@ class ChanceOf:
         return ChanceOf(float(total_n.mean()), float(total_n.std())) if len(total_n) else ChanceOf(0.0, 0.0)
 
     def __call__(self, score: float) -> float:
-        """The chance that a picture of this score is one that is meant."""
-        # In a collection of one picture, or of equal ones, nothing stands out; scores are rounded to 1e-4 on the way.
+        """The chance that a picture with this score is one that is meant."""
+        # In a collection of one picture, or of equal ones, nothing stands out; scores were rounded to 1e-4 before.
         outlier = (score - self.mean) / max(self.deviation, 1e-3)
         return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
 
@@ -218,26 +219,25 @@ def judge_matches(chances: Iterable[float]) -> list[Match]:
 
 
 def judge_result(best_chance: float | None) -> Verdict:
-    """The word for a whole result: by its best hit, None where there is none."""
+    """The word for a whole result, by the chance of its best hit; None if there is no hit."""
     if best_chance is None or best_chance < MAYBE:
         return "nothing"
     return "found" if best_chance >= LIKELY else "unsure"
 
 
 # -- what was said, judged against a collection
-#
-# Whatever the retriever, what was said is compared with the collection in the encoder's own space. How far the best
-# pictures come towards the score that a picture which is meant usually has, how they stand out, how much was said, in
-# how common words, and how large the collection is: two logistic curves turn that into chances, fitted on photographs
+# Whatever the retriever, what was said is compared with the collection in the encoder's own space. Two logistic curves
+# turn this into chances: how near the best pictures come to the usual score of a picture that is meant, how far they
+# stand out, how much was said, in how common words, and how large the collection is. They were fitted on photographs
 # with people who speak in sentences and in fragments (`tuning.verdicts`).
 
 FEATURES = ("crowd", "deviation", "mean", "expected", "log size", "words", "turns", "familiar")
 """The mean of the ten best scores, the deviation and mean of all, the score expected, log10 of the number of pictures,
-words a turn (13 at most), turns (5 at most), how common the words are. A score follows in every curve, and 1."""
+words a turn (13 at most), turns (5 at most), how common the words are. Every curve then has a score, and 1."""
 
 UNHEARD, NAMED_HERE = -5.0, -2.0
-"""log10 of the share of captions that have a word: of one that none has, and at least of one that is in a caption of
-the best pictures of the collection itself."""
+"""log10 of the share of captions that have a word: for a word in no caption, and the least for one in a caption of the
+best pictures of the collection itself."""
 
 _SMALL = """
 a an the is are of and with in on at to his her their its while as by for from it be being some there that this up down
@@ -248,11 +248,11 @@ SMALL_WORDS = frozenset(_SMALL.split())
 CROWD, MOST_WORDS, MOST_TURNS = 10, 13, 5
 
 SENTENCE = 6
-"""Words a turn, on average, from which on people speak in sentences."""
+"""From this many words per turn on average, people speak in sentences."""
 
 
 def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
-    """The descriptions of a conversation: what was said of the picture wanted, without what it is not."""
+    """The descriptions of a conversation: what was said about the wanted picture, without what it is not."""
     texts: list[str] = []
     for node in path:
         match node.turn:
@@ -264,7 +264,7 @@ def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
 
 
 def content_stems(texts: Iterable[str]) -> list[str]:
-    """The stems of the words that mean something, in order."""
+    """The stems of the content words, in order."""
     return [word for text in texts for word in stems(text) if word not in SMALL_WORDS and len(word) > 2]
 
 
@@ -277,7 +277,7 @@ def mean_familiarity(familiar: Mapping[str, float], texts: Iterable[str], named:
 
 @dataclass(frozen=True)
 class Spread:
-    """How the scores of a collection lie: of how many pictures, the mean of the `CROWD` best, the best of all."""
+    """The distribution of a collection's scores: of how many, the mean of the `CROWD` best, the best of all."""
 
     size: int
     mean: float
@@ -287,12 +287,12 @@ class Spread:
 
     @staticmethod
     def of(total_n: Float32[np.ndarray, " n"]) -> Spread:
-        """Of the scores of all pictures, one at least."""
+        """The spread of the scores of all pictures, at least one."""
         return Spread.of_best(total_n, len(total_n), float(total_n.mean()), float(total_n.std()))
 
     @staticmethod
     def of_best(best_c: Float32[np.ndarray, " c"], size: int, mean: float, deviation: float) -> Spread:
-        """Where `best_c` holds the best of `size` pictures, whose mean and deviation are known."""
+        """The spread if `best_c` holds the best of `size` pictures, whose mean and deviation are known."""
         count = min(CROWD, len(best_c))
         crowd_k = np.partition(best_c, len(best_c) - count)[len(best_c) - count :]
         return Spread(size, mean, deviation, float(crowd_k.mean()), float(crowd_k.max()))
@@ -312,23 +312,23 @@ def conversation_features(
 
 
 def is_in_sentences(features_f: Float[np.ndarray, " f"]) -> bool:
-    """Whether what was said are sentences rather than fragments, by its features."""
+    """Whether people spoke in sentences rather than fragments, by the features."""
     return bool(features_f[FEATURES.index("words")] >= SENTENCE)
 
 
 def expected_score(calibration: Calibration, texts_md: Float[np.ndarray, "m d"]) -> float:
-    """The score that a picture which texts are about usually has, by their vectors; the mean over the texts."""
+    """The usual score of a picture that the texts are about, by their vectors; the mean over the texts."""
     return float((texts_md @ calibration.expected[:-1] + calibration.expected[-1]).mean())
 
 
 def curve(weights: Sequence[float], features_f: Float[np.ndarray, " f"], score: float, nats: float = 0.0) -> float:
-    """A chance: the logistic of the weighted features and the score, the bias last; `nats` is what is known besides."""
+    """A chance: the logistic of the weighted features and the score, the bias last; `nats` is other evidence."""
     logit = float(np.dot(weights, [*features_f, score, 1.0])) + nats
     return 1 / (1 + math.exp(-min(max(logit, -50.0), 50.0)))
 
 
 def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
-    """The logarithm of the mean of likelihood ratios that are given as logarithms, most of them 0."""
+    """The logarithm of the mean of likelihood ratios given as logarithms, most of them 0."""
     telling_k = nats_n[nats_n != 0].astype(np.float64)
     highest = telling_k.max(initial=0.0)
     whole = np.exp(telling_k - highest).sum() + (len(nats_n) - len(telling_k)) * np.exp(-highest)
@@ -340,7 +340,7 @@ class Judgement:
     """What was said, judged against a collection.
 
     `said_at` gives a picture's score for it, `highest` is the best picture's; `written_n` says how much likelier each
-    is meant for what is written of it, in nats: Bayes' rule adds that to the logarithm of the odds.
+    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds.
     """
 
     calibration: Calibration
@@ -351,7 +351,7 @@ class Judgement:
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Whether what was said is here: found where that is likelier than not."""
+        """Whether what was said is here: found if that is likelier than not."""
         # If it is here, any picture may be meant: the mean over all of them.
         written = 0.0 if self.written_n is None else mean_odds(self.written_n)
         chance = curve(self.calibration.here, self.features_f, self.highest, written)
@@ -374,8 +374,8 @@ def judge_conversation(
 ) -> Judgement:
     """The judgement of `texts` (vectors `texts_md`) on a collection of at least one picture.
 
-    `said` tells how the scores of all pictures for them lie, `said_at` that of one; `named`: stems that captions of the
-    best pictures have.
+    `said` is the spread of all pictures' scores for them, `said_at` the score of one; `named`: stems that captions of
+    the best pictures have.
     """
     familiar = mean_familiarity(calibration.familiar, texts, named)
     features_f = conversation_features(said, expected_score(calibration, texts_md), familiar, texts)
@@ -383,10 +383,10 @@ def judge_conversation(
 
 
 MANY = 20_000
-"""Pictures above which they are first scored in 8 bits, and only the best (and `exact` scores) in full."""
+"""Above this many, pictures are first scored in 8 bits, and only the best (and `exact` scores) in full."""
 
 CANDIDATES = 100
-"""The best by 8 bits, which are scored in full."""
+"""How many of the best by 8 bits are scored in full."""
 
 
 def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:
@@ -399,7 +399,7 @@ def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:
 
 
 def weights_of_parts(query: Query) -> Float[np.ndarray, " m"]:
-    """How much each part counts, adding up to 1; zeros where nothing counts."""
+    """How much each part counts, adding up to 1; zeros if nothing counts."""
     weights_m = np.array([part.weight for part in query.parts], np.float64)
     return np.asarray(weights_m / (weights_m.sum() or 1.0))
 
@@ -413,16 +413,16 @@ def late_scores(
     allowed_n: Bool[np.ndarray, " n"],
     prior_n: Float32[np.ndarray, " n"],
 ) -> Float32[np.ndarray, " n"]:
-    """The mean likeness to the parts, and what is known besides (`prior_n`).
+    """The mean likeness to the parts, plus what else is known (`prior_n`).
 
-    In full, or beyond `MANY` pictures for the best of those allowed only.
+    In full; beyond `MANY` pictures, only for the best of those allowed.
     """
     weights_m = weights_of_parts(query)
     if not weights_m.any():
         return prior_n
     vectors_md = vectors_of_parts(query)
     if space.regions == 1:
-        # Of one vector there is nothing to choose: parts add up before they are compared, in a single scan.
+        # With one vector there is nothing to choose: parts are added up first and compared in a single scan.
         return np.asarray(single_vector_scores(block, weights_m @ vectors_md) + prior_n)
     if exact or len(block) <= MANY:
         alike_n = late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
@@ -431,7 +431,8 @@ def late_scores(
         block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m, prior_n=prior_n
     )
     if not allowed_n.all():
-        # Only now, lest pictures that are not allowed are moved too: chances are measured against the whole collection.
+        # Only now, so that pictures that are not allowed are not moved too: chances are measured against the whole
+        # collection.
         found_k = np.sort(top_k(scores_n, CANDIDATES, allowed_n=allowed_n))
         exact_k = late_interaction(block.at(found_k), vectors_md, temperature=space.temperature, weights_m=weights_m)
         exact_k += prior_n[found_k]
@@ -451,9 +452,8 @@ def late_interaction_near(
 ) -> Float32[np.ndarray, " n"]:
     """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`; `prior_n` is added.
 
-    The order is consistent: the other pictures are moved, all by the same amount, below the candidates where they
-    would reach into them. So a picture is only misplaced among the first if the 8-bit pass puts it behind `candidates`
-    others.
+    The order is consistent: if the other pictures would overlap the candidates, they are all moved below them by the
+    same amount. So a picture is misplaced among the first only if the 8-bit pass puts it behind `candidates` others.
     """
     scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
     if prior_n is not None:
@@ -488,7 +488,7 @@ def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list
         terms: tuple[Part | Evidence | WordMatch, ...] = (*query.parts, *query.evidence, *query.word_matches)
         for part, share in zip(terms, shares_p, strict=True):
             entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
-            if part.label not in entry["parts"]:  # several slots may hold a little of the same
+            if part.label not in entry["parts"]:  # several slots may hold parts of the same
                 entry["parts"].append(part.label)
             entry["adds"] += float(share)
         whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0

@@ -1,4 +1,4 @@
-"""`library.json`: what a library knows of itself beside its tables. It is replaced whole; a copy lies with them."""
+"""`library.json`: what a library knows about itself besides its tables. It is replaced whole; a copy lies with them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ SETTINGS = "library.json"
 SCHEMA = "viewfinder/library"
 FORMAT = 1
 SCRATCH = f"{SETTINGS}.new-"
-"""What the name of a file begins with that is being written."""
+"""The prefix of the name of a file that is being written."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What `library.json` holds. `head` is a file below the library, None for the encoder's own.
+    """What `library.json` holds. `head` is a file in the library, None for the encoder's own.
 
     `roots` are the folders that were added.
     """

@@ -1,8 +1,8 @@
-"""A turn over shards: rows of one snapshot that are scored elsewhere, each part by itself, and one answer made of all.
+"""A turn over shards: parts of a snapshot's rows are scored elsewhere, and their answers merged into one.
 
-A shard gives its best pictures with their scores, and how the scores of all its pictures lie: a few kilobytes. What
-is made of these is what a scan of all gives: the same pictures in the same order, ties by id, the same scores, mean
-and deviation. Who searches the shards, and what happens when one is lost, is not known here.
+A shard returns its best pictures with their scores, and how the scores of all its pictures are distributed: a few
+kilobytes. Merged, they equal a scan of all: the same pictures in the same order, ties by id, the same scores, mean and
+deviation. Who searches the shards, and what happens when one is lost, is not known here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from viewfinder.retrievers import Query
 
 @dataclass(frozen=True, eq=False)
 class ShardQuestion:
-    """What one shard is asked: the rows from `start` to `stop`.
+    """What one shard is asked about the rows from `start` to `stop`.
 
     `prior_r`: what is added to the score of each (None: nothing); `open_r`: which of them may be results (None: all).
     """
@@ -38,8 +38,8 @@ class ShardQuestion:
 class ShardAnswer:
     """What one shard found: the best `CANDIDATES` of those that are open and the `CROWD` best of all, rows ascending.
 
-    `size` is how many pictures it scored, `mean` that of all their scores, `squares` the sum of the squares of what
-    they differ from it by.
+    `size` is how many pictures it scored, `mean` the mean of all their scores, `squares` the sum of the squared
+    differences from it.
     """
 
     rows_c: Int64[np.ndarray, " c"]
@@ -51,17 +51,17 @@ class ShardAnswer:
 
 @runtime_checkable
 class Shards(Protocol):
-    """Who searches the pictures of a gallery, part by part."""
+    """Searches the pictures of a gallery, part by part."""
 
     def ask(
         self, query: Query, prior_n: Float32[np.ndarray, " n"] | None, open_n: Bool[np.ndarray, " n"] | None
     ) -> tuple[list[ShardAnswer], list[slice]]:
-        """The answers of shards, in the order of their rows; and the rows that nobody could search."""
+        """The answers of the shards, in the order of their rows, and the rows that could not be searched."""
         ...
 
 
 def split_rows(size: int, count: int, step: int) -> list[slice]:
-    """About `count` parts of about equal size, each but the last a multiple of `step` rows.
+    """About `count` parts of about equal size, each except the last a multiple of `step` rows.
 
     >>> split_rows(200, 3, 64)
     [slice(0, 64, None), slice(64, 128, None), slice(128, 200, None)]
@@ -75,7 +75,7 @@ def split_rows(size: int, count: int, step: int) -> list[slice]:
 def make_answer(
     total_r: Float32[np.ndarray, " r"], question: ShardQuestion, ids_r: Sequence[str] | None
 ) -> ShardAnswer:
-    """The answer of a shard with these scores; `ids_r`: ids of its pictures, None where rows are in their order."""
+    """The answer of a shard with these scores; `ids_r`: ids of its pictures, None if rows are in their order."""
     open_r = np.ones(len(total_r), bool) if question.open_r is None else question.open_r
     found_c = np.union1d(best_rows(total_r, CANDIDATES, open_r, None, ids_r), top_k(total_r, CROWD))
     mean = float(total_r.mean(dtype=np.float64))
@@ -95,7 +95,7 @@ def merge_answers(
 ) -> NearScores:
     """The best pictures of all shards that answered; `lost` are the rows of those that did not.
 
-    Rows that were not searched are no results and are not counted, as if they were excluded; `missing` says how many.
+    Rows that were not searched are neither results nor counted, as if they were excluded; `missing` says how many.
     """
     nothing = (np.zeros(0, np.int64), np.zeros(0, np.float32))
     rows_c, total_c = (
@@ -121,7 +121,7 @@ def merge_answers(
 
 
 def merge_moments(answers: Sequence[ShardAnswer]) -> tuple[float, float]:
-    """Mean and deviation of the scores of all shards together (Chan, Golub and LeVeque 1979); zeros of none."""
+    """Mean and deviation of all shards' scores together (Chan, Golub and LeVeque 1979); zeros if there are none."""
     size = sum(answer.size for answer in answers)
     if not size:
         return 0.0, 0.0

@@ -1,4 +1,4 @@
-"""What searching reads: the pictures of one space of a library, as a row each; mapped from disk (`snapshot_files`)."""
+"""What searching reads: the pictures of one space of a library, one row each; mapped from disk (`snapshot_files`)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from viewfinder.index.rows import (
 from viewfinder.index.tables import private_files
 
 DERIVED, BY_ROW = "derived-", "by-row-"
-"""What files of arrays begin with that were computed from a snapshot: as a whole, or with a row a picture."""
+"""Prefixes of files of arrays computed from a snapshot: as a whole, or with one row per picture."""
 
 CAPTURED = "captured"
-"""A fact that can be filtered by, though it is not offered: most days have one picture."""
+"""A fact to filter by that is not offered as a column: most days have one picture."""
 
 
 class Snapshot:
     """Pictures of one space that exist and have a vector: row i is picture `ids[i]`.
 
-    The first `ordered` rows stand in the order of their ids; those of pictures that were added since stand behind.
+    The first `ordered` rows are in the order of their ids; pictures added since follow them.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Snapshot:
         return len(self.ids)
 
     def row_of(self, picture_id: str) -> int | None:
-        """The row of a picture, None where there is no such picture."""
+        """The row of a picture; None if there is no such picture."""
         return self.rows_of([picture_id])[0]
 
     def rows_of(self, ids: Iterable[str]) -> list[int | None]:
@@ -77,7 +77,7 @@ class Snapshot:
 
     @property
     def ids_to_order(self) -> Sequence[str] | None:
-        """The ids, where rows do not stand in their order; who breaks ties by id needs them then."""
+        """The ids, if rows are not in their order; they are then needed to break ties by id."""
         return None if self.ordered == len(self) else self.ids
 
     @cached_property
@@ -89,7 +89,7 @@ class Snapshot:
         return self._paths.at(row)
 
     def files_there(self, row: int) -> Iterator[Path]:
-        """The files of the picture that are here, then the one that lies in the library's bucket (see `find_files`)."""
+        """The files of the picture that are here, then the one in the library's bucket (see `find_files`)."""
         if self.folder is None:
             return (path for path in map(Path, self.paths(row)) if path.is_file())
         return find_files(self.folder.parents[1], self.ids[row], self.paths(row))
@@ -116,29 +116,29 @@ class Snapshot:
 
     @cached_property
     def has_captions(self) -> bool:
-        """Whether anybody wrote about any of the pictures."""
+        """Whether any of the pictures has captions."""
         return len(self._captions) > 0
 
     def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
-        """What the catalogue says of the picture."""
+        """What the catalogue says about the picture."""
         stored = json.loads(self._table["attributes"][row].as_py())
         return {name: tuple(values) for name, values in stored.items()}
 
     def columns(self) -> tuple[str, ...]:
-        """Names of the catalogue's columns, then of those that facts fill: format, year, month ..."""
+        """Names of the catalogue's columns, then of those made from facts: format, year, month ..."""
         return tuple(self._columns)
 
     def column(self, name: str) -> AttributeColumn:
         """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them.
 
-        `captured`, the day a photograph was taken, can be filtered by; it is not among the `columns`.
+        `captured`, the day a photograph was taken, can be used as a filter; it is not among the `columns`.
         """
         found = find_column([*self._columns, CAPTURED], name)
         if found == CAPTURED and found not in self._columns:
             return self._days
         try:
             return self._columns[found]
-        except (OSError, ValueError):  # damaged, or a later process removed the folder; what is mapped is still whole
+        except (OSError, ValueError):  # damaged, or a later process removed the folder; what is mapped stays intact
             self._columns = build_columns(self._table)
             return self._columns[found]
 
@@ -168,7 +168,7 @@ class Snapshot:
         """The pictures that meet all conditions, as `AttributeColumn.mask` reads them.
 
         Raises:
-            UnknownName: no such column, or nothing there that meets the condition.
+            UnknownName: no such column, or nothing meets the condition.
         """
         allowed_n = np.ones(len(self), dtype=bool)
         for name, value in conditions.items():
@@ -176,10 +176,11 @@ class Snapshot:
         return allowed_n
 
     def derived(self, name: str, compute: Callable[[Snapshot], np.ndarray], *, by_row: bool = False) -> np.ndarray:
-        """An array computed from this snapshot, once: the next process finds it beside the snapshot.
+        """An array computed once from this snapshot: the next process finds it beside the snapshot.
 
         `name` must say everything the result depends on besides the snapshot (an encoder's version, say). `by_row`: it
-        has a row a picture, which hangs on that picture alone; then a snapshot that grew computes it for the new ones.
+        has one row per picture, which depends on that picture alone; a snapshot that grew then computes it only for the
+        new ones.
         """
         if name not in self._derived:
             stem = None if self.folder is None else self.folder / f"{BY_ROW if by_row else DERIVED}{to_file_name(name)}"
@@ -192,13 +193,13 @@ class Snapshot:
         return self._derived[name]
 
     def _keep_derived(self, stem: Path | None, rows: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
-        """Writes an array beside the snapshot, or its rows after those that are there, and maps it; else in memory."""
+        """Writes an array beside the snapshot, or appends its new rows, and maps it; else keeps it in memory."""
         rows = np.ascontiguousarray(rows)
         if stem is not None:
             with suppress(OSError, ValueError), hold_snapshots(stem.parents[2]):
                 if before is None:
                     save_rows(stem, rows)
-                elif len(map_rows(stem)) == len(before):  # else another process was first
+                elif len(map_rows(stem)) == len(before):  # otherwise another process was first
                     extend_rows(stem, rows)
                 return map_rows(stem)
         return rows if before is None else np.concatenate([before, rows])
@@ -210,7 +211,7 @@ class Snapshot:
 
 
 def _read_derived(stem: Path | None) -> np.ndarray | None:
-    """An array beside a snapshot; None where it is absent, damaged, or cut short by a crash of the machine."""
+    """An array beside a snapshot; None if it is absent, damaged, or cut short by a crash of the machine."""
     with suppress(OSError, ValueError):
         return None if stem is None else map_rows(stem)
     return None
@@ -218,13 +219,13 @@ def _read_derived(stem: Path | None) -> np.ndarray | None:
 
 @contextmanager
 def hold_snapshots(folder: Path) -> Iterator[None]:
-    """Holds the files of a library's snapshots, to write behind what is there. Raises OSError: not within a minute."""
+    """Locks the files of a library's snapshots, to append to them. Raises OSError: not possible within a minute."""
     with private_files(folder), FileLock(folder / "snapshots.lock", timeout=60.0):
         yield
 
 
 class TextLists:
-    """A column of lists of packed texts, for who reads rows one by one: several times faster than Arrow's own rows."""
+    """A column of lists of packed texts, for reading rows one by one: several times faster than Arrow's own rows."""
 
     def __init__(self, column: Any, field: str | None = None) -> None:
         """`field`: of lists of structs, the one that holds the texts."""

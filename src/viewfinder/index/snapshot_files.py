@@ -1,17 +1,17 @@
-"""Snapshots on disk: built from the tables, grown as pictures are added, removed when nobody opens them any more.
+"""Snapshots on disk: built from the tables, grown as pictures are added, removed when nobody opens them.
 
     <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
                                                        pictures-*.arrow        paths, facts, captions, attributes
                                                        columns.json, column-*  what can be filtered and asked by
                                                        by-row-*, derived-*     what callers computed from the snapshot
 
-A snapshot is a cache of the store of record, made anew when the tables change, and where a file is damaged: each is
-sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). Building goes into a
-folder of its own that is renamed when complete; of two processes that build at once, one throws its copy away. Where
-nothing can be written, a snapshot lives in memory.
+A snapshot is a cache of the store of record. It is rebuilt when the tables change, or when a file is damaged: each is
+sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). It is built in a folder
+of its own that is renamed when complete; if two processes build at once, one discards its copy. If nothing can be
+written, a snapshot lives in memory.
 
-Where pictures were only added since an earlier one, and not many (`GROWS_FROM`, `MOST_ADDED`), a snapshot shares the
-files of that one and has the new pictures behind, so that a thousand pictures more cost as much as a thousand.
+If since an earlier one only pictures were added, and not many (`GROWS_FROM`, `MOST_ADDED`), a snapshot shares the files
+of that one and appends the new pictures, so that adding a thousand pictures costs as much as a thousand.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from viewfinder.index.stored_columns import StoredColumns, can_grow, grow_column
 from viewfinder.index.tables import FILLED, TABLES, missing_library, private_files, read_growth, read_state
 
 FORMAT = 3
-"""Raised when the files of a snapshot change their meaning: older ones are then rebuilt."""
+"""Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 KEEP_S = 600.0
-"""Snapshots of earlier generations stay this long after they were last opened."""
+"""Snapshots of earlier generations are kept this long after they were last opened."""
 
 GROWS_FROM = 20_000
-"""Pictures from which on a snapshot grows; fewer are written anew in the time that it takes to look."""
+"""From this many pictures on a snapshot grows; fewer are rewritten in the time that checking takes."""
 
 MOST_ADDED = 0.25
-"""Pictures added, over those that stand in order: beyond it all is written anew."""
+"""The share of added pictures to those in order: beyond it everything is rewritten."""
 
 MOST_AT_ONCE = 10_000
-"""Pictures added since the earlier snapshot: more are read sooner with all others than one by one."""
+"""Pictures added since the earlier snapshot: more are read faster with all others than one by one."""
 
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
 _BUILDING = ".building-"
@@ -60,7 +60,7 @@ _BUILDING = ".building-"
 def read_generation(folder: Path, space: str) -> str:
     """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
 
-    Regions count once a filling is done: what is derived from them lies with the snapshot. Raises NotALibrary,
+    Regions count once a filling is done, because what is derived from them lies with the snapshot. Raises NotALibrary,
     DamagedLibrary.
     """
     state = read_state(folder)
@@ -102,7 +102,7 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
     except LibraryError:
         if read_generation(folder, space) == mark:
             raise
-        return load_snapshot(folder, space)  # a writer replaced the tables under our eyes
+        return load_snapshot(folder, space)  # a writer replaced the tables meanwhile
     try:
         _write(home, table, matrix_nd)
         _remove_old(home)
@@ -112,7 +112,7 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
 
 
 def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
-    """The snapshot of this generation, now or as it was; None where there is none (any more)."""
+    """The snapshot of this generation, present or earlier; None if there is none (any more)."""
     try:
         return _open(folder / "snapshots" / _folder_name(mark), mark.split(":", 4)[4], mark)
     except (OSError, ValueError, KeyError):
@@ -120,7 +120,7 @@ def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
 
 
 def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d"]]:
-    """Pictures that have files, and a vector in this space: an Arrow table and the vectors, by id."""
+    """Pictures that have files and a vector in this space: an Arrow table and the vectors, by id."""
     store = Store.open(folder)
     ids, vectors_nd = store.read_vectors(space)
     table = store.arrow()
@@ -141,7 +141,7 @@ def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"]) -> Non
 
 @contextmanager
 def _building(home: Path) -> Iterator[Path]:
-    """A folder of its own, which is renamed to `home` when what is done with it is done."""
+    """A temporary folder, which is renamed to `home` at the end of the `with` block."""
     with private_files(home.parents[1]):
         folder = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         folder.mkdir(parents=True)
@@ -149,7 +149,7 @@ def _building(home: Path) -> Iterator[Path]:
             yield folder
             try:
                 folder.rename(home)
-            except OSError:  # another process was first: its snapshot (readable or else removed) wins
+            except OSError:  # another process was first: its snapshot wins (readable, or removed)
                 if not home.is_dir():
                     raise
                 try:
@@ -198,7 +198,7 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
 
 
 def _grow(folder: Path, space: str, mark: str) -> bool:
-    """Makes a snapshot of one of an earlier state, if since then pictures were only added, and few."""
+    """Grows a snapshot from one of an earlier state, if only pictures were added since, and few."""
     home = folder / "snapshots" / _folder_name(mark)
     with hold_snapshots(folder):
         if home.is_dir():
@@ -222,7 +222,7 @@ def _grow(folder: Path, space: str, mark: str) -> bool:
 
 
 def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
-    """The latest snapshot of which that of this generation differs by added pictures alone, and their ids."""
+    """The latest snapshot from which this generation differs only by added pictures, and their ids."""
     number, pictures, spaces, filled, space = mark.split(":", 4)
     growth, state, names = read_growth(folder), f"{pictures}:{spaces}", list[str]()
     while state in growth and len(names) <= MOST_AT_ONCE:
@@ -235,7 +235,7 @@ def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
 
 
 def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32[np.ndarray, "m d"]) -> None:
-    """The earlier files, with more rows behind; arrays that were derived from them are completed when asked for."""
+    """Links the earlier files and appends rows; arrays derived from them are completed when asked for."""
     import pyarrow as pa
 
     link_rows(before / MATRIX, folder / MATRIX)
@@ -243,7 +243,7 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32
     for file in before.glob(f"{BY_ROW}*.json"):
         link_rows(file.with_suffix(""), folder / file.stem)
     tables = read_tables(before)
-    # Small pieces are joined with the new one, so that there are few, and every picture is written a few times at most.
+    # Small pieces are joined with the new one, so that there are few, and each picture is written a few times at most.
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
         table = pa.concat_tables([tables.pop(), table])
     for number in range(len(tables)):
@@ -268,7 +268,7 @@ def _remove_old(home: Path) -> None:
 
 
 def _is_abandoned(name: str) -> bool:
-    """Whether it was being built by a process that is no more."""
+    """Whether the process that was building it no longer exists."""
     if not name.startswith(_BUILDING):
         return False
     import psutil

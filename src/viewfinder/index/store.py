@@ -1,16 +1,16 @@
 """The store of record: Lance tables inside a library folder.
 
-    <library>/tables/pictures.lance            one row a picture; a picture exists when its row is here
-    <library>/tables/vectors.<space>.lance     id and float16 vector, one table a space
-    <library>/tables/spaces.lance              which vector tables are complete, and may be read
+    <library>/tables/pictures.lance            one row per picture; a picture exists when its row is here
+    <library>/tables/vectors.<space>.lance     id and float16 vector, one table per space
+    <library>/tables/spaces.lance              which vector tables are complete and may be read
     <library>/tables/failures.lance            files that could not become pictures
-    <library>/tables/regions.<raw>.lance       region vectors, as far as they were needed (see `raw_vectors`)
+    <library>/tables/regions.<raw>.lance       region vectors, as far as needed so far (see `raw_vectors`)
     <library>/writing.lock                     held by the one process that writes
 
-Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that
-commit is the acknowledgement. Whatever a killed writer leaves behind is vectors without a picture, which
-nobody reads and the next `compact` removes. Readers need no lock: they read the pictures first and keep
-what has vectors, so they see complete pictures only, while another process writes.
+Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that commit is the
+acknowledgement. All that a killed writer leaves behind are vectors without a picture, which nobody reads and the next
+`compact` removes. Readers need no lock: they read the pictures first and keep those that have vectors, so they see only
+complete pictures while another process writes.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ KEEP_VERSIONS = timedelta(minutes=30)
 
 
 class Store:
-    """The pictures, vectors and failures of one library folder. Cheap to make; opens tables when asked."""
+    """The pictures, vectors and failures of one library folder. Cheap to make; opens tables on demand."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -75,20 +75,20 @@ class Store:
 
     @staticmethod
     def create(folder: Path) -> Store:
-        """A new, empty store in `folder`; completes one whose making was interrupted. Raises DiskFull, LibraryError."""
+        """Makes an empty store in `folder`, or completes an interrupted attempt. Raises DiskFull, LibraryError."""
         store = Store(folder)
         with store._tables.guarded():
             folder.mkdir(parents=True, exist_ok=True)
-            with suppress(OSError):  # who may write there need not own it
+            with suppress(OSError):  # a user who may write there need not own it
                 folder.chmod(0o700)
         with store._write():
-            for name in (SPACES, FAILURES, PICTURES):  # the last is what `open` looks for
+            for name in (SPACES, FAILURES, PICTURES):  # `open` looks for the last one
                 store._tables.make(name, table_schema(name))
         return store
 
     @staticmethod
     def open(folder: Path) -> Store:
-        """The store in `folder`. Raises NotALibrary: there is none; DamagedLibrary."""
+        """Opens the store in `folder`. Raises NotALibrary: there is none; DamagedLibrary."""
         if not Tables(folder).has(PICTURES):
             raise missing_library(folder)
         return Store(folder)
@@ -100,7 +100,7 @@ class Store:
     # -- pictures
 
     def add(self, rows: Sequence[PictureRow], vectors: Mapping[str, Float[np.ndarray, "n _"]]) -> None:
-        """Pictures with their vectors in each space, acknowledged when this returns; known ids are replaced.
+        """Adds pictures with their vectors in each space, acknowledged when this returns; known ids are replaced.
 
         Raises ValueError: an id twice, other vectors than rows, another width; DiskFull, LibraryBusy, LibraryError.
         """
@@ -116,12 +116,12 @@ class Store:
                 self._tables.note_growth(before, ids)
 
     def keep_originals(self, files: Mapping[str, Path]) -> None:
-        """Where the tables lie in a bucket, the pictures' files go there, too: a path here means nothing elsewhere."""
+        """If the tables lie in a bucket, uploads the pictures' files too: a path here means nothing elsewhere."""
         if self._tables.bucket is not None:
             self._tables.bucket.keep_originals(files)
 
     def replace(self, rows: Sequence[PictureRow]) -> None:
-        """New files, captions or attributes of pictures whose vectors stay; unknown ids are not added."""
+        """Replaces files, captions or attributes of pictures whose vectors stay; unknown ids are not added."""
         check_ids([row.id for row in rows])
         if not rows:
             return
@@ -130,7 +130,7 @@ class Store:
             table.merge_insert("id").when_matched_update_all().execute(pictures_to_arrow(rows))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Pictures and their vectors in all spaces go, and their regions; unknown ids do no harm."""
+        """Deletes pictures, their vectors in all spaces, and their regions; unknown ids do no harm."""
         names = list(ids)
         with self._write():
             for table in (PICTURES, *self._vector_tables()):
@@ -154,7 +154,7 @@ class Store:
     # -- failures
 
     def quarantine(self, failures: Sequence[Failure]) -> None:
-        """Notes files that could not become pictures; a file's last reason counts."""
+        """Records files that could not become pictures; a file's last reason counts."""
         if not failures:
             return
         latest = list({failure.path: failure for failure in failures}.values())
@@ -169,7 +169,7 @@ class Store:
             return failures_from_arrow(self._tables.open(FAILURES).to_arrow())
 
     def forget_failures(self, paths: Iterable[str]) -> None:
-        """These files are no longer in quarantine."""
+        """Takes these files out of quarantine."""
         with self._write():
             self._tables.delete_where(FAILURES, "path", [pack_text(path) for path in paths])
 
@@ -183,14 +183,14 @@ class Store:
     def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
         """Sorted ids and vectors of all pictures that have one in this space. Raises UnknownName: no such space."""
         with self._tables.guarded():
-            known = set(self._tables.column(PICTURES, "id"))  # before the vectors: these were written first
+            known = set(self._tables.column(PICTURES, "id"))  # read before the vectors, which were written first
             table = self._tables.open(self._space(space)).to_arrow()
             ids, matrix_nd = table["id"].to_pylist(), vectors_from_arrow(table)
             order = sorted((row for row, name in enumerate(ids) if name in known), key=ids.__getitem__)
             return [ids[row] for row in order], matrix_nd[order]
 
     def ids_with_vectors(self, space: str) -> set[str]:
-        """The pictures that have a vector in this space; none where there is no such space."""
+        """The pictures that have a vector in this space; none if there is no such space."""
         with self._tables.guarded():
             known = set(self._tables.column(PICTURES, "id"))
             spaces = self._spaces()
@@ -202,7 +202,7 @@ class Store:
         return [f"{TABLES}/{path.name}/{file}" for path in paths for file in find_damage(path, everything=True)]
 
     def read_added(self, space: str, ids: Sequence[str]) -> tuple[Any, Float16[np.ndarray, "n d"]]:
-        """Of these pictures, those with files and a vector in this space, by id: an Arrow table, and the vectors.
+        """Those of these pictures that have files and a vector in this space, by id: an Arrow table, and the vectors.
 
         Raises UnknownName: no such space.
         """
@@ -233,12 +233,12 @@ class Store:
         return reader.read(ids)
 
     def reader(self, space: str) -> VectorReader:
-        """The vectors of a space, to be read a few at a time while it is there. Raises UnknownName: no such space."""
+        """A reader for the vectors of a space, a few at a time while it exists. Raises UnknownName: no such space."""
         with self._tables.guarded():
             return VectorReader(self._tables, self._space(space))
 
     def pictures_with_regions(self) -> set[str]:
-        """The pictures that have region vectors, of any version of raw vectors (as a rule there is one)."""
+        """The pictures that have region vectors, of any version of raw vectors (usually there is one)."""
         with self._tables.guarded():
             found = {
                 name for table in self._tables.of_regions() for name in self._tables.column(table, "id", checked=False)
@@ -246,7 +246,8 @@ class Store:
             return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
-        """A whole space, built beside the others: nobody sees it, in place of one of that name, before it is complete.
+        """Builds a whole space beside the others: nobody sees it, or misses the old one of that name, before it is
+        complete.
 
         `batches` is consumed while the library is held for writing, and may read from it. Raises ValueError: no
         batch at all, an id twice, or batches of different widths.
@@ -262,9 +263,9 @@ class Store:
                 self._tables.connection.drop_table(replaced[0], ignore_missing=True)
 
     def compact(self, *, keep: timedelta = KEEP_VERSIONS) -> None:
-        """Joins the small files of many commits; removes what killed writers left, and old versions.
+        """Merges the small files of many commits; removes old versions and what killed writers left.
 
-        Versions younger than `keep` stay, because readers in other processes may hold them.
+        Versions younger than `keep` stay, because readers in other processes may be using them.
         """
         with self._write():
             known = set(self._tables.column(PICTURES, "id"))
@@ -283,7 +284,7 @@ class Store:
     # -- inside
 
     def _merge(self, name: str, key: str, rows: Any) -> Any:
-        """Puts rows in, new or in place of those of the same key; says how many were updated and inserted."""
+        """Inserts rows, or replaces those of the same key; returns how many were updated and inserted."""
         merge = self._tables.change(name).merge_insert(key)
         return merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
 
@@ -311,12 +312,12 @@ class Store:
     def _make_space(
         self, space: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]
     ) -> None:
-        """A table of vectors, registered when it is whole; what an interrupted attempt left is dropped."""
+        """Makes a table of vectors, registered when complete; what an interrupted attempt left is dropped."""
         import pyarrow as pa
 
         name = f"vectors.{to_file_name(space)}"
         if self._spaces().get(space, ("", 0))[0] == name:
-            name += "_v2"  # while that is in use; `_v` encodes no character
+            name += "_v2"  # while the other is in use; `_v` encodes no character
         self._tables.connection.drop_table(name, ignore_missing=True)
         self._tables.connection.create_table(name, schema=vectors_schema(width))
         table = self._tables.change(name)

@@ -1,6 +1,6 @@
-"""Columns beside a snapshot: written once, grown with it, each read when first asked for.
+"""Columns beside a snapshot: written once, grown with it, each read on first use.
 
-columns.json                               the number of every column, those of the catalogue first; sealed
+columns.json                               the number of each column, those of the catalogue first; sealed
 column-NUMBER.values.json                  its values in the order in which they came; sealed
 column-NUMBER.codes, column-NUMBER.offsets   `growing_arrays`, as in `AttributeColumn`
 """
@@ -25,7 +25,7 @@ class StoredColumns(Mapping[str, AttributeColumn]):
 
     def __init__(self, folder: Path) -> None:
         numbers = _read_list(folder)
-        # All are mapped now: another process may write the folder anew, and number them otherwise.
+        # All are mapped now: another process may rewrite the folder and number them differently.
         self._parts = {name: _read_parts(folder, number) for name, number in numbers.items()}
         self._read: dict[str, AttributeColumn] = {}
 
@@ -50,16 +50,16 @@ def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
 
 
 def can_grow(before: Mapping[str, AttributeColumn], added: Mapping[str, AttributeColumn]) -> bool:
-    """Whether columns of pictures and of more pictures can be put together.
+    """Whether columns of pictures and of added pictures can be joined.
 
-    Not where the catalogue has a column that is called as a fact is: it takes that one's place for all pictures.
+    They cannot if the catalogue has a column with the name of a fact, which it replaces for all pictures.
     """
     names = [*before, *added]
     return len({name.casefold() for name in names}) == len(set(names)) and {*FACTS} <= {*before} & {*added}
 
 
 def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn], count: int) -> None:
-    """The columns of `before` with those of more pictures (`added`) behind, as far as `can_grow`.
+    """Appends the columns of added pictures (`added`) to those of `before`, where `can_grow` allows.
 
     `count`: how many pictures there were before. Raises OSError, ValueError: damaged.
     """

@@ -1,6 +1,7 @@
-"""The Lance tables of a library: where they lie, how they are read and cleared, errors as one line; vectors in them.
+"""The Lance tables of a library: where they lie, how they are read and cleared, their errors in one line, their
+vectors.
 
-And how work is cut into the batches that are committed: what a crash can cost.
+Also how work is cut into batches that are committed, which limits what a crash can cost.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
 
 VERSIONS = "{}.lance/_versions"
-"""Where Lance keeps the manifests of a table: one file a version."""
+"""Where Lance keeps the manifests of a table: one file per version."""
 
 REGIONS = "regions."
-"""What names of tables of regions begin with."""
+"""Prefix of the names of tables of regions."""
 
 FILLED = "regions.filled"
-"""The file that says which version of which such table was the last whole filling."""
+"""The file that says which version of which such table was the last complete filling."""
 
 GROWTH = "growth.jsonl"
 """The file that says which pictures were added between two states of the tables that differ in nothing else."""
 
 GROWTH_BYTES = 8_000_000
-"""Beyond this it is begun anew: who is so far behind reads everything."""
+"""Beyond this size it is started anew: a reader so far behind reads everything."""
 
 BATCH = 500
 """Names in one SQL filter."""
@@ -58,7 +59,7 @@ _NEWEST_FIRST = 2**64 - 1
 class Tables:
     """The tables of one library folder, by name. Cheap to make; Lance is imported when one is opened.
 
-    Of a library in a bucket they lie there, and `folder` has the names of their versions (see `bucket`).
+    The tables of a library in a bucket lie there, and `folder` has the names of their versions (see `bucket`).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -81,7 +82,7 @@ class Tables:
         return self.folder / TABLES / f"{name}.lance"
 
     def open(self, name: str) -> Any:
-        """A table's newest version: opened each time (2 ms), so that other processes' writes are seen.
+        """Opens a table's newest version, anew each time (2 ms), so that other processes' writes are seen.
 
         Raises DamagedLibrary: files of it are not as they were written.
         """
@@ -98,7 +99,7 @@ class Tables:
             raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
 
     def change(self, name: str) -> Any:
-        """The same table for a write, which `record` makes known to who reads; its files are not looked at."""
+        """The same table for a write, which `record` announces to readers; its files are not checked."""
         self._note_change(name)
         return self.connection.open_table(name)
 
@@ -108,9 +109,9 @@ class Tables:
         self._changed.add(name)
 
     def record(self) -> None:
-        """Lists the checksums of what was written. What a full disk leaves out, the next write lists.
+        """Lists the checksums of what was written. What a full disk prevents, the next write lists.
 
-        An object store has its own; of what was written there the names are noted here.
+        An object store has its own checksums; only the names of what was written there are recorded here.
         """
         if self.bucket is not None and self._changed:
             self._changed.clear()
@@ -120,10 +121,10 @@ class Tables:
                 record_checksums(self.path(self._changed.pop()))
 
     def note_growth(self, before: str | None, ids: Sequence[str]) -> None:
-        """Notes that since that state (`read_state`) these pictures were added, and nothing else has changed.
+        """Records that since that state (`read_state`) these pictures were added and nothing else changed.
 
-        It only spares readers time, so nothing is said where it cannot be written, nor of tables in a bucket: there
-        others may have written since their state was last looked at.
+        This only saves readers time, so it is no error if it cannot be written. Tables in a bucket are left out: others
+        may have written there since their state was last read.
         """
         if self.bucket is not None:
             return
@@ -135,12 +136,12 @@ class Tables:
                 stream.write(json.dumps(entry) + "\n")
 
     def forget_cleared(self, name: str) -> None:
-        """Takes files that `optimize` has removed off the list of checksums."""
+        """Removes from the list of checksums the files that `optimize` has deleted."""
         if self.bucket is None:
             forget_checksums(self.path(name))
 
     def make(self, name: str, schema: Any) -> None:
-        """An empty table, unless there is one; one whose making was interrupted is made again."""
+        """Makes an empty table unless there is one; an interrupted attempt is made again."""
         if not self.has(name):
             self._note_change(name)
             self.connection.create_table(name, schema=schema)
@@ -167,7 +168,7 @@ class Tables:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Errors of Lance and of the disk, and what damaged tables make of the libraries, as one line for a user."""
+        """Turns errors of Lance, of the disk, and of libraries that read damaged tables into one line for a user."""
         try:
             yield
         except LibraryError:
@@ -189,21 +190,21 @@ def newest_version(folder: Path, table: str) -> str | None:
         return None
     if all(stem.isdigit() for stem in stems):
         return str(max(_NEWEST_FIRST - int(stem) if len(stem) == 20 else int(stem) for stem in stems))
-    # A naming scheme we do not know: any change to the listing counts as a new version.
+    # An unknown naming scheme: any change to the listing counts as a new version.
     return hashlib.blake2b("\n".join(sorted(stems)).encode(), digest_size=8).hexdigest()
 
 
 def read_state(folder: Path) -> str | None:
     """Changes with every commit that readers can see; None: there is no library.
 
-    The vectors' own tables are left out: each write to one is followed by one to `pictures` or `spaces`.
+    The tables of vectors are left out: each write to one is followed by one to `pictures` or `spaces`.
     """
     marks = [newest_version(folder, table) for table in (PICTURES, SPACES)]
     return None if None in marks else ":".join(map(str, marks))
 
 
 def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
-    """What `note_growth` noted, by the later state: the earlier one, and the pictures between them."""
+    """What `note_growth` recorded: for each later state, the earlier one and the pictures added between them."""
     try:
         lines = (folder / TABLES / GROWTH).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -217,11 +218,11 @@ def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
 
 
 DESCRIPTORS = 64
-"""Files that Lance, and what comes with it, may have open at once."""
+"""Files that Lance and its dependencies may have open at once."""
 
 
 def check_descriptors() -> None:
-    """Raises LibraryError where this process may open too few files: Lance would panic."""
+    """Raises LibraryError if this process may open too few files: Lance would panic."""
     if sys.platform == "win32":
         return
     import resource
@@ -232,7 +233,7 @@ def check_descriptors() -> None:
 
 
 def _tells_damage(error: BaseException) -> bool:
-    """Whether an error comes of a table's bytes: of Arrow, of Lance (a panic is no `Exception`), of JSON."""
+    """Whether an error is due to a table's bytes: from Arrow, Lance (a panic is not an `Exception`) or JSON."""
     if isinstance(error, ValueError) and re.search("was not found|LanceError|Schema error", str(error)):
         return True
     kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(error).__mro__}
@@ -245,9 +246,9 @@ _masks, _mask_before = Lock(), [0]
 
 @contextmanager
 def private_files(folder: Path) -> Iterator[None]:
-    """What is written meanwhile may be read by those who may enter the library's folder: at first its owner alone.
+    """Files written meanwhile are readable by those who may enter the library's folder: at first only its owner.
 
-    The mask is the process's: the first of several threads notes what it was, the last sets it so again.
+    The mask belongs to the process: the first of several threads saves it, the last restores it.
     """
 
     def change(how: Callable[[int], None]) -> None:
@@ -267,7 +268,7 @@ def private_files(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[None]:
-    """Holds a lock of a library, as often as one likes. Raises LibraryBusy after `timeout` s: `busy` says with what."""
+    """Holds a lock of a library; may be nested. Raises LibraryBusy after `timeout` s: `busy` says with what."""
     try:
         with private_files(folder):  # the lock is a file
             lock.acquire(timeout=timeout)
@@ -288,11 +289,11 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
 
 
 _WRAPPING = re.compile(r".*error(?:\(\w+\))?: |,?\s*\(?/\S*\.rs(?::\d+)*\)?", re.IGNORECASE)
-"""What an error of Lance says of its kind, and of where in its own source it arose."""
+"""The parts of a Lance error that name its kind, and the place in Lance's source."""
 
 
 def translate_error(error: BaseException, folder: Path) -> LibraryError:
-    """What to tell a user about an error of Lance, of Arrow, of the operating system, or of an object store."""
+    """What to tell a user about an error of Lance, Arrow, the operating system or an object store."""
     if (bucket := find_bucket(folder)) is not None:
         return bucket.translate(error)
     text = _WRAPPING.sub("", " ".join(str(error).split())).replace(f"{folder}/", "")
@@ -310,14 +311,14 @@ def damaged_library(folder: Path, what: str) -> DamagedLibrary:
 
 
 def missing_library(folder: Path) -> LibraryError:
-    """The error that says what is missing of a library: all of it, or its table of pictures."""
+    """The error that says what a library lacks: everything, or its table of pictures."""
     if any((folder / TABLES).glob("vectors.*")):
         return damaged_library(folder, f"{TABLES}/{PICTURES}.lance is missing")
     return NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
 
 
 def check_ids(ids: Sequence[str]) -> None:
-    """Raises ValueError where an id comes twice."""
+    """Raises ValueError if an id appears twice."""
     if twice := sorted(name for name, times in Counter(ids).items() if times > 1):
         raise ValueError(f"picture {twice[0]!r} comes twice in one batch")
 
@@ -380,7 +381,7 @@ def vectors_from_arrow(table: Any) -> Float16[np.ndarray, "n d"]:
 class VectorReader:
     """Vectors of one table by id, in any order, a few at a time; always those of its newest version.
 
-    Where the rows lie is looked up once a version (some 0.1 s for 10,000 pictures), so it is worth keeping a reader.
+    The places of the rows are looked up once per version (some 0.1 s for 10,000 pictures), so keep a reader.
     """
 
     def __init__(self, tables: Tables, name: str) -> None:
@@ -388,15 +389,15 @@ class VectorReader:
         self._seen: tuple[Any, dict[str, int]] | None = None
 
     def ids(self) -> Set[str]:
-        """The pictures that have a vector here (and perhaps some that are pictures no more)."""
+        """The pictures that have a vector here (and perhaps some that no longer exist)."""
         with self._tables.guarded():
             _, places = self._newest()
         return places.keys()
 
     def read(self, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
-        """Vectors of these pictures in the order asked for; zeros where one has none."""
+        """Vectors of these pictures in the order asked for; zeros for one without."""
         with self._tables.guarded():
-            self._tables.open(self._name)  # which looks for damage
+            self._tables.open(self._name)  # checks for damage
             table, places = self._newest()
             found_nd = np.zeros((len(ids), table.schema.field("vector").type.list_size), np.float16)
             known = [row for row, name in enumerate(ids) if name in places]
@@ -407,7 +408,7 @@ class VectorReader:
             return found_nd
 
     def _newest(self) -> tuple[Any, dict[str, int]]:
-        """The table's newest version, and where in it the pictures' rows lie."""
+        """The table's newest version, and the places of the pictures' rows in it."""
         table = self._tables.connection.open_table(self._name)
         if self._seen is None or self._seen[0].version != table.version:
             found = table.search().select(["id"]).with_row_id(True).limit(None).to_arrow()
@@ -418,17 +419,17 @@ class VectorReader:
 Item = TypeVar("Item")
 
 FIRST, MOST = 64, 256
-"""Pictures in the first batch, and at most in one."""
+"""Pictures in the first batch, and the most in any batch."""
 
 SECONDS = 1.5
-"""Work between two commits, as far as that can be foretold, against some 60 ms a commit."""
+"""Planned work between two commits, against some 60 ms per commit."""
 
 
 def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
-    """Batches of `items`; how long the caller is at work with one decides how many the next has."""
+    """Yields batches of `items`; how long the caller works on one decides the size of the next."""
     size, started = FIRST, monotonic()
     while batch := list(islice(items, size)):
         yield batch
-        # At the speed of the last one; a large model gets small batches.
+        # Assumes the speed of the last one; a large model gets small batches.
         size = int(min(max(len(batch) * SECONDS / max(monotonic() - started, 1e-3), FIRST / 8, 1), MOST))
         started = monotonic()

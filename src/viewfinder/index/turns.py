@@ -1,6 +1,6 @@
-"""What a turn refers to, looked up: pictures, the user's own image, attributes, answers, values to change.
+"""Looks up what a turn refers to: pictures, the user's own image, attributes, answers, values to change.
 
-And the cache that keeps what retrievers made of them; and how the work on many turns is ended.
+Also the cache of what retrievers made of turns, and the way to stop work on many turns.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, Resolved
 from viewfinder.retrievers.shared.wording import ValueFamily, find_named_changes
 
 MOST_VALUES = 64
-"""Values of a catalogue column above which they are names rather than kinds."""
+"""With more values than this, a catalogue column holds names rather than kinds."""
 
 EXCLUSIVE_TAGS = frozenset({"colour"})
-"""Groups of tags of which a thing has one, so that asking for one denies the others."""
+"""Groups of tags of which a thing has only one, so that asking for one excludes the others."""
 
 KEPT_FROM = 5
-"""Pictures from the top of the screen whose attribute `Keep` keeps, when none was picked there."""
+"""Pictures at the top of the screen whose attribute `Keep` keeps if none was picked there."""
 
 
 ImageFile = Callable[[str], Path | bytes]
-"""The file of an image that a `Show` names, or what stands in it."""
+"""The file of an image that a `Show` names, or the file's content."""
 
 
 class ShownPictures(Sequence[Picture]):
-    """Pictures that were shown and are still there, looked up when somebody wants them: few retrievers do."""
+    """Pictures that were shown and still exist, looked up only when needed: few retrievers use them."""
 
     def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
         there = zip(ids, gallery.snapshot.rows_of(ids), strict=True)
@@ -133,14 +133,14 @@ class _Screens:
     def image(self, name: str) -> Picture:
         """An image of the user's own."""
         file, fit = self.image_file(name), self.gallery.encoder.fit
-        if isinstance(file, bytes):  # packed by ourselves: no need of a sandbox
+        if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
         if not os.path.isfile(file):  # noqa: PTH113 (False for whatever cannot be a file's name)
             raise BadInput(f"no such image: {file}")
         return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 
     def after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
-        """The picture of that turn, else the top of its results, as far as they are there (or all, or UnknownName)."""
+        """The picture of that turn, else the top of its results, as far as they exist (or all, or UnknownName)."""
         node = self.conversation.nodes[number]
         while isinstance(node.turn, BackTo):  # it only moves
             node = self.conversation.nodes[node.parent]
@@ -180,7 +180,7 @@ def find_attribute(wanted: str, names: Sequence[str]) -> str | None:
 
 
 def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
-    """What an answer comes to in the catalogue, and in words."""
+    """What an answer means in the catalogue, and in words."""
     if is_dont_know(answer):
         return {}, answer
     if question.attribute is None:
@@ -197,8 +197,8 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
 
 
 def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
-    """Values that exclude one another: those of catalogue columns, then colours and the like among the tags."""
-    # Nobody means by a "but ..." what the files themselves say.
+    """Values that exclude each other: those of catalogue columns, then colours and the like among the tags."""
+    # A "but ..." never refers to facts of the files.
     columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
     known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
     tagged = [
@@ -210,14 +210,14 @@ def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
 
 
 class Stopped(BaseException):
-    """Nobody waits for this work any more. Not an `Exception`: what forgives those does not go on with the work."""
+    """Nobody waits for this work any more. Not an `Exception`, so that code that catches those does not continue."""
 
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("_CHECK", default=None)
 
 
 def stop_if_asked() -> None:
-    """Called between the steps of long work, where nothing is changed yet that stays. Raises Stopped."""
+    """Called between the steps of long work, before anything lasting is changed. Raises Stopped."""
     check = _CHECK.get()
     if check is not None:
         check()
@@ -234,7 +234,7 @@ def is_stop_asked() -> bool:
 
 @contextmanager
 def stoppable(check: Callable[[], None] | None) -> Iterator[None]:
-    """Work inside (in this thread) is ended by `check`, which raises Stopped or a kind of it; by None not at all."""
+    """Inside, `check` may stop this thread's work by raising Stopped or a subclass; with None nothing stops it."""
     token = _CHECK.set(check)
     try:
         yield
@@ -243,9 +243,9 @@ def stoppable(check: Callable[[], None] | None) -> Iterator[None]:
 
 
 class ByteCache:
-    """What is dear to compute, within a number of bytes: the least recently used goes first, the newest stays.
+    """A cache of what is costly to compute, bounded in bytes: the least recently used goes first, the newest stays.
 
-    For all threads. Among our libraries none bounds a cache by what its entries weigh.
+    Thread-safe. None of the libraries that we use bounds a cache by the size of its entries.
     """
 
     def __init__(self, max_bytes: int = 256 << 20) -> None:
@@ -258,7 +258,7 @@ class ByteCache:
         return len(self._entries)
 
     def get(self, key: tuple[str, ...]) -> Any | None:
-        """The value, or None where it must be computed."""
+        """The value, or None if it must be computed."""
         with self._lock:
             if key not in self._entries:
                 return None
@@ -274,7 +274,7 @@ class ByteCache:
             self._shrink()
 
     def limit(self, max_bytes: int) -> None:
-        """From now on, this many bytes at most."""
+        """Limits the cache to this many bytes from now on."""
         with self._lock:
             self.max_bytes = max_bytes
             self._shrink()
@@ -285,25 +285,26 @@ class ByteCache:
 
 
 MEMO = ByteCache()
-"""States of retrievers after turns, for the whole process: a turn costs one step, going back nothing."""
+"""Retrievers' states after turns, shared in the process: a turn costs one step, going back costs nothing."""
 
 
 _LEAVES = frozenset({str, int, float, bool, bytes, type(None)})
 
 
 def size_of(value: Any) -> int:
-    """Bytes of a value, each object once; what several values share counts in each, so this is an upper bound.
+    """The size of a value in bytes, each object once; what several values share counts in each, so this is an upper
+    bound.
 
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
     size, seen, waiting = 0, set[int](), [value]
     names: dict[type[Any], tuple[str, ...]] = {}
-    while waiting:  # no recursion: the state of a long conversation has thousands of parts
+    while waiting:  # no recursion: the state of a long conversation is nested thousands deep
         one = waiting.pop()
         kind = type(one)
         if id(one) in seen:
             continue
-        if kind in _LEAVES:  # most of what there is
+        if kind in _LEAVES:  # most objects
             seen.add(id(one))
             size += sys.getsizeof(one)
         elif not callable(one):

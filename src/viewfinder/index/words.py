@@ -1,9 +1,9 @@
-"""What people wrote of pictures, as text: which pictures have the words that were said in captions or catalogue.
+"""What people wrote about pictures, as text: which pictures have the words that were said in captions or catalogue.
 
-Pictures and words are compared as vectors; a brand, a model or a number is in no vector. How much likelier somebody
-says a text of this picture than of another is a mixture of two ways to speak: most people describe, and then the words
-of the catalogue tell nothing; some name, and then nearly all that is said stands there. So a name moves its picture to
-the top, and a sentence in which a word happens to be a value moves nothing.
+Pictures and words are compared as vectors, but no vector holds a brand, a model or a number. How much likelier somebody
+says a text of this picture than of another is a mixture of two ways to speak. Most people describe, and then the words
+of the catalogue tell nothing; some name, and then nearly all that is said is written there. So a name moves its picture
+to the top, and a sentence in which a word happens to be a value moves nothing.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from viewfinder.index.snapshot import Snapshot
 from viewfinder.questioners.said import WORD, stem
 
 NAMING = 0.4
-"""The odds that somebody who says something names the picture rather than describes it."""
+"""The odds that a speaker names the picture rather than describes it."""
 
 SAID_IF_THERE = 0.5
-"""The chance that who names a picture says a word that is written of it."""
+"""The chance that somebody who names a picture says a word that is written about it."""
 
 SAID_IF_NOT = 0.02
-"""How much rarer who names a picture says a word that is not written of it than other people do."""
+"""How much more rarely somebody who names a picture says a word that is not written about it than other people do."""
 
 LEAST_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
 
 
 class WordIndex:
-    """Pictures by the words that captions and catalogue have of them.
+    """Finds pictures by the words in their captions and catalogue rows.
 
-    `entries_2e` is one array, so that it is kept beside a snapshot and mapped: for every word of every picture the
-    word's key, ascending, and the picture's row, ascending with it.
+    `entries_2e` is one array, so that it can be stored beside a snapshot and mapped: for every word of every picture
+    the word's key, ascending, and the picture's row, ascending with it.
     """
 
     def __init__(self, entries_2e: Int64[np.ndarray, "2 e"], pictures: int) -> None:
@@ -55,9 +55,9 @@ class WordIndex:
         return np.asarray(self._rows_e[first:last])
 
     def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
-        """How much likelier each picture is to be meant by a text than by what describes nothing of it, in nats, >= 0.
+        """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
 
-        None where no word of the text is written of any picture. `share_of`: how often people say a word at all.
+        None if no word of the text is written about any picture. `share_of`: how often people say a word at all.
         """
         words = said_words(text)
         found = []
@@ -67,7 +67,8 @@ class WordIndex:
                 found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
         if not found:
             return None
-        # The most telling words first: from where the rest alone could not tell, only pictures with one of those count.
+        # The most telling words first: once the rest could not matter alone, only pictures with one of the earlier
+        # count.
         found.sort(key=lambda gain: -gain[0])
         nothing, rest = float(np.log(NAMING) + len(words) * np.log(SAID_IF_NOT)), sum(gain for gain, _ in found)
         naming_n = np.full(self._pictures, nothing, np.float32)
@@ -88,11 +89,11 @@ class WordIndex:
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
-    """The entries of a snapshot's `WordIndex`: captions, and catalogue columns but those that files fill as well."""
+    """The entries of a snapshot's `WordIndex`: captions, and catalogue columns except those that files fill as well."""
     columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for column in columns:
-        # The words of every value once, then of every picture in turn.
+        # First the words of each value, once; then those of each picture.
         keys_v = [[_key(word) for word in written_words(value)] for value in column.values]
         count_v = np.array([len(found) for found in keys_v], np.int64)
         first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
@@ -111,7 +112,7 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
 
 
 def written_words(text: str) -> Iterator[str]:
-    """The words of a text without inflection, and as one besides where marks part them.
+    """The words of a text without inflection, and also joined into one where marks separate them.
 
     >>> list(written_words("Men's WR-200 watches"))
     ['man', 's', 'man', 'wr', '200', 'wr200', 'watch']
@@ -124,7 +125,7 @@ def written_words(text: str) -> Iterator[str]:
 
 
 def said_words(text: str) -> list[str]:
-    """The words of a text that may be names, each once; a letter counts with what it is tied to.
+    """The words of a text that may be names, each once; a single letter counts with the word it is attached to.
 
     >>> said_words("a v-neck T-Shirt, size 7, of Levi's")
     ['vneck', 'tshirt', 'siz', '7', 'levi']

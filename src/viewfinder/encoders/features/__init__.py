@@ -1,4 +1,4 @@
-"""Global and region vectors of a data set's pictures: computed once, kept in files, looked up by the picture's name."""
+"""Global and region vectors of a data set's pictures: computed once, kept in files, looked up by picture name."""
 
 from viewfinder.encoders.features.compute import features
 from viewfinder.encoders.features.precomputed import read_vectors

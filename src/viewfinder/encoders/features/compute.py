@@ -1,14 +1,14 @@
 """Vectors of a data set's pictures, computed once and kept in files.
 
-    <folder>/manifest.json            the encoder; of every row the picture's key, size and time of change
+    <folder>/manifest.json            the encoder; for each row the picture's key, size and time of change
              global-<mark>.npy        float32 (n d), rows in the order of the keys
              regions-<mark>.npy       float16 (n r e), where regions were asked for
              boxes-<mark>.npy         float32 (n r 4), in pixels, where a detector chose the regions
-             work/                    the rows so far of an unfinished run, and a journal of the pictures they are of
+             work/                    the rows so far of an unfinished run, and a journal of their pictures
 
-A key is the picture's POSIX path relative to the data set. Rows are appended chunk by chunk, and the journal is
-written once they are on the disk: after kill -9 the next call goes on with the same batches, so that the result has
-the same bytes. Pictures that did not change since are not read again.
+A key is the picture's POSIX path relative to the data set. Rows are appended chunk by chunk, and the journal is written
+once they are on disk: after kill -9 the next call resumes with the same batches, so that the result has the same bytes.
+Pictures that have not changed are not read again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from viewfinder.errors import BadInput
 from viewfinder.pictures import DecodedFile, Decoders, Outcome, scan
 
 CHUNK = 64
-"""Pictures that are acknowledged together: what a crash can cost."""
+"""Pictures acknowledged together: the most that a crash can cost."""
 
 JOURNAL = "journal.jsonl"
 
@@ -46,7 +46,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PictureVectors:
-    """What is stored of one picture: its vector, those of its regions, and where a detector's lie, in pixels."""
+    """What is stored of one picture: its vector, those of its regions, and, from a detector, their boxes in pixels."""
 
     global_g: Float[np.ndarray, " g"]
     regions_re: Float[np.ndarray, "r e"] | None = None
@@ -54,7 +54,7 @@ class PictureVectors:
 
 
 Read = tuple[store.PictureFile, PictureVectors | str]
-"""A picture as it was read: its vectors, or why there are none."""
+"""The result of reading a picture: its vectors, or why there are none."""
 
 
 def features(
@@ -66,21 +66,21 @@ def features(
     workers: int | None = None,
     progress: store.Progress = lambda done, total: None,
 ) -> store.Features:
-    """The vectors of all pictures of a data set, from the files of earlier calls as far as these serve.
+    """The vectors of all pictures of a data set, taken from the files of earlier calls where possible.
 
-    Pictures are those in `dataset/images`, or anywhere in `dataset` where there is no such folder.
+    The pictures are those in `dataset/images`, or anywhere in `dataset` if there is no such folder.
 
     Args:
         dataset: the folder.
-        encoder: what makes vectors of pictures.
-        regions: whether region vectors are needed too. Those that are there are kept up to date anyway.
+        encoder: makes the vectors.
+        regions: whether region vectors are needed too. Existing ones are kept up to date anyway.
         out: the folder for the files; by default `dataset/.viewfinder-features/<raw version>`, or the user's cache
-            folder where that cannot be written.
-        workers: processes that decode; by default as many as there are cores.
-        progress: told how far it is.
+            folder if that cannot be written.
+        workers: decoding processes; by default one per core.
+        progress: called with the progress.
 
     Raises:
-        BadInput: no such folder, no picture in it that can be read, or damaged files of an earlier call.
+        BadInput: no such folder, no readable picture in it, or damaged files of an earlier call.
         EncoderMismatch: `out` holds the vectors of another encoder.
         LibraryBusy: another process is at work there.
         DiskFull: what was acknowledged is kept.
@@ -91,7 +91,7 @@ def features(
         before = store.read_manifest(place, encoder.raw_version)
         if before is None or (regions and "regions" not in before.arrays):
             continue
-        if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing is to be done
+        if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing to do
             return store.open_features(place, dataset, before, regions=regions)
     folder = store.writable_folder(places)
     with store.claim_folder(folder):
@@ -113,7 +113,7 @@ def features(
 
 
 def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[store.DroppedPicture, ...]]:
-    """The picture files of a data set in the order of their keys, and places that could not be looked into."""
+    """The picture files of a data set in the order of their keys, and places that could not be read."""
     if not dataset.is_dir():
         raise BadInput(f"{dataset}: no such folder; name a folder of pictures, or a data set with images/ in it")
     inner = store.IMAGES if (dataset / store.IMAGES).is_dir() else "."
@@ -133,7 +133,7 @@ def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[s
 
 
 def _known_vectors(folder: Path, before: store.Manifest) -> dict[store.PictureFile, PictureVectors | str]:
-    """What an earlier call says of pictures that did not change since; its arrays stay mapped."""
+    """What an earlier call knows about pictures that have not changed since; its arrays stay mapped."""
     raw_nd, regions_nre = (
         np.asarray(store.map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
         for name in ("global", "regions")
@@ -151,7 +151,7 @@ def _compute_chunks(
     regions: bool,
     workers: int,
 ) -> Iterator[list[Read]]:
-    """The vectors of `sources`: a chunk has what is known and up to `CHUNK` new pictures, which make one batch."""
+    """The vectors of `sources`: a chunk has what is known and up to `CHUNK` new pictures, as one batch."""
     todo = [at for at, source in enumerate(sources) if source not in known]
     starts = [0, *todo[CHUNK::CHUNK]]
     with closing(Decoders(workers, fit=encoder.fit)) as decoders:
@@ -185,10 +185,9 @@ def write_rows(
     read: Callable[[Sequence[store.PictureFile]], Iterator[list[Read]]],
     progress: store.Progress,
 ) -> list[tuple[store.PictureFile, str]]:
-    """Appends what `read` gives of `sources` to arrays in `folder/work`, after the rows of an interrupted call.
+    """Appends what `read` yields for `sources` to arrays in `folder/work`, after the rows of an interrupted call.
 
-    Returns every picture with the reason why it has no row ("": it has one). Rows that were made by another `plan`
-    are of no use.
+    Returns every picture with the reason why it has no row ("": it has one). Rows made by another `plan` are not used.
     """
     work = folder / store.WORK_FOLDER
     done = _read_journal(work, plan, sources)
@@ -206,7 +205,7 @@ def write_rows(
 
 
 def _read_journal(work: Path, plan: str, sources: Sequence[store.PictureFile]) -> list[tuple[store.PictureFile, str]]:
-    """The pictures whose rows an interrupted call left; what follows a difference is forgotten."""
+    """The pictures whose rows an interrupted call left; what follows a difference is dropped."""
     file, known, kept = work / JOURNAL, list[tuple[store.PictureFile, str]](), [plan]
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     for line in lines[1:] if lines[:1] == [plan] else []:
@@ -218,7 +217,7 @@ def _read_journal(work: Path, plan: str, sources: Sequence[store.PictureFile]) -
             break
         known += chunk
         kept.append(line)
-    # A call that was interrupted while it finished has moved the rows, and more cannot be appended to them.
+    # A call interrupted while finishing has moved the rows, so no more can be appended to them.
     if not known or (len(known) < len(sources) and not (work / "global.npy").is_file()):
         shutil.rmtree(work, ignore_errors=True)
         work.mkdir()
@@ -228,7 +227,7 @@ def _read_journal(work: Path, plan: str, sources: Sequence[store.PictureFile]) -
 
 
 def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> None:
-    """Writes rows after the first `count` of each array; whatever an interrupted call left there goes."""
+    """Writes rows after the first `count` of each array; what an interrupted call left there is overwritten."""
     columns = zip(*((one.global_g, one.regions_re, one.boxes_r4) for one in found), strict=True)
     for (name, dtype), rows in zip(ARRAYS.items(), columns, strict=True):
         if rows[0] is None:
@@ -248,7 +247,7 @@ def _append_rows(work: Path, count: int, found: Sequence[PictureVectors]) -> Non
                     raise BadInput(
                         f"{folder}: vectors of shapes {shape} and {row.shape}; {store.repair_advice(folder)}"
                     )
-                most = float(np.finfo(dtype).max)  # what is too large for this precision becomes the largest there is
+                most = float(np.finfo(dtype).max)  # numbers too large for this precision become its largest
                 fits = row if row.dtype == dtype else np.clip(row, -most, most).astype(dtype)
                 stream.write(fits.tobytes())
             stream.flush()
@@ -262,13 +261,13 @@ def finish_rows(
     outcomes: Sequence[tuple[store.PictureFile, str]],
     unreadable: Sequence[store.DroppedPicture] = (),
 ) -> store.Manifest:
-    """Gives the arrays of `write_rows` their length and their place, then writes the manifest."""
+    """Sets the length of the arrays of `write_rows`, moves them into place, then writes the manifest."""
     sources = tuple(source for source, reason in outcomes if not reason)
     dropped = sorted([*(store.DroppedPicture(source, reason) for source, reason in outcomes if reason), *unreadable])
     mark, arrays = store.rows_mark(sources), {}
     for name, dtype in ARRAYS.items():
         unfinished, file = folder / store.WORK_FOLDER / f"{name}.npy", folder / f"{name}-{mark}.npy"
-        if unfinished.is_file():  # else it is not needed, or a call that was interrupted right here has moved it
+        if unfinished.is_file():  # else it is not needed, or a call interrupted right here has moved it
             with unfinished.open("r+b") as stream:
                 header = store.npy_header(len(sources), _row_shape(stream), dtype)
                 stream.seek(0)

