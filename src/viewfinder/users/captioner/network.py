@@ -129,7 +129,7 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
 
 @dataclass(frozen=True, eq=False)
 class TransformerCaptionState(CaptionState):
-    """Keys and values, one entry per layer: of what was read from the pictures, and of the words said so far, if any."""
+    """Keys and values, one entry per layer: of what was read from the pictures, and of any words said so far."""
 
     memory: tuple[KeysValues, ...]
     said: tuple[KeysValues, ...] | None = None
