@@ -228,7 +228,7 @@ def _doing(view: _View, what: str) -> str | None:
 
 
 def _tag_of(view: _View, group: str) -> str | None:
-    """The zero-shot tag of this name that most captions mention; None on a tie, or if only one of several mentions it."""
+    """The zero-shot tag of this name that most captions mention; None on a tie, or if one of several mentions it."""
     tags = view.notes.group(group)
     votes = Counter(
         tag.name
