@@ -76,7 +76,7 @@ def fill_in_ray(arguments: Sequence[str]) -> list[str]:
     ['add', 'Pictures', '--ray', 'local', '--json']
     """
     filled: list[str] = []
-    for word, after in zip(arguments, [*arguments[1:], "--"], strict=True):
+    for word, after in zip(arguments, [*arguments[1:], "--"], strict=False):
         filled += [word, "local"] if word == "--ray" and after.startswith("-") else [word]
     return filled
 

@@ -57,7 +57,9 @@ def add(
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Add folders and picture files, with --ray also s3:// and gs:// URLs.
+    """Add folders and picture files.
+
+    With --ray also what lies below s3:// and gs:// URLs.
 
     Adding the same again takes in what is new, changed or moved. Nothing is ever removed (see `prune`).
     """
