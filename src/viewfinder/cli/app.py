@@ -55,7 +55,7 @@ ENOUGH_MEMORY = 2_500_000_000
 
 
 def warn_of_little_memory() -> None:
-    """Says beforehand what would otherwise end in somebody else's words."""
+    """Reports in advance what would otherwise end in a library's own error."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -70,7 +70,7 @@ def warn_of_little_memory() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command and gives its exit code; every failure becomes one line on stderr."""
+    """Runs one command and returns its exit code; every failure becomes one line on stderr."""
     as_json = "--json" in arguments
     try:
         code = app(list(arguments) or ["--help"], prog_name="viewfinder", standalone_mode=False) or 0
@@ -95,7 +95,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes
     if not debugging():
         warnings.simplefilter("ignore")
-    gc.set_threshold(50_000)  # what is imported stays: looking through it for garbage is a tenth of a cold `find`
+    gc.set_threshold(50_000)  # imports stay: scanning them for garbage takes a tenth of a cold `find`
     try:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # pressed again while the first was being reported

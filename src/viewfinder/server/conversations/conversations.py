@@ -53,7 +53,7 @@ _ID = re.compile(r"[0-9a-f-]{36}")
 
 @dataclass(frozen=True)
 class SeenSession:
-    """A conversation as it was when it was read: `known` to all, `session` for this reader."""
+    """A conversation as it was when it was read: `known` is shared by all, `session` is for this reader."""
 
     known: OpenSession
     row: SessionRow
