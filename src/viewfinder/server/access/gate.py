@@ -152,7 +152,7 @@ def _is_loopback_address(client: str) -> bool:
 
 
 class OneHost:
-    """400 for several Host headers: what stands before us may go by another one than we do (RFC 9112, 3.2)."""
+    """400 for several Host headers: a proxy before us may go by a different one than we do (RFC 9112, 3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -161,7 +161,7 @@ class RetrieverPool:
             return self._missing[1]
 
     def listed(self) -> Retrievers:
-        """All there are, with what stands in the way of using them."""
+        """All there are, with the reason if one cannot be used."""
         try:
             gallery: Gallery | None = current_gallery(self._library)
         except Problem:
@@ -300,7 +300,7 @@ class QuestionerPool:
         return list(dict.fromkeys((*QUESTIONERS, *self._others)))
 
     def listed(self) -> Questioners:
-        """All there are, with what stands in the way of using them."""
+        """All there are, with the reason if one cannot be used."""
         found = [(name, self.problem(name)) for name in self.names()]
         infos = [QuestionerInfo(name=name, ready=problem is None, problem=problem) for name, problem in found]
         return Questioners(questioners=infos, default=SessionIn().questioner)

@@ -1,4 +1,4 @@
-"""Files that people send: received, decoded in the sandbox, and kept as images of one's own or for the library.
+"""Files that people send: received, decoded in the sandbox, and kept as the user's own images or for the library.
 
 The framework's form parser takes files of any size. This one reads a single field, `file`, writes it to disk and
 hashes it while it arrives, and stops as soon as it is too large.
