@@ -1,7 +1,7 @@
-"""How the program ends: errors to one clear line and an exit code, orderly after Ctrl-C, at once after a second.
+"""How the program ends: errors become one clear line and an exit code; orderly after Ctrl-C, at once after a second.
 
-No traceback reaches a user who did not ask for one, and nothing that comes late changes the exit code: neither Ctrl-C
-nor a language model that is still waited for.
+No traceback reaches a user who did not ask for one, and nothing late changes the exit code: neither Ctrl-C nor a
+language model that is still awaited.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def debugging() -> bool:
 
 
 def report_failure(error: BaseException, *, as_json: bool) -> int:
-    """Says what went wrong, on stderr and with `as_json` on stdout too; gives the exit code."""
+    """Reports what went wrong, on stderr and with `as_json` on stdout too; returns the exit code."""
     from viewfinder.cli.output import escape_controls, print_json
 
     line, code = explain_error(error)
@@ -81,7 +81,7 @@ def _system_error(error: OSError) -> str:
 
 
 def join_lines(text: str) -> str:
-    """A text with its line breaks taken out."""
+    """A text without line breaks."""
     return " ".join(text.split())
 
 
@@ -149,8 +149,8 @@ def leave_if_waiting(code: int) -> None:
 def end_by(code: int) -> NoReturn:
     """Exits with `code`, whatever Ctrl-C does from here on.
 
-    While the interpreter still waits for threads, Ctrl-C ends it at once. After that it would be killed by the signal
-    (Python takes its handlers back before it has ended), although all is said and done: then Ctrl-C means nothing.
+    While the interpreter still waits for threads, Ctrl-C ends it at once. After that the signal would kill it (Python
+    removes its handlers before it has ended), although all work is done: then Ctrl-C is ignored.
     """
     signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
     atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

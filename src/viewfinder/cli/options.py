@@ -73,7 +73,7 @@ def open_library(named: Path | None) -> Library:
 def take_vectors(
     named: Path | None, data: Sequence[Path], encoder: Encoder, features: Path | None, notify: Callable[[str], None]
 ) -> Path | None:
-    """Where the vectors of data sets are kept: as told, or where those of the library that is named were put."""
+    """Where the vectors of data sets are kept: as given, or where those of the named library were put."""
     if named is None:
         return features
     from viewfinder.evaluation.pictures import take_from_library
@@ -95,13 +95,13 @@ def load_named_encoder(name: str) -> Encoder:
 
 
 def prepare_encoder(encoder: Encoder, *, shown: bool) -> None:
-    """Loads what reads pictures, before the first one comes; where that takes long, it is said how long."""
+    """Loads what reads pictures, before the first one comes; a long wait is reported."""
     with told_while_waiting("preparing the encoder", shown=shown):
         encoder.pictures([])
 
 
 def split_pair(text: str, option: str, advice: str, *, empty: bool = False) -> tuple[str, str]:
-    """What stands before and after the "=" of an option's value; nothing after it only where `empty` says so.
+    """The parts before and after the "=" of an option's value; the second may be empty only if `empty` says so.
 
     Raises:
         BadInput: no "=", or nothing on a side; `advice` says how to write it.

@@ -69,12 +69,12 @@ def print_note(line: str) -> None:
 
 
 PATIENCE_S, AGAIN_S = 3.0, 10.0
-"""After how long a wait is told, and how often again, in seconds."""
+"""After how many seconds a wait is reported, and how often again."""
 
 
 @contextmanager
 def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
-    """Says on stderr what is waited for, where that takes long, how long it has been so far, and was in the end."""
+    """Reports a long wait on stderr: what for, how long so far, and how long in the end."""
     over, began = threading.Event(), time.monotonic()
 
     def tell() -> None:

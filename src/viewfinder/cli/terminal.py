@@ -32,7 +32,7 @@ REMEMBERED = 1000
 
 
 class Terminal:
-    """One conversation with a person. A turn that cannot be taken is said in a line, and the conversation goes on."""
+    """One conversation with a person. A turn that cannot be taken is reported in a line; the conversation continues."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Terminal:
                 self._turn(command)
 
     def _turn(self, turn: Turn) -> None:
-        """Who types has the results at once, and may go on before anything is asked."""
+        """The user sees the results at once, and may continue before anything is asked."""
         if not self._interactive:
             self._hits = self._session.take(turn)
             self._teller.tell(self._session, self._hits)
@@ -181,7 +181,7 @@ def _history() -> Iterator[None]:
 
 POLL_S = 0.05
 NOTICED_S = 0.8
-"""After which one wonders whether anything is to come."""
+"""Seconds after which a user wonders whether anything is coming."""
 
 
 def await_question(
@@ -189,7 +189,7 @@ def await_question(
 ) -> Question | None:
     """The question after the newest turn; None where there is none, or where the user goes on before it is chosen.
 
-    A choice that is given up goes on in a thread that ends with the process, and nobody hears what came of it.
+    An abandoned choice continues in a thread that ends with the process, and its result is dropped.
     `thinking` is called if it takes long; `typed` says whether a line waits to be read.
 
     Raises:
@@ -203,7 +203,7 @@ def await_question(
     def run() -> None:
         try:
             chosen.set_result(choose())
-        except BaseException as error:  # whatever it is, it belongs to who waits
+        except BaseException as error:  # whatever it is, the waiting thread gets it
             chosen.set_exception(error)
 
     threading.Thread(target=run, name="asking", daemon=True).start()

@@ -1,4 +1,4 @@
-"""One turn of a conversation as it is told: as a JSON line, or as results and a question for people.
+"""One turn of a conversation as output: as a JSON line, or as results and a question for people.
 
 Previews are pictures in the terminal: half blocks in true colour, two rows of pixels a line.
 """
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 HERE = "  <- here"
 
 PREVIEWED = 4
-"""Results that are shown as pictures."""
+"""How many results are shown as pictures."""
 
 
 @dataclass
 class TurnPrinter:
-    """How turns are told; a note that was told at an earlier turn is not told again."""
+    """Prints turns; a note printed at an earlier turn is not repeated."""
 
     as_json: bool = False
     preview: bool = False

@@ -1,8 +1,8 @@
-"""What a person types, or a script says, at a point of a conversation: turns, and commands beside them.
+"""What a person types, or a script says, at a point of a conversation: turns and commands.
 
-Typed, a bare number means a result, a letter means a choice of the pending question; what fits no command is words that
+When typed, a bare number means a result, a letter a choice of the pending question; what fits no command is words that
 describe the picture. A script (`chat --script`) has one JSON turn a line; empty lines and lines that start with "#" are
-passed over and do not count as turns. Where a picture's id is expected, "#2" means result 2 of what is shown then.
+skipped and do not count as turns. Where a picture's id is expected, "#2" means result 2 of what is shown then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A library that is served: turns see the pictures as of a moment ago and never wait for a snapshot to be made.
+"""A library being served: turns see the pictures as of a moment ago and never wait for a snapshot.
 
-While pictures come in, every batch makes another state of the tables. Making a snapshot of it takes seconds; that is
-done by a process of its own, and the next turn maps what it made. So is the index of a large collection: until it is
-there, turns scan all pictures. Where a cluster searches, it is told of new pictures before turns see them.
+While pictures come in, every batch changes the state of the tables. Making a snapshot takes seconds; a separate
+process does it, and the next turn maps the result. The same holds for the index of a large collection: until it is
+there, turns scan all pictures. If a cluster searches, it is told of new pictures before turns see them.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from viewfinder.index.settings import Settings
 from viewfinder.library import Library
 
 LOOK_S = 1.0
-"""How often the tables are looked at; a look takes 0.1 ms."""
+"""How often the tables are checked; a check takes 0.1 ms."""
 
 REST_S = 5.0
-"""Between two snapshots: making them should not take a core for itself while pictures come in."""
+"""The least time between two snapshots: they should not occupy a core while pictures come in."""
 
 INDEX = "index"
-"""Has `COMMAND` make the index, and no snapshot."""
+"""Makes `COMMAND` build the index instead of a snapshot."""
 
 COMMAND = (sys.executable, "-m", "viewfinder.server.live_library")
 
@@ -38,9 +38,9 @@ _LOG = logging.getLogger("viewfinder.server")
 
 
 class LiveLibrary(Library):
-    """`gallery` gives the newest pictures of which a snapshot is there; `start` begins to keep it up to date.
+    """`gallery` gives the newest pictures that have a snapshot; `start` begins to keep it up to date.
 
-    `shards`: the actors of a cluster that search them, in place of this process.
+    `shards`: the actors of a cluster that search them instead of this process.
     """
 
     def __init__(self, folder: Path, settings: Settings, shards: ActorShards | None = None) -> None:
@@ -56,7 +56,7 @@ class LiveLibrary(Library):
         self._indexed_for = ""
 
     def gallery(self) -> Gallery:
-        """As `Library.gallery`, but of a moment ago.
+        """Like `Library.gallery`, but as of a moment ago.
 
         Raises:
             BadInput: there are no pictures yet.
@@ -74,7 +74,7 @@ class LiveLibrary(Library):
         self._keeper.start()
 
     def stop(self) -> None:
-        """Ends that, and a snapshot that is being made."""
+        """Stops that, and a snapshot being made."""
         self._ending.set()
         self._look_now.set()
         if self._maker is not None:
@@ -87,7 +87,7 @@ class LiveLibrary(Library):
             self._end_indexer(self._indexer_process)
 
     def look_now(self) -> None:
-        """The tables have changed: do not wait for the next look."""
+        """The tables have changed: do not wait for the next check."""
         self._look_now.set()
 
     def _keep(self) -> None:
@@ -97,11 +97,11 @@ class LiveLibrary(Library):
                 made = self._refresh()
                 self._refresh_index()
                 told = ""
-            except ViewfinderError as error:  # moved away, or damaged: said once
+            except ViewfinderError as error:  # moved away, or damaged: reported once
                 if told != (told := str(error)):
                     _LOG.warning("the pictures could not be looked at again: %s", told)
                 made = False
-            except Exception:  # the next look may find things in order again
+            except Exception:  # the next check may find things in order again
                 _LOG.exception("the pictures could not be looked at again")
                 made = False
             hurried = self._look_now.wait(REST_S if made else LOOK_S)
@@ -112,14 +112,14 @@ class LiveLibrary(Library):
         """Serves the present pictures if they are not those served; whether a snapshot was made for it."""
         if self._served is None:
             with suppress(BadInput):  # no pictures yet
-                self.gallery()  # the first search should not be the one that waits
+                self.gallery()  # so that the first search need not wait
             return False
         self._refresh_settings()
         space = self.space
         if space is None:
             return False
         as_before = self._served.snapshot.generation == read_generation(self.folder, space)
-        if as_before and self._served.encoder is self.encoder:  # `tune` may change what scores mean, and no vector
+        if as_before and self._served.encoder is self.encoder:  # `tune` may change what scores mean, but no vector
             return False
         snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
         made = snapshot is None
@@ -140,7 +140,7 @@ class LiveLibrary(Library):
         return None if self._shards is not None else super()._find_index(snapshot)
 
     def _refresh_index(self) -> None:
-        """Begins to make the index of what is served where it is due, once a generation, and takes what was made."""
+        """Starts building the index of what is served if it is due, once a generation, and takes over the result."""
         served, process = self._served, self._indexer_process
         if served is None or (process is not None and process.poll() is None):
             return
@@ -166,10 +166,10 @@ class LiveLibrary(Library):
         self._indexer_process = None
 
     def _index_soon(self) -> None:
-        """Nothing: `start` has it done by a process of its own."""
+        """Does nothing: `start` has a separate process do it."""
 
     def _make_snapshot(self) -> str | None:
-        """Makes one in a process of its own, at low priority; gives its generation, None if it could not be made."""
+        """Makes one in a separate process, at low priority; returns its generation, None if it could not be made."""
         ending, lifeline = os.pipe()  # the lifeline closes when this process ends, however that happens
         try:
             self._maker = subprocess.Popen(

@@ -1,7 +1,7 @@
-"""What those who run a server see of it: its log, its numbers for Prometheus, whether it lives and is ready.
+"""What operators see of a server: its log, its numbers for Prometheus, whether it is alive and ready.
 
-The log is JSON lines on stderr, for people and programs; one a request where VIEWFINDER_LOG=info. Log and numbers name
-a request by its route (`/api/v1/sessions/{id}`), never by what was asked: no words, no id, no file, no token.
+The log is JSON lines on stderr, for people and programs; one a request if VIEWFINDER_LOG=info. Log and numbers name
+a request by its route (`/api/v1/sessions/{id}`), never by its content: no words, no id, no file, no token.
 """
 
 from __future__ import annotations

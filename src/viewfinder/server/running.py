@@ -1,4 +1,4 @@
-"""From settings to a server that answers, and back: sockets, connections, signals, an orderly end.
+"""Starts a server from its settings and ends it: sockets, connections, signals, an orderly end.
 
 An ASGI app sees a request when its head is complete; until then only the server's protocol can look after it
 (`LimitedConnection`).
@@ -32,7 +32,7 @@ from viewfinder.server import monitoring
 from viewfinder.server.settings import ServerSettings, database_url
 
 HEAD_BYTES = 64 << 10
-"""The most that a request's line and headers may come to."""
+"""The most bytes of a request's line and headers."""
 
 
 class LimitedConnection(HttpToolsProtocol):
@@ -107,7 +107,7 @@ def limit_connections(idle_s: float) -> type[LimitedConnection]:
 
 
 BACKLOG = 2048
-"""Connections that may wait to be accepted."""
+"""How many connections may wait to be accepted."""
 
 
 COLLECT_AFTER = (20_000, 20, 50)
@@ -159,7 +159,7 @@ def serve_on(
 ) -> None:
     """Serves what `make` makes on a socket that listens, as `run_app`; Ctrl-C counts only if `by_terminal`."""
     monitoring.configure_log()
-    # Requests share the cores among themselves; threads of one product, waiting for each other, would be in their way.
+    # Requests share the cores among themselves; the threads of one matrix product would only get in their way.
     threadpool_limits(1, user_api="blas")
     app = _Started(monitoring.log_requests(make()))
     config = uvicorn.Config(
@@ -255,7 +255,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            # What is there now stays: the collector need not look at it again and again while people talk.
+            # Present objects stay: the collector need not scan them repeatedly while people talk.
             gc.freeze()
             gc.set_threshold(*COLLECT_AFTER)
             self._ready()
@@ -274,14 +274,14 @@ LAST = 0.95
 
 
 def _end_now() -> None:
-    """Ends the process, whatever a thread hangs in. What was acknowledged is in the database and in the library."""
+    """Ends the process, even if a thread hangs. What was acknowledged is in the database and in the library."""
     logging.getLogger("viewfinder.server").warning("the server ends, though something in it does not")
     logging.shutdown()
     os._exit(0)
 
 
 class _Started:
-    """ASGI: keeps the error that an app could not start with, for a better telling than a traceback."""
+    """ASGI: keeps the error that stopped an app from starting, for a better report than a traceback."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,9 +1,9 @@
 """Several processes that serve one library on one port: started, watched, and ended together.
 
-Each worker is a whole server over the same folder and the same database, and accepts connections from one socket that
-all of them have. What must be one for all is shared where it lies: conversations, jobs, tokens and feedback in the
-database, images and small copies in the library's folder, numbers for Prometheus in a folder of their own. A worker
-that dies is replaced; it has lost no conversation, for none is in a worker alone.
+Each worker is a whole server over the same folder and the same database, and accepts connections from one shared
+socket. Common state is shared where it is stored: conversations, jobs, tokens and feedback in the database, images and
+small copies in the library's folder, numbers for Prometheus in a folder of their own. A worker that dies is replaced;
+no conversation is lost, as none lives in a worker alone.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from viewfinder.server.settings import ServerSettings, database_url
 COMMAND = (sys.executable, "-P", "-m", "viewfinder.server.workers")
 
 REST_S = 1.0
-"""Before a worker that died while it started is started again; twice as long each time."""
+"""The delay before restarting a worker that died while starting; it doubles each time."""
 
 MOST_REST_S = 30.0
 
 FORGIVEN_S = 0.25
-"""How long after the workers' own end they are waited for: then they are killed."""
+"""How long to wait after the workers' own time to end before they are killed."""
 
 _LOG = logging.getLogger("viewfinder.server")
 
@@ -98,7 +98,7 @@ class Worker:
         self.ready = False
 
     def listen(self) -> None:
-        """Hears what it says: that it is ready, or why it cannot be.
+        """Waits for its message: that it is ready, or why it cannot be.
 
         Raises:
             ViewfinderError: why it cannot be.
@@ -113,7 +113,7 @@ class Worker:
         self.ready = True
 
     def has_ended(self) -> bool:
-        """Whether it is gone, as soon as something can be heard of it."""
+        """Whether it is gone, as soon as it says something or dies."""
         with suppress(EOFError, ViewfinderError):
             while self.said.poll():
                 self.listen()
@@ -122,7 +122,7 @@ class Worker:
 
 
 class Workers:
-    """So many workers: whoever dies is replaced."""
+    """A fixed number of workers: one that dies is replaced."""
 
     def __init__(
         self, start: Callable[[], Worker], settings: ServerSettings, signals: Connection, shared: Path
@@ -133,7 +133,7 @@ class Workers:
         self._start_at = 0.0  # of those that are missing
 
     def begin(self) -> bool:
-        """Starts all, and waits until they are ready; False: somebody wants it to end before.
+        """Starts all, and waits until they are ready; False: it was asked to end before.
 
         Raises:
             ViewfinderError: one of them cannot serve.
@@ -164,7 +164,7 @@ class Workers:
                     self._bury(worker, str(error))
 
     def end(self) -> None:
-        """Asks all to end, and kills those that have not when their time is over, or at a second Ctrl-C."""
+        """Asks all to end, and kills those still running when their time is over, or at a second Ctrl-C."""
         for worker in self._running:
             worker.process.terminate()
         until = time.monotonic() + self._settings.shutdown_s * LAST + FORGIVEN_S
@@ -179,7 +179,7 @@ class Workers:
             worker.process.wait()
 
     def _heard(self, patience_s: float | None = None) -> list[Worker]:
-        """Those who have said something, or died; none when a signal has come, or the patience is over."""
+        """Workers that have said something, or died; none if a signal came, or on timeout."""
         heard = wait([self._signals, *(worker.said for worker in self._running)], patience_s)
         return [worker for worker in self._running if worker.said in heard]
 
@@ -230,7 +230,7 @@ def _shared_folder() -> Iterator[Path]:
 
 
 def main() -> None:
-    """Serves on the socket of all until SIGTERM, or until who started it is gone; tells it when it is ready."""
+    """Serves on the shared socket until SIGTERM, or until its parent is gone; tells the parent when it is ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal: the first one sees to it
     places = [int(place) for place in sys.argv[1:]]
     for place in places:

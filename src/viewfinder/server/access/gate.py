@@ -1,11 +1,11 @@
 """The way of a request to the app: one layer after another, each an ASGI app around the next.
 
 No foreign page may act in the user's name; three ways are closed. A page whose name was pointed at this machine (DNS
-rebinding): what needs no token must name the Host by a loopback name. A page of another site that sends a form or a
-`fetch`: what changes something and has no bearer token (which no foreign page can add) must come from our own page. A
-page that would read an answer: no CORS unless configured.
+rebinding): a request without a token must name the Host by a loopback name. A page of another site that sends a form or
+a `fetch`: a request that changes something without a bearer token (which no foreign page can add) must come from our
+own page. A page that would read an answer: no CORS unless configured.
 
-A proxy that says nowhere that it is one looks like this machine itself; `tokens_always` is for those.
+A proxy that does not identify itself looks like this machine itself; `tokens_always` is for those.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _is_loopback_address(client: str) -> bool:
 
 
 class OneHost:
-    """400 for several Host headers: what stands before us may go by another one than we do (RFC 9112, 3.2)."""
+    """400 for several Host headers: a proxy before us may go by a different one than we do (RFC 9112, 3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

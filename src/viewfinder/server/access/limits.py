@@ -1,4 +1,4 @@
-"""How much a request may bring, how long it may take, and how many there may be: no client can fill the memory, hold a
+"""How large a request may be, how long it may take, and how many there may be: no client can fill the memory, hold a
 request open, ask without end, or keep the threads that others need."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ENVELOPE = 64 << 10
 """Bytes that a multipart body may have around its file."""
 
 IMPORTED = 16
-"""An imported conversation may be so many times as large as another JSON body: it says what was shown at each turn."""
+"""How many times larger than other JSON an imported conversation may be: it says what was shown at each turn."""
 
 SLOWEST = 32 << 10
 """Bytes a second that a body must come with, on the whole, once its patience is over."""
@@ -48,7 +48,7 @@ class BodyLimit:
     """413 for a body that is too large, declared or not; 408 for one that does not come.
 
     A client may be silent for `idle_s`; and the whole body may take `patience_s` plus what it needs at `SLOWEST`, so
-    that nobody goes on for ever by sending a byte now and then. What the app makes of a refused body is not sent.
+    that nobody goes on forever by sending a byte now and then. The app's answer to a refused body is not sent.
 
     `largest`: how many bytes may be sent to a path.
     """
@@ -88,7 +88,7 @@ class _Body:
         self.begun = False
 
     async def receive(self) -> Message:
-        """The next piece. Once all have come, whoever waits here waits for the client to leave.
+        """The next piece. After the last one, this waits for the client to leave.
 
         Raises:
             Problem: too large, or too slow.
@@ -124,8 +124,8 @@ def _too_large(largest: int) -> Problem:
 class Deadline:
     """503 when the answer has not begun in time, or the server ends before; then what worked on it is cancelled.
 
-    Time spent waiting for the client's body does not count (`Bodies` sees to that). An answer that has begun goes on
-    as long as it will: a stream of events is open for hours.
+    Time spent waiting for the client's body does not count (`Bodies` limits that). An answer that has begun may take
+    any time: a stream of events is open for hours.
     """
 
     def __init__(self, app: ASGIApp, deadline_s: float) -> None:
@@ -176,9 +176,9 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 BRIEF_S = 0.25
-"""How long work may compute in a thread of those that everybody shares before it must go aside.
+"""How long work may compute in a shared thread before it must go aside.
 
-On a busy machine that is more by the clock; and by the clock it may take `BUSY` times as long.
+On a busy machine that is longer by the clock, where it may take up to `BUSY` times as long.
 """
 
 BUSY = 8
@@ -192,7 +192,7 @@ class Overlong(Stopped):
 
 
 class ThreadPool:
-    """So many threads, by which the event loop has work done and awaits it; beside them a few for long work.
+    """A pool of threads that do work for the event loop; beside them a few for long work.
 
     The event loop itself never searches, decodes or reads the database.
     """
@@ -210,7 +210,7 @@ class ThreadPool:
     async def run_stoppable(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
         """The same for work that calls `stop_if_asked`: it ends when nobody waits for it any more.
 
-        Work that turns out to be long is begun again aside (`run_aside`), so that a few long ones keep nobody waiting.
+        Work that turns out to be long is restarted aside (`run_aside`), so that a few long ones keep nobody waiting.
         """
         try:
             return await self._stoppable(self._threads, BRIEF_S, partial(work, *args, **kwargs))
@@ -243,7 +243,7 @@ class ThreadPool:
             def check() -> None:
                 nonlocal rested
                 now = time.monotonic()
-                # Nobody has computed for longer than he has been here; the clock of a thread is slow to ask.
+                # CPU time cannot exceed wall time, and a thread's CPU clock is slow to read.
                 if now > until or (now - begun > brief_s and time.thread_time() - computed > brief_s):
                     raise Overlong
                 if threads is self._aside and self._awaited:
@@ -272,7 +272,7 @@ class ThreadPool:
 
 
 MOST = 10_000
-"""Buckets that are kept; the one that was used least recently goes first, and comes back full."""
+"""How many buckets are kept; the least recently used goes first, and comes back full."""
 
 
 class Buckets(Protocol):
@@ -324,7 +324,7 @@ def client_address(scope: Scope) -> str:
 
 
 class RateLimit:
-    """Counts by token; who has none, by address. This machine itself is not counted."""
+    """Counts by token, or by address if there is none. This machine itself is not counted."""
 
     def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
         self.app = app

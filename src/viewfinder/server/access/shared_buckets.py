@@ -1,8 +1,8 @@
-"""Token buckets that several processes of one machine share, so that a limit is one whoever answers.
+"""Token buckets that several processes of one machine share, so that a limit is the same whichever answers.
 
-They lie in a small file that every process maps: a table of slots, found by a hash of the key, each with a level and
-when it was that. Its lock is held for microseconds, so the event loop may wait for it. (A database would be asked for
-every small picture.)
+They are in a small file that every process maps: a table of slots, found by a hash of the key, each with a level and
+its time. Its lock is held for microseconds, so the event loop may wait for it. (A database would be queried for every
+small picture.)
 """
 
 from __future__ import annotations

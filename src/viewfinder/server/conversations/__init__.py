@@ -1,9 +1,9 @@
-"""Conversations: what is said in them, what it comes to.
+"""Conversations: their turns and results.
 
 conversations  `Conversations`: all of a server
-open_sessions  those in memory, one thread at a time, and the questions that are being chosen for them
+open_sessions  those in memory, one thread at a time, and the questions being chosen for them
 answers        between the API and a session: turns in, pages of results and beliefs out; one search without either
-editing        another turn in the place of one
-pools          `RetrieverPool`, `QuestionerPool`: who can read and ask here, and what stands in the way of the others
+editing        replacing a turn
+pools          `RetrieverPool`, `QuestionerPool`: which of them can be used here, and why the others cannot
 schemas, routes  the same over HTTP
 """

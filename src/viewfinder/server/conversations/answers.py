@@ -1,9 +1,9 @@
-"""Between the API and a session: turns come in, and what they come to goes out, a page at a time, with beliefs.
+"""Between the API and a session: turns come in, and their results go out, a page at a time, with beliefs.
 
 Beliefs are what the system takes the user to want now, as chips that can be taken back one by one: the parts of the
-present query, each under the turn it came from, the answers that count as evidence, and the pictures that were
-rejected. A value of the catalogue and the words for it are one chip, and so is an answer that is read as words, too.
-Where a system puts several turns into one part, each of them is a chip (`Part.holds`).
+present query, each under the turn it came from, the answers that count as evidence, and the rejected pictures. A value
+of the catalogue and the words for it are one chip, and so is an answer that is also read as words. If a system puts
+several turns into one part, each of them is a chip (`Part.holds`).
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 OWN_IMAGE = "your image"
 
 MOST_TURNS = 2000
-"""Turns of a conversation that is imported."""
+"""The most turns of an imported conversation."""
 
 MOST_NODES = 10_000
-"""Turns of any conversation, with all its branches: each is read again whenever the conversation is."""
+"""The most turns of any conversation, with all its branches: all are read again whenever the conversation is."""
 
 
 def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:
@@ -78,7 +78,7 @@ def answers_open_question(given: schemas.TurnIn) -> bool:
 
 
 def question_to_api(question: Question | None) -> schemas.Question | None:
-    """A question as it goes out; it is ours, so the limits for what comes in are not asked."""
+    """A question as it goes out; it is ours, so the limits on input do not apply."""
     if question is None:
         return None
     return schemas.Question.model_construct(
@@ -113,7 +113,7 @@ def parse_conversation(document: Mapping[str, Any]) -> Conversation:
 
 
 def check_length(turns: int) -> None:
-    """Whether a conversation of so many turns may be.
+    """Checks that a conversation may have so many turns.
 
     Raises:
         BadInput: it would have too many.
@@ -151,7 +151,7 @@ def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, fl
 
 @dataclass(frozen=True)
 class ResultPage:
-    """Some of the results of a query; `next` is the cursor of those after them, None where there are no more.
+    """Some of the results of a query; `next` is the cursor of those after them, None if there are no more.
 
     `missing`: pictures that could not be searched.
     """
@@ -175,7 +175,7 @@ def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> Res
 
 
 def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> ResultPage:
-    """The page of a turn that was just searched, without searching again."""
+    """The page of a turn just searched, without searching again."""
     gallery, query = session.gallery, session.last_query
     assert gallery is not None, "the search saw a gallery"
     shown, total = make_hits(gallery.snapshot, hits), 0
@@ -191,7 +191,7 @@ def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> Result
 
 
 def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:
-    """What a turn came to, as it goes out; `seen`: the conversation as the retriever has it that was asked for."""
+    """The results of a turn, as they go out; `seen`: the conversation as the requested retriever has it."""
     assert held.session is not None and held.row is not None
     conversation = held.session.conversation
     answer = None
@@ -218,12 +218,12 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
 
 
 def milliseconds_since(started: float) -> float:
-    """Since a `time.perf_counter()`, to hundredths."""
+    """Milliseconds since a `time.perf_counter()`, to hundredths."""
     return round((time.perf_counter() - started) * 1000, 2)
 
 
 def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, given: SearchIn) -> SearchResults:
-    """One search without a session: as a conversation of one or two turns that nobody keeps.
+    """One search without a session: a conversation of one or two turns that is not kept.
 
     Raises:
         EmptyQuery, UnknownName, BadInput: nothing is asked for; or something that is not there.
@@ -310,7 +310,7 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
         if known.turn not in in_parts
     ]
     chips = [*_merged(found), *_rejections(query, conversation, path)]
-    chips.sort(key=lambda chip: chip.turn)  # stable: within a turn as the retriever has them
+    chips.sort(key=lambda chip: chip.turn)  # stable: within a turn in the retriever's order
     return [
         Belief(
             turn=chip.turn,
@@ -324,7 +324,7 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
 
 
 def remove_clause(text: str, label: str) -> str | None:
-    """A text without one of its clauses, by the label its part has; None where that cannot be said exactly.
+    """A text without one of its clauses, given the label of its part; None if that cannot be said exactly.
 
     >>> remove_clause("a dog without a collar, no people", "not collar")
     'a dog, no people'
@@ -344,7 +344,7 @@ def remove_clause(text: str, label: str) -> str | None:
 
 
 def tidy_commas(text: str) -> str:
-    """Without the blanks before commas that a clause taken out leaves.
+    """The text without the spaces before commas that a removed clause leaves.
 
     >>> tidy_commas("a dog , in the snow")
     'a dog, in the snow'
@@ -353,7 +353,7 @@ def tidy_commas(text: str) -> str:
 
 
 def _merged(known: Sequence[Chip]) -> list[Chip]:
-    """One chip for one label of a turn; words and contrasts that a catalogue value of their turn names join it."""
+    """One chip for one label of a turn, joined by words and contrasts that a catalogue value of the turn names."""
     merged: dict[tuple[int, str], Chip] = {}
     named = {(chip.turn, chip.column_value): chip.label for chip in known if chip.column_value is not None}
     for chip in known:
@@ -372,7 +372,7 @@ def _is_rejection(part: Part) -> bool:
 
 
 def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Chip]:
-    """A chip for each turn that rejected pictures, if any of them is still out."""
+    """A chip for each turn that rejected pictures, if any of them is still excluded."""
     chips = []
     for node in path:
         if not isinstance(node.turn, Reject):
@@ -386,7 +386,7 @@ def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) 
 
 
 def _without(node: Node, chip: Chip, chips: Sequence[Chip]) -> dict[str, Any] | None:
-    """The turn without this belief; None where nothing would remain of it, or no turn says exactly that."""
+    """The turn without this belief; None if nothing would remain of it, or no turn says exactly that."""
     in_words = [other for other in chips if other.turn == chip.turn and _in_words(other)]
     match node.turn:
         case Say(text):

@@ -53,7 +53,7 @@ _ID = re.compile(r"[0-9a-f-]{36}")
 
 @dataclass(frozen=True)
 class SeenSession:
-    """A conversation as it was when somebody looked: `known` of all, `session` for the one who looks."""
+    """A conversation as it was when it was read: `known` is shared by all, `session` is for this reader."""
 
     known: OpenSession
     row: SessionRow
@@ -83,7 +83,7 @@ class Conversations:
         return len(self._open)
 
     def is_long(self, id: str) -> bool:
-        """Whether it is known of a conversation that work on it takes long."""
+        """Whether work on a conversation is known to take long."""
         return self._open.is_long(id)
 
     # -- conversations as a whole
@@ -152,7 +152,7 @@ class Conversations:
         conversation = parse_conversation(document.conversation)
         kept = document.model_dump(include={"name", "questioner", "where", "n", "leaning"})
         given = schemas.SessionIn(retriever=document.retriever or DEFAULT, **kept)
-        self.retrievers.retriever(given.retriever)  # it may have yet to be prepared
+        self.retrievers.retriever(given.retriever)  # it may still need preparing
         self._check(None, given.questioner, given.where)
         row = self._new_row(caller, given)
         try:
@@ -167,7 +167,7 @@ class Conversations:
     def take(self, caller: Caller, id: str, turn: schemas.TurnIn, *, public: bool = False) -> schemas.Results:
         """One turn, and its results at once; `choice` then chooses the question.
 
-        A question that is still being chosen is given up, unless it is what the turn answers.
+        A question that is still being chosen is abandoned, unless the turn answers it.
 
         Raises:
             BadInput, UnknownName: the turn cannot be taken; the conversation stays as it was.
@@ -176,7 +176,7 @@ class Conversations:
         if answers_open_question(turn):
             self.open_question(caller, id, public=public).result()
         started = time.perf_counter()
-        if self.is_long(id):  # what it comes to so far is read first, while the conversation is nobody's
+        if self.is_long(id):  # its state so far is computed first, without holding the conversation
             self._seen_by(caller, id, 0, public=public).session.ranking()
         with self._loaded(caller, id, public=public) as (held, row, session):
             known = len(session.conversation.nodes)
@@ -184,13 +184,13 @@ class Conversations:
             hits = session.search(parse_turn(turn, session.question))
             elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
             results = results_to_api(held, number, first_page(session, hits, row.where), session, started)
-            self._open.record(held, known, elapsed_ms)  # last: till then the work may be ended, and nothing was said
+            self._open.record(held, known, elapsed_ms)  # last: until then the work may be stopped, and nothing was said
             return results
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
 
-        None is asked where nothing is worth it, and where the conversation goes on before it is chosen.
+        None if no question is worth asking, or if the conversation continues before it is chosen.
         """
         with self._open.held(id) as held:
             begun = self._open.begin_question(id, held)
@@ -204,7 +204,7 @@ class Conversations:
         return found
 
     def open_question(self, caller: Caller, id: str, *, public: bool = False) -> Future[Question | None]:
-        """What an answer would be to now, as soon as that is known.
+        """The question that an answer would answer now, as soon as it is known.
 
         Raises:
             Problem: 404, or 403 in a study.
@@ -214,7 +214,7 @@ class Conversations:
         return self.choice(id, number)
 
     def question(self, id: str, number: int) -> Question | None:
-        """The question that was asked after a turn, waited for if need be."""
+        """The question asked after a turn, awaited if need be."""
         return self.choice(id, number).result()
 
     def results(
@@ -227,9 +227,9 @@ class Conversations:
         cursor: str | None = None,
         retriever: str | None = None,
     ) -> schemas.Results:
-        """What a turn comes to in the present collection, `n` results from where the cursor says.
+        """The results of a turn in the present collection, `n` of them from the cursor on.
 
-        `retriever`: as another one would have it, from the same conversation.
+        `retriever`: the results of another one, from the same conversation.
         """
         started, start = time.perf_counter(), parse_cursor(cursor)
         seen = self._seen_by(caller, id, number, retriever)
@@ -239,8 +239,8 @@ class Conversations:
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
         """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
 
-        They are written as they are asked for, while the conversation may go on; once written they are remembered with
-        the session, if it is still open as it was.
+        They are written on demand, while the conversation may continue; once written they are kept with the session,
+        if it is still open and unchanged.
 
         Raises:
             Problem: 404, there is no such conversation or turn.
@@ -260,7 +260,7 @@ class Conversations:
         return written()
 
     def ranking(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> Ranking:
-        """The collection as a turn leaves it: for the moment, it is large."""
+        """The collection as a turn leaves it: not to be kept, it is large."""
         return self._seen_by(caller, id, number, retriever).session.ranking(number)
 
     def shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
@@ -326,7 +326,7 @@ class Conversations:
         return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
 
     def feedback_lines(self) -> Iterator[str]:
-        """All that was found, as JSON lines; who it was is left out."""
+        """All that was found, as JSON lines, without who found it."""
         for row in self._feedback.all():
             line = {"id": row.id, "at": row.at, "session": row.session, "turn": row.node}
             line |= {name: getattr(row, name) for name in ("picture", "rank", "retriever", "conversation")}
@@ -357,7 +357,7 @@ class Conversations:
         return predict_picture_attributes(self.retrievers, self._uploads, caller, row.retriever, like=picture)
 
     def search(self, caller: Caller, given: schemas.SearchIn) -> schemas.SearchResults:
-        """One search that nobody keeps; raises as `search_once`."""
+        """One search that is not kept; raises as `search_once`."""
         return search_once(self.retrievers, self._uploads, caller, given)
 
     # -- inside
@@ -390,7 +390,7 @@ class Conversations:
     ) -> Iterator[tuple[OpenSession, SessionRow, Session]]:
         """A session for this thread alone, as the database has it now.
 
-        If its turns change, and then something fails, whoever needs it next reads it again.
+        If its turns change and then something fails, its next user reads it again.
         """
         with self._open.held(id) as held:
             row = self._row(caller, id, public=public)

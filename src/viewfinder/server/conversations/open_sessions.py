@@ -1,12 +1,12 @@
-"""Sessions in memory, for one thread at a time each, as the database has them; the questions being chosen for them.
+"""Sessions in memory, in step with the database, one thread at a time each; the questions being chosen for them.
 
-Nobody who says something waits for a questioner. Whether a question is due, the session knows
-(`Session.question_due`). Its choice is begun once the turn is answered, by whoever comes first: the server, or a client
-that wants the events. It is made without holding the session. If another turn is taken before it is made, it is
-abandoned: what nobody has seen was not asked.
+A turn never waits for a questioner. The session knows whether a question is due (`Session.question_due`). The choice
+begins once the turn is answered, triggered by whoever comes first: the server, or a client that wants the events. It
+runs without holding the session. If another turn is taken before it is done, it is abandoned: what nobody has seen was
+not asked.
 
-Another process of the same server may go on with any conversation. The row of a conversation has a revision, which
-grows with every change; a session in memory whose revision is another is brought up to date before it is used.
+Another process of the same server may continue any conversation. The row of a conversation has a revision, which
+grows with every change; a session in memory with a different revision is brought up to date before it is used.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ if TYPE_CHECKING:
     from viewfinder.server.pictures.uploads import Uploads
 
 LONG = 200
-"""Turns from which on a conversation is long: what is asked of it has threads of its own."""
+"""From so many turns on a conversation is long: requests for it have threads of their own."""
 
 PAUSE_S = 0.1
-"""How often who waits for a session looks whether anybody still waits for him."""
+"""How often a request that waits for a session checks whether its client still waits."""
 
 NAME_LENGTH = 60
-"""Letters of what was said first that name a conversation without a name."""
+"""How many characters of the first words name a conversation without a name."""
 
 QUICK_S, SLOW_S = 10.0, 60.0
 """How long other processes wait for a question, of a questioner that computes and of one with a language model."""
 
 SLOW_AT_ONCE = 16
-"""Language models that are waited for at a time; choices beyond that wait for a place."""
+"""How many language models are awaited at a time; further choices wait for a place."""
 
 _LOG = logging.getLogger("viewfinder.server")
 
 
 @dataclass(frozen=True, eq=False)
 class PendingQuestion:
-    """A question that is being chosen, for the turn of this number; `done` has it, or None where there is none."""
+    """A question that is being chosen for the turn of this number; `done` has it, or None if there is none."""
 
     number: int
     done: Future[Question | None] = field(default_factory=Future)
@@ -73,12 +73,12 @@ class Choosing(NamedTuple):
 class OpenSession:
     """One session in memory.
 
-    `row` is as it was when `session` was made; `pending` the question that is being chosen; `replies` what turns were
-    answered in words, by their number, as far as somebody has had that written.
+    `row` is as it was when `session` was made; `pending` the question that is being chosen; `replies` the answers in
+    words, by number of turn, as far as somebody had them written.
 
-    `revision` is the one that the session is at (None: not known, it may have missed something), and its first `sure`
-    nodes never change any more. `choosing`: what the database says of the question after the newest turn it has.
-    `left`: what is to be done by whoever lets the session go.
+    `revision` is that of the session (None: unknown, it may have missed something), and its first `sure` nodes never
+    change again. `choosing`: what the database says of the question after its newest turn. `left`: tasks for whoever
+    releases the session.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -100,24 +100,24 @@ class OpenSession:
         return session is not None and session.question_due and session.conversation.here.number == number
 
     def forget(self) -> None:
-        """The next who needs the session reads it again; a question that is being chosen is still waited for."""
+        """The next user of the session reads it again; a question that is being chosen is still awaited."""
         self.row = self.session = self.revision = self.choosing = None
         self.replies, self.sure = {}, 1
 
     def abandon_question(self, asked: Question | None = None) -> None:
-        """What is being chosen is not asked any more; who waits for it is told what is `asked` instead."""
+        """The question being chosen is not asked any more; whoever waits for it is told what is `asked` instead."""
         if self.pending is not None and not self.pending.done.done():
             self.pending.done.set_result(asked)
         self.pending = None
 
     def wrote(self, revision: int | None) -> None:
-        """We have changed the conversation, and it has this revision now: unless we are alone, something was missed."""
+        """We have changed the conversation to this revision: unless it was only us, something was missed."""
         alone = self.revision is not None and revision == self.revision + 1
         self.revision = revision if alone else None
 
 
 class OpenSessions:
-    """At most `size` sessions, and those being used; any other is read again from the database."""
+    """At most `size` sessions, plus those in use; any other is read again from the database."""
 
     def __init__(
         self, rows: SessionRows, retrievers: RetrieverPool, questioners: QuestionerPool, uploads: Uploads, size: int
@@ -133,7 +133,7 @@ class OpenSessions:
         return len(self._sessions)
 
     def is_long(self, id: str) -> bool:
-        """Whether it is known of a conversation that it is long."""
+        """Whether a conversation is known to be long."""
         held = self._sessions.get(id)
         session = None if held is None else held.session
         return session is not None and len(session.conversation) >= LONG
@@ -151,7 +151,7 @@ class OpenSessions:
                 self._do_left(held)
 
     def leave(self, id: str, work: Callable[[OpenSession], None]) -> None:
-        """Has something brief done with a session: now, or by the thread that has it, when that lets it go.
+        """Does something brief with a session: now, or in the thread that has it, when that releases it.
 
         No thread waits for that; there are few.
         """
@@ -170,7 +170,7 @@ class OpenSessions:
 
     @contextmanager
     def _used(self, id: str) -> Iterator[OpenSession]:
-        """The session, which stays in memory meanwhile."""
+        """The session, kept in memory meanwhile."""
         with self._lock:
             held = self._sessions.setdefault(id, OpenSession())
             self._sessions.move_to_end(id)
@@ -182,16 +182,16 @@ class OpenSessions:
                 held.users -= 1
                 if held.session is None and not held.users:
                     del self._sessions[id]
-                # The least recently used go first; one that somebody holds stays, lest there be two locks for it.
+                # The least recently used go first; one in use stays, or there would be two locks for it.
                 if len(self._sessions) > self._size:
                     idle = [name for name, one in self._sessions.items() if not one.users]
                     for name in idle[: len(self._sessions) - self._size]:
                         del self._sessions[name]
 
-    # -- as the database has them
+    # -- in step with the database
 
     def load(self, held: OpenSession, row: SessionRow) -> Session:
-        """The session in memory, brought up to date where another process has changed the conversation since."""
+        """The session in memory, brought up to date if another process has changed the conversation."""
         session, before = held.session, held.row
         if session is None or before is None:
             held.abandon_question()
@@ -205,7 +205,7 @@ class OpenSessions:
         return session
 
     def _caught_up(self, held: OpenSession, session: Session, before: SessionRow, row: SessionRow) -> Session:
-        """A session with what came in since, and as its row is set now. It stays the same one if nothing did."""
+        """A session with what came in since, and with its row's present settings; unchanged if nothing came."""
         conversation = self._rows.conversation(row.id, session.conversation.nodes[: held.sure])
         held.choosing = self._choosing(row.id, conversation)
         if _settings(before) == _settings(row) and conversation == session.conversation:
@@ -228,7 +228,7 @@ class OpenSessions:
         return None if found is None or found.choosing is None else Choosing(here.number, found.choosing)
 
     def new_session(self, row: SessionRow, conversation: Conversation, retriever: str | None = None) -> Session:
-        """A conversation at work as its row says, or as `retriever` would have it."""
+        """A session for a conversation as its row says, or with another `retriever`."""
         name = retriever or row.retriever
         loaded = self._retrievers.retriever(name)
         stand_in = self._questioners.stands_in(row.questioner)
@@ -247,9 +247,9 @@ class OpenSessions:
         )
 
     def record(self, held: OpenSession, known: int, elapsed_ms: float) -> None:
-        """Stores the nodes from number `known` on; if that fails, whoever needs the session next reads it again.
+        """Stores the nodes from number `known` on; if that fails, the next user of the session reads it again.
 
-        A conversation without a name gets one on this occasion.
+        A conversation without a name gets one then.
         """
         assert held.session is not None and held.row is not None
         id, now, session = held.row.id, time.time(), held.session
@@ -279,7 +279,7 @@ class OpenSessions:
     # -- questions
 
     def wait_for_question(self, id: str, number: int) -> Future[Question | None]:
-        """The question after a turn that nobody chooses in this process, as soon as it is known."""
+        """The question after a turn that this process does not choose, as soon as it is known."""
         found, done = self._rows.question(id, number), Future[Question | None]()
         if found is not None and found.choosing is not None:
             return self._elsewhere.wait_for(id, number)
@@ -287,7 +287,7 @@ class OpenSessions:
         return done
 
     def _take_over(self, id: str, number: int, since: float) -> Future[Question | None] | None:
-        """Chooses what somebody was to choose until `since`, and has not; None where that is not ours to do."""
+        """Chooses what another process should have chosen by `since`; None if that is not ours to do."""
         row = self._rows.get(id)
         if row is None:
             return None
@@ -312,9 +312,9 @@ class OpenSessions:
         return SLOW_S if self._questioners.is_slow(questioner) else QUICK_S
 
     def begin_question(self, id: str, held: OpenSession) -> Callable[[], None] | None:
-        """Begins the choice that is due in a session that is held; call what it gives when it is held no more.
+        """Begins the choice that is due in a held session; call the result once the session is released.
 
-        None where no question is due, or where its choice has been begun.
+        None if no question is due, or if its choice has already begun.
         """
         if held.session is None or held.row is None or held.pending is not None:
             return None
@@ -337,7 +337,7 @@ class OpenSessions:
                 self._choose(id, pending, choose, name)
 
     def _choose(self, id: str, pending: PendingQuestion, choose: Callable[[], Question | None], name: str) -> None:
-        """One choice, by the questioner that the session is set to, or by who stands in for it."""
+        """One choice, by the session's questioner or its stand-in."""
         question, stand_in = None, self._questioners.stands_in(name)
         try:
             question = choose()
@@ -345,7 +345,7 @@ class OpenSessions:
                 question = replace(question, why=f"{stand_in[1]}; {question.why}")
         except ViewfinderError as error:
             _LOG.warning("nothing was asked by %s: %s", name, error)
-            if isinstance(error, BadInput | EncoderMismatch):  # it will not pass: another asks from the next turn on
+            if isinstance(error, BadInput | EncoderMismatch):  # it will persist: another one asks from the next turn on
                 self._questioners.gave_up(name, error)
                 with self.held(id) as held:
                     held.forget()
@@ -354,10 +354,10 @@ class OpenSessions:
         self.leave(id, partial(self._note_question, id, pending, question))
 
     def _note_question(self, id: str, pending: PendingQuestion, question: Question | None, held: OpenSession) -> None:
-        """Notes what was chosen, unless the conversation has gone on without it."""
+        """Notes what was chosen, unless the conversation has continued without it."""
         try:
             asked = self._noted(id, pending, question, held)
-        except Exception as error:  # the thread may be one that does something else
+        except Exception as error:  # the thread may be one that does other work
             asked = None
             _LOG.warning("what was to be asked could not be noted: %s", error)
         if held.pending is pending:
@@ -371,12 +371,12 @@ class OpenSessions:
         self, id: str, pending: PendingQuestion, question: Question | None, held: OpenSession
     ) -> Question | None:
         """What the database then says was asked."""
-        if held.pending is not pending:  # abandoned, or the session is not in memory any more
+        if held.pending is not pending:  # abandoned, or the session is no longer in memory
             return None
         noted = self._rows.note_question(id, pending.number, question, choosing=held.choosing and held.choosing.until)
         held.wrote(noted)
         held.choosing = None
-        if noted is None:  # elsewhere the conversation has gone on, or somebody was faster
+        if noted is None:  # the conversation has continued elsewhere, or another process was faster
             found = self._rows.question(id, pending.number)
             return None if found is None else found.asked
         return question
@@ -388,11 +388,11 @@ def taken_elsewhere(error: TurnTaken) -> Problem:
 
 
 def first_words(conversation: Conversation) -> str:
-    """What names a conversation without a name: what was said first in words."""
+    """The name of a conversation without one: the first words said."""
     texts = (getattr(node.turn, "text", "").split() for node in conversation.nodes)
     return " ".join(next(filter(None, texts), ()))[:NAME_LENGTH]
 
 
 def _settings(row: SessionRow) -> tuple[object, ...]:
-    """What a session in memory is made by."""
+    """What a session in memory is made from."""
     return row.retriever, row.questioner, dict(row.where), row.n, row.leaning

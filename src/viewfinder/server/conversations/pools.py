@@ -1,12 +1,12 @@
-"""The retrievers and questioners of a server: each loaded once, and what stands in the way of using it.
+"""The retrievers and questioners of a server: each loaded once, and why one cannot be used.
 
-A retriever that reads regions needs them of every picture, which takes as long as adding the pictures did. Nobody waits
-for that in a conversation: such a retriever is refused until a job has made them. While pictures are added, it goes on
-with those that it has seen. Those that answer in words have a leaning to pictures; those that read attributes tell what
-they see in a picture.
+A retriever that reads regions needs them for every picture, which takes as long as adding the pictures did. No
+conversation waits for that: such a retriever is refused until a job has made them. While pictures are added, it
+continues with those that it has seen. Retrievers that answer in words have a leaning to pictures; those that read
+attributes tell what they see in a picture.
 
-A client names a questioner and nothing else. What it needs besides (a language model, a file of trained questions,
-released dialogues) is the server's to say, so that nobody outside chooses a path or an address.
+A client names a questioner and nothing else. What it also needs (a language model, a file of trained questions,
+released dialogues) is set by the server, so that nobody outside chooses a path or an address.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ if TYPE_CHECKING:
 DEFAULT = "composer"
 
 AT_ONCE = 32
-"""Pictures without regions that a turn makes itself, rather than refuse: about a second."""
+"""For up to so many pictures a turn makes missing regions itself instead of refusing: about a second."""
 
 
 WAIT_S = 1.0
-"""How long a turn waits for another that has a retriever's vectors of all pictures made; there are few threads."""
+"""How long a turn waits for another one that computes a retriever's vectors of all pictures; there are few threads."""
 
 MAKE_S = 5.0
-"""How long it waits for those that it has made itself; then it is refused, and they are made all the same."""
+"""How long it waits for those it has started itself; then it is refused, and they are computed all the same."""
 
 
 @dataclass(frozen=True)
 class ReadablePictures:
-    """The pictures of a library that grows, as far as a retriever can read them."""
+    """The pictures of a growing library, as far as a retriever can read them."""
 
     pool: RetrieverPool
     retriever: str
@@ -81,7 +81,7 @@ class RetrieverPool:
         self._missing: tuple[str, int] | None = None
 
     def names(self) -> list[str]:
-        """Ours, and those of other packages that are set; a client names one of these and no class of its own."""
+        """The built-in ones, and the configured ones of other packages; a client can name only these."""
         return list(dict.fromkeys((*RETRIEVERS, *self._more)))
 
     def retriever(self, name: str) -> Retriever[Any]:
@@ -123,7 +123,7 @@ class RetrieverPool:
         return self._with_block(name, gallery, space, before)
 
     def _with_block(self, name: str, gallery: Gallery, space: RegionSpace, before: Gallery | None) -> Gallery:
-        """The pictures, once they are in the retriever's space; a thread of its own sees to that, nobody waits long."""
+        """The pictures, once they are in the retriever's space; a separate thread computes this, nobody waits long."""
         if self._making.acquire(timeout=0 if before is not None else WAIT_S):
             made: Future[None] = Future()
 
@@ -138,7 +138,7 @@ class RetrieverPool:
                 finally:
                     self._making.release()
 
-            # Not one of the threads that others wait for; it ends with the process.
+            # Not a thread that others wait for; it ends with the process.
             threading.Thread(target=make, name="blocks", daemon=True).start()
             with suppress(TimeoutError):
                 made.result(MAKE_S)
@@ -150,7 +150,7 @@ class RetrieverPool:
         raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
 
     def missing(self, gallery: Gallery) -> int:
-        """How many of these pictures have no regions, but a file that they can be made from."""
+        """How many of these pictures have no regions, but a file to make them from."""
         snapshot = gallery.snapshot
         with self._counting:
             if self._missing is None or self._missing[0] != snapshot.generation:
@@ -161,7 +161,7 @@ class RetrieverPool:
             return self._missing[1]
 
     def listed(self) -> Retrievers:
-        """All there are, with what stands in the way of using them."""
+        """All there are, with the reason if one cannot be used."""
         try:
             gallery: Gallery | None = current_gallery(self._library)
         except Problem:
@@ -190,9 +190,9 @@ class RetrieverPool:
 def session_picture_bias(
     retriever: Retriever[Any], given: float | None, *, pictures_alone: bool = False
 ) -> float | None:
-    """The picture bias that a session is to have; None: the retriever's own, or it answers with pictures alone.
+    """The picture bias for a session; None: the retriever's own, or it answers with pictures alone.
 
-    `given` is as it goes over the wire, where the farthest in either direction is infinity.
+    `given` is as sent over the wire, where the extreme in either direction is infinity.
     """
     if not isinstance(retriever, AnsweringRetriever):
         return None
@@ -260,14 +260,14 @@ SOURCES = {
     "plugir": (MODEL,),
     "recorded": (DIALOGUES,),
 }
-"""Which settings a questioner may get its source from, the first that is set; any other gets none."""
+"""The settings that may give a questioner its source: the first one set; other questioners get none."""
 
 CAN_DO_WITHOUT = frozenset({"information_gain"})
 INSTEAD = "information_gain"
-"""Who asks in a conversation whose questioner cannot be used here (any more)."""
+"""The questioner for a conversation whose own cannot be used here (any more)."""
 
 TRIED_AGAIN_S = 30.0
-"""How long a language model that did not answer counts as one that cannot be used."""
+"""How long a language model that did not answer counts as unusable."""
 
 PROBE, PROBE_S = "Question: is it red?\nAnswer:", 10.0
 
@@ -278,7 +278,7 @@ _LOG = logging.getLogger("viewfinder.server")
 
 @dataclass(frozen=True)
 class ModelProbe:
-    """What came of trying a language model, and when."""
+    """The outcome of trying a language model, and when."""
 
     problem: str | None
     at: float
@@ -300,7 +300,7 @@ class QuestionerPool:
         return list(dict.fromkeys((*QUESTIONERS, *self._others)))
 
     def listed(self) -> Questioners:
-        """All there are, with what stands in the way of using them."""
+        """All there are, with the reason if one cannot be used."""
         found = [(name, self.problem(name)) for name in self.names()]
         infos = [QuestionerInfo(name=name, ready=problem is None, problem=problem) for name, problem in found]
         return Questioners(questioners=infos, default=SessionIn().questioner)
@@ -321,7 +321,7 @@ class QuestionerPool:
             raise Problem(409, "questioner-not-ready", problem, questioner=name)
 
     def problem(self, name: str) -> str | None:
-        """Why it cannot be used here; None where it can."""
+        """Why it cannot be used here; None if it can."""
         found = self._missing(name) or self._failure(self.spec(name))
         return found or (self._model_problem() if self.is_slow(name) else None)
 
@@ -334,12 +334,12 @@ class QuestionerPool:
         return name if name in CAN_DO_WITHOUT and self._failure(spec) else spec
 
     def is_slow(self, name: str) -> bool:
-        """Whether it waits for a language model, rather than compute for some milliseconds."""
+        """Whether it waits for a language model, rather than computing for some milliseconds."""
         given = self._given(name)
         return given is not None and given[0] == MODEL
 
     def stands_in(self, name: str) -> tuple[str, str] | None:
-        """Who asks instead in a conversation that is set to `name`, and why; None where that can ask itself.
+        """Which questioner asks instead in a conversation set to `name`, and why; None if `name` itself can ask.
 
         A conversation may be older than the server's settings, or come from another server.
         """
@@ -348,11 +348,11 @@ class QuestionerPool:
         return self.spec(INSTEAD), f"{name} cannot be used here: asked by {INSTEAD} instead"
 
     def gave_up(self, name: str, error: ViewfinderError) -> None:
-        """It could be made, and cannot ask: trained questions, say, that do not fit these pictures."""
+        """It could be made but cannot ask: for example, trained questions do not fit these pictures."""
         self._bad[self.spec(name)] = self._told(str(error))
 
     def start(self) -> None:
-        """Tries what is set, aside; what cannot be used is said in the log."""
+        """Tries the configured ones in the background; logs what cannot be used."""
         threading.Thread(target=self._look, name="questioners", daemon=True).start()
 
     # -- inside
@@ -383,7 +383,7 @@ class QuestionerPool:
         return f"{name} needs {wanted}: start the server with {variables} set"
 
     def _failure(self, spec: str) -> str | None:
-        """Why it cannot be made; asked once, where it can."""
+        """Why it cannot be made; checked only once if it can."""
         if spec in self._good:
             return self._bad.get(spec)
         try:
@@ -394,7 +394,7 @@ class QuestionerPool:
         return None
 
     def _model_problem(self) -> str | None:
-        """What was wrong with the language model when it was last tried; a failure is not held against it for long."""
+        """What was wrong with the language model when it was last tried; a failure is soon forgotten."""
         tried = self._tried
         if tried is None or tried.problem is None:
             return None
@@ -411,14 +411,14 @@ class QuestionerPool:
                 self._trying.release()
 
     def _told(self, problem: str) -> str:
-        """Without the paths and addresses that were set: they are nobody's outside."""
+        """The text without the configured paths and addresses: they must not leave the server."""
         for source in filter(None, self._sources.values()):
             problem = problem.replace(source, "what is set")
         return to_unicode(hide_paths(_ADDRESS.sub("its address", problem)))
 
 
 def probe_language_model(source: str) -> str | None:
-    """Why a language model cannot be used, found by having it say something; None where it can."""
+    """Why a language model cannot be used, found by having it say something; None if it can."""
     try:
         model = load_language_model(source)
         if isinstance(model, LoadsInBackground):

@@ -1,7 +1,7 @@
-"""Questions that another server process chooses: waited for here, by looking into the database while anybody waits.
+"""Questions that another server process chooses: awaited here, by polling the database while anybody waits.
 
-Whoever takes a turn says in the database until when it chooses what to ask after it. Others wait for that. Where the
-time is over and nothing was noted, whoever chose has died, and one of those who wait chooses.
+The process that takes a turn notes in the database until when it will choose the question after it. Others wait for
+that. If the time is over and nothing was noted, that process has died, and one of the waiting ones chooses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from viewfinder.server.database import SessionRows, TurnQuestion
 
 LOOK_S = 0.04
-"""Between two looks into the database, while there is somebody who waits."""
+"""Seconds between two polls of the database, while somebody waits."""
 
 Turn = tuple[str, int]
 """A conversation's id, and the number of a turn of it."""
@@ -29,7 +29,7 @@ _LOG = logging.getLogger("viewfinder.server")
 
 
 class QuestionsElsewhere:
-    """What one process waits for. `take_over` chooses where nobody does any more; it may itself take its time."""
+    """What one process waits for. `take_over` chooses if nobody does any more; it may itself take a while."""
 
     def __init__(
         self, rows: SessionRows, take_over: Callable[[str, int, float], Future[Question | None] | None]
@@ -40,7 +40,7 @@ class QuestionsElsewhere:
         self._watching = False
 
     def wait_for(self, id: str, number: int) -> Future[Question | None]:
-        """The question after a turn, as soon as it is known; None where nothing is asked."""
+        """The question after a turn, as soon as it is known; None if nothing is asked."""
         with self._lock:
             future = self._waited.setdefault((id, number), Future())
             if not self._watching:
@@ -58,7 +58,7 @@ class QuestionsElsewhere:
             for turn in waited:
                 try:
                     self._look(*turn)
-                except ViewfinderError:  # the database is away, say: it may come back
+                except ViewfinderError:  # for example, the database is away: it may come back
                     continue
                 except Exception:
                     _LOG.exception("unforeseen error: nothing was asked")

@@ -1,11 +1,11 @@
-"""Where the server keeps what it must not forget: SQLite in the library's folder, or PostgreSQL by URL.
+"""The server's persistent state: SQLite in the library's folder, or PostgreSQL by URL.
 
 Stores work inside `reading()` or `writing()`. A writing transaction begins with the lock of the database (SQLite) or
-takes the row locks it needs itself (PostgreSQL), so that what it reads stays true until it commits, also beside other
+takes the row locks it needs itself (PostgreSQL), so that what it reads stays true until it commits, even with other
 threads and server processes.
 
-The schema is brought up to date with the steps in `migrations/versions`. A new step: copy the newest file there, give
-it the next number, and change `tables.py` alike; a test holds both equal.
+The schema is brought up to date with the steps in `migrations/versions`. For a new step, copy the newest file there,
+give it the next number, and change `tables.py` to match; a test keeps both equal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
     from alembic.script import ScriptDirectory
 
     if connection.dialect.name == "postgresql":  # servers that start at once wait for one another
-        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: it is said
+        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: this is reported
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     config = alembic_config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
@@ -70,7 +70,7 @@ BUSY_S = 30
 """How long a SQLite transaction waits for one of another process, and how long a PostgreSQL server may be silent."""
 
 PATIENCE = {"connect_timeout": str(BUSY_S), "keepalives_idle": str(BUSY_S), "tcp_user_timeout": str(BUSY_S * 1000)}
-"""The same in the words of PostgreSQL's client; by default a lost network would be waited for for hours."""
+"""The same as options of PostgreSQL's client; by default it would wait hours for a lost network."""
 
 Row = TypeVar("Row")
 
@@ -83,9 +83,9 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writer = engine.execution_options(writes=True)
-        # What is one statement needs no transaction around it: to begin and end one takes as long as to read a row.
+        # A single statement needs no transaction: beginning and ending one takes as long as reading a row.
         self._reader = engine.execution_options(isolation_level="AUTOCOMMIT", begins=False)
-        # SQLite has one writer at a time and lets others ask again and again; in one process they stand in line.
+        # SQLite has one writer at a time and makes others poll; within one process they queue.
         self._line: AbstractContextManager[Any] = (
             threading.RLock() if engine.dialect.name == "sqlite" else nullcontext()
         )
@@ -120,7 +120,7 @@ class Database:
         return database
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A transaction that only reads, and waits for nobody who writes."""
+        """A transaction that only reads, and never waits for a writer."""
         return _told(self.engine)
 
     @contextmanager
@@ -149,20 +149,20 @@ class Database:
             connection.execute(text("SELECT 1"))
 
     def close(self) -> None:
-        """Lets all connections go."""
+        """Closes all connections."""
         self.engine.dispose()
 
 
 @contextmanager
 def _told(engine: Engine) -> Iterator[Connection]:
-    """A transaction whose failures are ours: said without the path, host or values that the driver's words hold."""
+    """A transaction whose failures become ours, without the path, host or values in the driver's messages."""
     try:
         with engine.begin() as connection:
             yield connection
     except (DataError, UnicodeEncodeError, OverflowError) as error:
         raise BadInput("this cannot be stored: a text with a character that is none, or a number too large") from error
     except IntegrityError:
-        raise  # what it means, the store knows
+        raise  # the store knows what it means
     except SQLAlchemyError as error:
         _LOG.error("database: %s", _in_one_line(error))
         if _is_full(error):
@@ -190,7 +190,7 @@ def _parsed(url: str) -> URL:
 
 def _engine(url: URL) -> Engine:
     if url.drivername != "sqlite":
-        # A connection that died while it lay idle is noticed before it is used, and made again.
+        # A connection that died while idle is noticed before it is used, and reopened.
         return create_engine(url.update_query_dict(PATIENCE | dict(url.query)), pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": BUSY_S})
 
@@ -198,12 +198,12 @@ def _engine(url: URL) -> Engine:
     def connected(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions behind our back
         connection.execute("PRAGMA foreign_keys=ON")
-        # With WAL: what was committed outlives a killed process; a power cut may take the last moments, never the rest.
+        # With WAL, commits survive a killed process; a power cut may lose the last moments, never the rest.
         connection.execute("PRAGMA synchronous=NORMAL")
 
     @event.listens_for(engine, "begin")
     def begins(connection: Connection) -> None:
-        # A transaction that reads first and writes later could not get the lock any more: it takes it at once.
+        # A transaction that reads first could not get the lock later to write: it takes it at once.
         options = connection.get_execution_options()
         if options.get("begins", True):
             connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN")
@@ -226,13 +226,13 @@ def _alone(url: URL) -> Iterator[None]:
             "file and a new one is begun"
         )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)  # conversations and token hashes are nobody else's to read
+    file.touch(mode=0o600)  # nobody else may read conversations and token hashes
     with FileLock(lock, timeout=BUSY_S):
         yield
 
 
 def _is_full(error: Exception) -> bool:
-    """Whether the disk on which the database lies has no room."""
+    """Whether the database's disk is full."""
     cause = getattr(error, "orig", None) or error
     return (
         getattr(cause, "sqlite_errorcode", 0) == sqlite3.SQLITE_FULL
@@ -242,7 +242,7 @@ def _is_full(error: Exception) -> bool:
 
 
 def _is_damaged(error: Exception) -> bool:
-    """Whether the file is no database, or one that was written into."""
+    """Whether the file is not a database, or was overwritten in part."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 

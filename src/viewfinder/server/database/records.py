@@ -1,4 +1,4 @@
-"""Jobs, tokens, uploads: rows without more to them."""
+"""Jobs, tokens, uploads: plain rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class JobRows(Store[JobRow]):
             return select_row(connection, JobRow, one)
 
     def take_next(self, at: float) -> JobRow | None:
-        """The oldest job that is queued, which is running from now on; no job is given to two who ask at once."""
+        """Takes the oldest queued job and marks it as running; no two callers get the same job."""
         oldest = select(JOBS).where(JOBS.c.state == "queued").order_by(JOBS.c.created, JOBS.c.id).limit(1)
         with self._database.writing() as connection:
             row = select_row(connection, JobRow, oldest.with_for_update(skip_locked=True))

@@ -46,14 +46,14 @@ class SessionRow:
 
 @dataclass(frozen=True)
 class TurnQuestion:
-    """What was asked after a turn; `choosing`: somebody chooses that until then (seconds since 1970), None: nobody."""
+    """What was asked after a turn; `choosing`: until when it is being chosen (seconds since 1970), None: it is not."""
 
     asked: Question | None
     choosing: float | None
 
 
 class TurnTaken(ViewfinderError):
-    """Somebody else (another page, another server process) has said turn `number` in the meantime."""
+    """Somebody else (another page, another server process) has taken turn `number` in the meantime."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"turn {number} was said from elsewhere in the meantime: read the conversation again")
@@ -74,8 +74,8 @@ class SessionRows(Store[SessionRow]):
     ) -> tuple[list[SessionRow], str | None]:
         """Up to `count` conversations of `owner` (or of everyone), the last used first, and where the next page begins.
 
-        Hidden ones are left out. One that is used while somebody turns pages moves to the front; none of the
-        others is left out or comes twice.
+        Hidden ones are left out. One that is used while somebody pages through moves to the front; none of the
+        others is skipped or repeated.
 
         Raises:
             BadInput: the cursor is none that was given out.
@@ -172,7 +172,7 @@ class SessionRows(Store[SessionRow]):
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 if recorded:
                     connection.execute(_NODE, recorded)
-        except IntegrityError as error:  # turns are numbered without gaps, so who missed one comes upon its number
+        except IntegrityError as error:  # turns are numbered without gaps, so a process that missed one collides
             raise TurnTaken(nodes[0].number) from error
         return int(revision)
 
@@ -181,8 +181,8 @@ class SessionRows(Store[SessionRow]):
     ) -> int | None:
         """Records what was asked after a turn, and that nobody chooses it any more; gives the revision.
 
-        None, and nothing happens, where that is no question of now: the conversation has gone on, or was deleted;
-        or whoever noted `choosing` is not the one who chooses.
+        None, without effect, if the question is outdated: the conversation has continued, or was deleted; or another
+        process noted `choosing`.
         """
         asked = None if question is None else asdict(question)
         with self._database.writing() as connection:
@@ -192,22 +192,22 @@ class SessionRows(Store[SessionRow]):
         return int(revision) if noted.rowcount else None
 
     def question(self, id: str, number: int) -> TurnQuestion | None:
-        """What was asked after a turn, or who is to say; None where there is no such turn.
+        """What was asked after a turn, or until when that is being chosen; None if there is no such turn.
 
-        Nobody chooses any more where the conversation has gone on.
+        Nothing is being chosen any more if the conversation has continued.
         """
         with self._database.reading() as connection:
             found = connection.execute(_QUESTION, {"of": id, "after": number}).mappings().first()
         return None if found is None else TurnQuestion(_read_question(found["asked"]), found["choosing"])
 
     def take_over_question(self, id: str, number: int, *, held: float, choosing: float) -> bool:
-        """Somebody else chooses from now on, if nobody has taken over from the one who `held` it before."""
+        """Takes over the choice, unless somebody else has taken over from the one who `held` it before."""
         with self._database.writing() as connection:
             given = {"of": id, "after": number, "held": held, "until": choosing}
             return connection.execute(_TAKEN_OVER, given).rowcount > 0
 
 
-# What every turn says to the database is made once: making it anew costs as much as saying it.
+# The statements of every turn are built once: building one costs as much as executing it.
 _MORE = SESSIONS.c.revision + 1
 _USED = (
     SESSIONS.update()
@@ -295,7 +295,7 @@ class FeedbackRows(Store[FeedbackRow]):
     table, row = FEEDBACK, FeedbackRow
 
     def all(self) -> Iterator[FeedbackRow]:
-        """All of it, oldest first, in batches: whoever reads slowly holds no transaction open."""
+        """All of it, oldest first, in batches: a slow reader holds no transaction open."""
         oldest_first = select(FEEDBACK).order_by(FEEDBACK.c.at, FEEDBACK.c.id).limit(BATCH)
         query = oldest_first
         while True:

@@ -1,7 +1,7 @@
 """Jobs: kept in the database, done one at a time by a worker process, watched by whoever wants to.
 
-A job's state in the database is what is wished: who pauses or cancels a job writes that down, in whichever server
-process, and the one that runs it follows within a batch. What a batch has acknowledged stays, whatever dies.
+A job's state in the database is the desired one: whoever pauses or cancels a job writes that down, in any server
+process, and the process that runs it follows within a batch. What a batch has acknowledged survives any crash.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HALF_LIFE_S = 20.0
 
 
 class Eta:
-    """Told how far the work is, now and then; times in seconds, of any one clock."""
+    """Is told the progress now and then; times in seconds, of any one clock."""
 
     def __init__(self) -> None:
         self._items, self._seconds = 0.0, 0.0  # seen so far, the older the less they count
@@ -90,19 +90,19 @@ WISHES = {
     "resume": ("queued", ("paused", "failed")),
     "cancel": ("cancelled", ("queued", "running", "paused")),
 }
-"""What a wish makes of a job, and in which states it does."""
+"""The state that a request gives a job, and the states in which it applies."""
 
 LOOK_S = 0.5
-"""How often wishes and progress that came through another server process are looked for."""
+"""How often to check for requests and progress from another server process."""
 
 RETRY_S = 5.0
-"""Between two tries where the database is away, or no process can be started."""
+"""The delay between two tries if the database is away, or no process can be started."""
 
 PATIENCE_S = 20.0
-"""How long a worker may take to end after it was asked to, before it is ended; a batch takes a second or two."""
+"""How long a worker that was asked to end may take before it is killed; a batch takes a second or two."""
 
 DEATHS = 3
-"""A job fails when its worker has died this often without getting on."""
+"""A job fails when its worker has died this often without progress."""
 
 MOST_UPLOADS = 200
 """Uploaded pictures that one job takes in."""
@@ -136,15 +136,15 @@ class Jobs:
     # -- from start to end
 
     async def start(self) -> None:
-        """Begins with what is queued, and with what a server that died was running."""
+        """Begins with the queued jobs, and with those that a dead server was running."""
         self._loop = asyncio.get_running_loop()
         self._stopping = False
-        # Has Lance imported where it is needed, which takes two seconds, before anybody asks for the collection.
+        # Imports Lance where it is needed, which takes two seconds, before anybody asks for the collection.
         await asyncio.to_thread(self._library.failures)
         self._work = asyncio.create_task(self._run_all())
 
     async def stop(self) -> None:
-        """The job that runs is stopped after its batch, and queued again."""
+        """The running job is stopped after its batch, and queued again."""
         self._stopping = True
         self._tell()
         if self._work is not None:
@@ -207,7 +207,7 @@ class Jobs:
     def eta_s(self, row: JobRow) -> float | None:
         """Seconds that a running job will still take, by its speed; None while that is not known.
 
-        Where another process runs it, by what this one was asked to tell of it.
+        If another process runs it, by the progress that this one was asked to report.
         """
         runs_here = self._alone.is_locked
         if self._eta is None or self._eta[0] != row.id:
@@ -234,7 +234,7 @@ class Jobs:
             await _at_most(news, LOOK_S)
 
     async def _look(self, id: str) -> JobRow | None:
-        """The job as it is: read from the database once for all who watch it, however many they are."""
+        """The job as it is: read from the database once for all its watchers."""
         look = self._looks.get(id)
         if look is None or look.news is not self._news or look.until < time.monotonic():
             reading = asyncio.create_task(asyncio.to_thread(self.rows.get, id))
@@ -258,7 +258,7 @@ class Jobs:
         return None
 
     def _job_of(self, kind: str, what: Mapping[str, Any]) -> dict[str, Any]:
-        """What the worker is told; absolute paths stay between it and us."""
+        """The message to the worker; absolute paths stay between it and us."""
         folder = self._library.folder.resolve()
         job: dict[str, Any] = {"library": str(folder), "kind": kind, "names": {str(folder): "the library"}}
         if kind == "prepare":
@@ -321,7 +321,7 @@ class Jobs:
         return self.rows.take_next(time.time())
 
     async def _run(self, row: JobRow, deaths: dict[str, int]) -> None:
-        """One job, until it has ended or is not wished to run any more."""
+        """One job, until it has ended or should no longer run."""
         try:
             job = await asyncio.to_thread(self._job_of, row.kind, row.what)
         except (Problem, ViewfinderError) as error:
@@ -340,7 +340,7 @@ class Jobs:
         await self._settle(row, last, hopeless=deaths[row.id] >= DEATHS)
 
     async def _listen(self, row: JobRow, worker: Worker) -> tuple[dict[str, Any] | None, bool]:
-        """Notes progress; gives the worker's last word (None: it died without one), and whether it got on."""
+        """Notes progress; returns the worker's last word (None: it died without one), and whether it made progress."""
         eta, got_on = Eta(), False
         self._eta = (row.id, eta)
         async for said in worker.said():
@@ -361,7 +361,7 @@ class Jobs:
             try:
                 row = await asyncio.to_thread(self.rows.get, id)
                 wanted = row is not None and row.state == "running"
-            except DatabaseError:  # nobody's wish can be read: work goes on
+            except DatabaseError:  # no request can be read: work continues
                 wanted = True
             if self._stopping or not wanted:
                 await worker.stop(min(PATIENCE_S, self._settings.shutdown_s / 4) if self._stopping else PATIENCE_S)
@@ -369,7 +369,7 @@ class Jobs:
             await _at_most(news, LOOK_S)
 
     async def _settle(self, begun: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
-        """Writes down what came of a run; a wish that comes in between is looked at too. `begun`: as it was before."""
+        """Records the outcome of a run, respecting a request that came meanwhile. `begun`: the job as it was before."""
         while (now := await asyncio.to_thread(self.rows.get, begun.id)) is not None:
             fields = settle_job(replace(now, report=begun.report), last, hopeless=hopeless, at=time.time())
             row = await asyncio.to_thread(self.rows.change, begun.id, only_if=(now.state,), **fields)
@@ -385,7 +385,7 @@ class Jobs:
 
 
 def settle_job(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, at: float) -> dict[str, Any]:
-    """What to write down of a job after a run: `last` is the worker's last word, None if it died without one.
+    """What to record of a job after a run: `last` is the worker's last word, None if it died without one.
 
     The report of `now` is that of the runs before.
     """

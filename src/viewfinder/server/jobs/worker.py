@@ -34,7 +34,7 @@ LISTED = 10
 """Failures that a report names; all are at /collection/failures."""
 
 SUMMED = ("added", "changed", "moved", "duplicates", "described", "made")
-"""What several runs of one job add up to; of everything else the last run knows best."""
+"""Counts that add up over several runs of one job; for everything else the last run counts."""
 
 
 def report_failure(path: str | Path, reason: str) -> dict[str, str]:
@@ -63,9 +63,9 @@ def report_filling(filled: FillReport) -> dict[str, Any]:
 
 
 def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> dict[str, Any]:
-    """The report of a job that ran several times. What an earlier run took in, the last one found unchanged.
+    """The report of a job that ran several times. The last run found unchanged what an earlier one took in.
 
-    So what the last one found beyond that was added by a run that died before it could say so.
+    Anything unchanged beyond that was added by a run that died before it could report it.
     """
     if before is None:
         return dict(last)
@@ -81,7 +81,7 @@ def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> 
 COMMAND = (sys.executable, "-m", "viewfinder.server.jobs.worker")
 
 LOOK_S = 0.02
-"""How often it is looked whether a worker has ended, by whoever waits for that."""
+"""How often to check whether a worker has ended, while waiting for it."""
 
 
 class Worker:
@@ -94,8 +94,8 @@ class Worker:
     async def start(job: Mapping[str, Any]) -> Worker:
         """A new process, out of reach of the terminal's Ctrl-C, with this job (see `worker`).
 
-        Not by asyncio's own call: uvloop forks, at which OpenBLAS ends its threads in this process, and a search that
-        is multiplying just then waits for them for ever. `subprocess` does not fork (it has vfork).
+        Not by asyncio's own call: uvloop forks, whereupon OpenBLAS ends its threads in this process, and a search that
+        is multiplying just then waits for them forever. `subprocess` does not fork (it uses vfork).
         """
         process = subprocess.Popen(
             COMMAND, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -113,7 +113,7 @@ class Worker:
                 yield json.loads(line)
 
     async def stop(self, patience_s: float) -> None:
-        """Asks it to end after its batch; where that takes too long, ends it. What is acknowledged is kept."""
+        """Asks it to end after its batch; ends it if that takes too long. What is acknowledged is kept."""
         self._say("stop")
         try:
             await asyncio.wait_for(self.ended(), patience_s)
@@ -140,7 +140,7 @@ class Worker:
 
 
 NICENESS = 19
-"""Conversations come first: what runs beside them takes what they leave."""
+"""Conversations come first: other work takes the resources they leave."""
 
 Tell = Callable[[Mapping[str, Any]], None]
 
@@ -150,7 +150,7 @@ class Stopped(Exception):
 
 
 def main() -> int:
-    """Reads the job, does it, tells how it went."""
+    """Reads the job, does it, reports the outcome."""
     # The pipe to the server is ours alone; what libraries print goes to stderr instead.
     pipe = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
@@ -224,7 +224,7 @@ def _prepare(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: 
 
 
 def _warm(library: Library, space: RegionSpace | None = None) -> None:
-    """Has computed what the first search would wait for; the server finds it beside the snapshot."""
+    """Computes in advance what the first search would wait for; the server finds it beside the snapshot."""
     with suppress(BadInput):  # no file at all was a picture
         gallery = library.gallery()
         gallery.warm()
@@ -233,7 +233,7 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
 
 
 def _listen(stdin: TextIO, stopping: threading.Event) -> None:
-    """Until "stop", or until nobody is there any more to say it."""
+    """Waits for "stop", or until nobody is left to say it."""
     for line in stdin:
         if line.strip() == "stop":
             break

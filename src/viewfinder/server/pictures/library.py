@@ -1,6 +1,6 @@
-"""What the library holds, as the API tells it: cards of pictures, pages of them, facts, original files, filters.
+"""What the library holds, for the API: cards of pictures, pages of them, facts, original files, filters.
 
-Of a file only its last name goes out, never the folder that it lies in.
+Of a file only its last name goes out, never its folder.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ FORMATS: dict[str, tuple[str, str]] = {
     "HEIF": ("heic", "image/heic"),
     "RAW": ("dng", "image/x-adobe-dng"),
 }
-"""How files of each format are called, and what they are called over HTTP."""
+"""The file name ending of each format, and its media type."""
 
 MOST_VALUES = 500
-"""A column of more values is no filter to choose from: names, numbers, free text."""
+"""A column with more values is not offered as a filter: names, numbers, free text."""
 
 SHOWN_VALUES = 20
-"""Values of a column that are listed."""
+"""How many values of a column are listed."""
 
 
 # -- the library as it is now
@@ -171,7 +171,7 @@ def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
         UnknownName: no such column or value.
     """
     snapshot = current_snapshot(library)
-    if snapshot is None:  # nothing to look at is no failure of who looks around
+    if snapshot is None:  # an empty library is not an error for someone looking around
         return Browsed(pictures=[], total=0, next=None)
     rows = np.flatnonzero(snapshot.where(given.where))
     start = int(given.cursor or 0)
@@ -281,7 +281,7 @@ def picture_gone(picture_id: str) -> Problem:
 
 
 def picture_changed(file: Path) -> PictureError:
-    """None of a picture's files is that picture any more. What they are by now is not for everybody to know."""
+    """None of a picture's files is that picture any more. What they are now is not disclosed."""
     return PictureError(f"{to_unicode(file.name)} has changed since it was added, or cannot be read: add it again")
 
 

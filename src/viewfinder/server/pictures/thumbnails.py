@@ -1,4 +1,4 @@
-"""Small copies of pictures, for many who ask at once: each is made once, by a few decoders, away from searching."""
+"""Small copies of pictures for many clients at once: each is made once, by a few decoders, apart from searching."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Thumbnails:
             making = asyncio.create_task(self.aside.run(_fetch_or_make, source, choose_size(size, source.longest)))
             self._making[place] = making
             making.add_done_callback(lambda _: self._making.pop(place))
-        return await asyncio.shield(self._making[place])  # one who leaves does not take it away from the others
+        return await asyncio.shield(self._making[place])  # a client that leaves does not cancel it for the others
 
     def placeholders(self, picture_ids: Sequence[str]) -> dict[str, str]:
         """Tiny copies as data: URLs, of those of these pictures of the library that have one by now."""
@@ -103,7 +103,7 @@ class Thumbnails:
         return found
 
     def close(self) -> None:
-        """Waits for those being made; the others are given up."""
+        """Waits for those being made; cancels the others."""
         self.aside.close()
         self.looking.close()
 
@@ -113,7 +113,7 @@ def _place(source: PictureSource, size: int) -> Path:
 
 
 def _fetch_or_make(source: PictureSource, longest: int) -> bytes:
-    """The copy; of a library in a bucket that of whoever made it first, which is there for the others then."""
+    """The copy; for a library in a bucket the one made first, which all then share."""
     bucket = find_bucket(source.cache.parent)
     if bucket is None:
         return _made_of_any(source, longest)

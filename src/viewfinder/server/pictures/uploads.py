@@ -1,13 +1,13 @@
-"""Files that people send: received, decoded in the sandbox, and kept as images of one's own or for the library.
+"""Files that people send: received, decoded in the sandbox, and kept as the user's own images or for the library.
 
-The framework's form parser takes files of any size. This one reads a single field, `file`, puts it on the disk and
-hashes it while it arrives, and gives it up as soon as it is too large.
+The framework's form parser takes files of any size. This one reads a single field, `file`, writes it to disk and
+hashes it while it arrives, and stops as soon as it is too large.
 
     <folder>/<content id>     an upload as it came; equal files are kept once
              thumbnails/      its small copies
 
-An upload is one row of the database; a file stays as long as a row names its content. A picture for the library lies in
-the library's own folder, from where a job adds it.
+An upload is one row of the database; a file stays as long as a row names its content. A picture for the library is
+stored in the library's own folder, from which a job adds it.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def file_too_large(limit: int) -> Problem:
 
 
 class FileReceiver:
-    """Takes a body piece by piece; of what is in it, only the file's content goes to the disk."""
+    """Takes a body piece by piece; only the file's content goes to disk."""
 
     def __init__(self, content_type: str, folder: Path, limit: int) -> None:
         kind, options = parse_options_header(content_type)
@@ -196,7 +196,7 @@ def _malformed(why: str) -> Problem:
 
 
 LEFT_OVER_S = 86_400.0
-"""Unfinished files that are older were left by a server that was killed."""
+"""Older unfinished files were left by a server that was killed."""
 
 _SHOWN = 320
 _SECONDS = 10.0
@@ -210,7 +210,7 @@ class Uploads:
         self._rows = rows
         self._settings = settings
         self._copies = folder / "thumbnails"
-        # Held while rows and files are brought in line: one of a pair of equal files must not take both away.
+        # Held while rows and files are synchronised: deleting one of two equal files must not remove both.
         self._changing = FileLock(folder / ".lock")
         with suppress(OSError):  # of a library that can only be read: it takes no uploads
             folder.mkdir(parents=True, exist_ok=True)
@@ -306,7 +306,7 @@ def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
         pixels_set_by="VIEWFINDER_UPLOAD_PIXELS",
     )
     picture = decode_one(given.path, AtMost(_SHOWN), limits)
-    # The worker has read a stranger's file; what it is called is for us to say.
+    # The worker has read a stranger's file; we choose its name.
     if picture.id != given.picture:
         raise PictureError("the file changed while it was read: send it again")
     return picture

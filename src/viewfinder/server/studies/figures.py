@@ -1,9 +1,9 @@
-"""What a study came to, by the same measures as simulated users, and its export.
+"""The results of a study, by the same measures as for simulated users, and its export.
 
 Ranks go into the tables that `evaluation` reads, and out as JSON lines or as run folders for `viewfinder compare`.
 
-Two trials are a pair where one picture was looked for under the same conditions with either retriever; retrievers are
-compared on pairs. With `best`, of all trials of a picture with a retriever only the best counts, as in the user study
+Two trials are a pair if one picture was looked for under the same conditions with either retriever; retrievers are
+compared on pairs. With `best`, only the best of all trials of a picture with a retriever counts, as in the user study
 of Drill-down (Tan et al. 2019, section 4.2); a picture is then the pair.
 """
 

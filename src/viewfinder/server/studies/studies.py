@@ -1,8 +1,8 @@
 """Studies with people: created, taken part in, exported; their conversations belong to them and are in no list.
 
-The way of a participant: `join` (the consent is kept), then for each trial `start` (the picture comes into view),
-`take` a turn as often as there are rounds, and `end`. Where a trial stands is read from its conversation, so a page
-that is loaded again, or a server that was started again, goes on where it was.
+A participant's steps: `join` (the consent is kept), then for each trial `start` (the picture comes into view), `take` a
+turn as often as there are rounds, and `end`. The state of a trial is read from its conversation, so a reloaded page or
+a restarted server continues where it was.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _show_pictures(ids: Sequence[str], snapshot: Snapshot) -> list[SeenPicture]:
 _ID = re.compile(r"[0-9a-f-]{36}")
 
 LOCKS = 64
-"""Trials that are worked on at a time; two requests of one trial wait for each other."""
+"""How many trials are worked on at a time; two requests for one trial wait for each other."""
 
 
 class Studies:
