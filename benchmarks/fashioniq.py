@@ -1,11 +1,12 @@
 """Fashion IQ: attributes, captioners, dialogue retrievers, one-turn compositions; writes results/fashioniq.json.
 
-    python benchmarks/fashioniq.py DATA      # holds fashion-products/; rows whose ranks are kept are skipped
+    python benchmarks/fashioniq.py DATA      # holds fashion-products/; rows whose ranks are kept are not done again
 
-Training uses a catalogue over all product photos (three kinds, four references a training picture); testing uses its
-test split, each kind a gallery of its own. Whatever is trained has three seeds. In `talks` a simulated user says how
-the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed (beam 5), and
-the oracle, who knows the truth.
+Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
+test split, each kind a gallery of its own. Test captions are in other words than those learnt from, and modifications
+of several turns lean on the turns before (contextual language). What learns has three seeds. In `talks` a simulated user
+says how the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed
+(beam 5), and the oracle, who knows the truth.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ class Place:
         if not (self.world / "report.json").is_file():
             run(
                 "world", str(self.world), "--kind", "catalogue", "--count", "0", "--seed", "1", "--pairs", str(PAIRS),
-                "--sprites", str(self.data / "fashion-products"),
+                "--language", "contextual", "--sprites", str(self.data / "fashion-products"),
             )  # fmt: skip
         run("features", str(self.world), "--out", str(self.features))
 
@@ -175,7 +176,7 @@ def main() -> None:
     write_results("fashioniq", results(place), by_row=parts)
 
 
-# -- the rows
+# -- what there is to do
 
 Job = tuple[str, int, Callable[[], None]]
 """A row, a seed, and what makes it."""
@@ -333,7 +334,7 @@ def evaluate(system: str, out: Path, place: Place, *options: str) -> None:
     )  # fmt: skip
 
 
-# -- results
+# -- what came of it
 
 Values = dict[str, Float[np.ndarray, " t"]]
 """Talks (or pairs) by kind and id, and what each comes to."""
@@ -351,7 +352,7 @@ def results(place: Place) -> dict[str, Any]:
         f"{row.name}, first turn": [talk_tasks(row, "oracle", s, place) for s in row.seeds] for row in RETRIEVERS
     }
     return {
-        "data": f"Product photos of {len(KINDS)} kinds, {PAIRS} references a training picture",
+        "data": f"Product photos of {len(KINDS)} kinds, {PAIRS} references a training picture; contextual language",
         "captioners": found({row.name: captioner_row(row, place) for row in CAPTIONERS}),
         "talks": {speaker: found(of_speaker) for speaker, of_speaker in rows.items()},
         "single": found({name: single_row(by_seed) for name, by_seed in single.items()}),
