@@ -337,8 +337,8 @@ STAGES: dict[str, Callable[[Row, int, Place], None]] = {"train": train, "evaluat
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
     return {
-        "data": "Transactions of three turns over product photos, whose modifications lean on the turns before (contextual "
-        "language), one epoch of 19,356",
+        "data": "Transactions of three turns over product photos, whose modifications lean on the turns before "
+        "(contextual language), one epoch of 19,356",
         "tables": {title: table(names, place, SEEDS) for title, names in TABLES.items()},
         "sessions": {name: found for name in IN_SESSIONS if (found := sessions_of(LINES[name].row, place))},
         "minutes of training": round(sum(minutes(place.run(row.name, seed)) for row in EVERY for seed in row.seeds)),
