@@ -2,10 +2,10 @@
 
     python benchmarks/dialogues.py DATA --model M.gguf      # DATA: fashion-products/; rows that are kept are skipped
 
-Training uses the dialogues of two worlds (8,000 and 13,000 scenes of product photos); testing searches all 6,000 scenes of
-a third. Test dialogues are in other words than those learnt from (contextual language).
-"heard" rows are the dialogues that come with that world; in "asked" rows a questioner asks and the oracle
-answers, after the same captions. Whatever is trained has three seeds.
+Training uses the dialogues of two worlds (8,000 and 13,000 scenes of product photos); testing searches all 6,000 scenes
+of a third. Test dialogues are in other words than those learnt from (contextual language). "heard" rows are the
+dialogues that come with that world; in "asked" rows a questioner asks and the oracle answers, after the same captions.
+Whatever is trained has three seeds.
 """
 
 from __future__ import annotations
