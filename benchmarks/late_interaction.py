@@ -215,6 +215,7 @@ def million(given: argparse.Namespace) -> dict[str, Any]:
         "GB_in_8_bits": round(stored.codes.codes_nrd.nbytes / 1e9, 2),
         "GB_of_groups": round(stored.groups.codes_nrd.nbytes / 1e9, 2),
         "ways": list(curve(ways, queries, truth)),
+        "machine": described(),
     }
 
 

@@ -26,8 +26,8 @@ from viewfinder.encoders.onnx import inference_session
 TILE = 64
 """Pictures per tile. Files hold this layout, so those written with one value cannot be read with another."""
 
-CODED = 512
-"""Pictures scored together in 8 bits: enough to make a product worth its call, and few enough for the cache."""
+CODED = 2**14
+"""Vectors compared together in 8 bits: enough to make a product worth its call, and few enough for the cache."""
 
 READ = 4096
 """Pictures put into 8 bits at once."""
@@ -268,21 +268,22 @@ def late_interaction_coarse(
     codes_dm = np.ascontiguousarray(np.rint(queries / steps_m[:, None]).astype(np.int8).T)
     product = _integer_product()
     _, regions, width = codes.codes_nrd.shape
+    together = max(1, CODED // max(regions, 1))
     scores_n = np.empty(len(codes), dtype=np.float32)
 
     def look(start: int) -> None:
-        codes_brd, steps_b = codes.codes_nrd[start : start + CODED], codes.steps_n[start : start + CODED]
+        codes_brd, steps_b = codes.codes_nrd[start : start + together], codes.steps_n[start : start + together]
         size = len(codes_brd)
-        if size < CODED:  # filled up, so that equal pictures score equally wherever they lie
-            codes_brd = np.concatenate([codes_brd, np.full((CODED - size, regions, width), 128, np.uint8)])
-            steps_b = np.append(steps_b, np.ones(CODED - size, np.float32))
+        if size < together:  # filled up, so that equal pictures score equally wherever they lie
+            codes_brd = np.concatenate([codes_brd, np.full((together - size, regions, width), 128, np.uint8)])
+            steps_b = np.append(steps_b, np.ones(together - size, np.float32))
         dots = product.run(None, {"regions": codes_brd.reshape(-1, width), "queries": codes_dm})[0]
-        cosines_rbm = np.ascontiguousarray(dots.reshape(CODED, regions, -1).transpose(1, 0, 2), dtype=np.float32)
+        cosines_rbm = np.ascontiguousarray(dots.reshape(together, regions, -1).transpose(1, 0, 2), dtype=np.float32)
         cosines_rbm *= steps_b[:, None] * steps_m
         likeness_bm = _attend(cosines_rbm[None], temperature)[0]
         scores_n[start : start + size] = _weighed(shares_m, likeness_bm.T)[:size]
 
-    _share_out(look, range(0, len(codes), CODED))
+    _share_out(look, range(0, len(codes), together))
     return scores_n
 
 
