@@ -681,14 +681,15 @@ def late_interaction_tables(found: dict[str, Any]) -> list[str]:
     whole = found["million"]
     lines += ["", "| 50,000 pictures, 128 numbers: way | query vectors | p50, reach: <= 80 ms | overlap@10, >= 0.99 |"]
     lines += ["|---|---|---|---|", *(way_line(row, row["vectors"]) for row in found["large"])]
-    lines += ["", f"| {whole['pictures']:,} pictures ({whole['GB_in_8_bits']} GB in 8 bits): way | p50 | overlap@10 |"]
+    sizes = f"{whole['GB_in_8_bits']} GB in 8 bits, {whole['GB_of_groups']} GB of groups"
+    lines += ["", f"| {whole['pictures']:,} pictures ({sizes}): way | p50 | overlap@10 |"]
     lines += ["|---|---|---|", *(way_line(row) for row in whole["ways"])]
     lines += ["", "| a sentence: model | a step, p50 (p95), reach: <= 2 ms | with the sentence's encoding |"]
     lines += ["|---|---|---|"]
     for row in found["step"]:
         cells = (f"{row[part]['p50']:.2f} ({row[part]['p95']:.2f}) ms" for part in ("step_ms", "step_and_sentence_ms"))
         lines.append(f"| {row['checkpoint']} | {' | '.join(cells)} |")
-    return [*lines, "", machine_line(found["machine"])]
+    return [*lines, "", machine_line(found["machine"]), "", f"A million: {machine_line(whole['machine'])}"]
 
 
 def way_line(row: dict[str, Any], *between: object) -> str:

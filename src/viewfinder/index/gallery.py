@@ -5,7 +5,7 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -546,7 +546,14 @@ class Gallery:
         if space.name not in self._blocks:
             # Captions need no mark in the name: other captions are another state of the tables.
             flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", project)
-            self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions)
+
+            def keep(name: str, compute: Callable[[int], np.ndarray]) -> np.ndarray:
+                def rows_of(new: Snapshot) -> np.ndarray:
+                    return compute(len(self) - len(new))
+
+                return self.snapshot.derived(f"regions-{space.name}-{name}", rows_of, by_row=True)
+
+            self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions, keep)
         return self._blocks[space.name]
 
     def attention(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k parts r"]:
