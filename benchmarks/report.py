@@ -66,7 +66,7 @@ def main() -> None:
         **conversation_parts(conversations),
         **capacity_parts(known("capacity")),
         **photographs_parts(known("photographs")),
-        **scale_parts(known("scale")),
+        **scale_parts(known("scale"), known("capacity")),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-machine": [f"{drilldown['data']}. {machine_line(drilldown['machine'])}"],
