@@ -32,7 +32,7 @@ def gallery(
 
 
 def index_of(written: Mapping[int, str]) -> WordIndex:
-    return WordIndex(build_entries(gallery(written).snapshot), len(LOOKS))
+    return WordIndex([(0, build_entries(gallery(written).snapshot))], len(LOOKS))
 
 
 def search(text: str, where: Gallery, retriever: Any = None) -> tuple[Hits, Session]:

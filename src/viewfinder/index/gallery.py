@@ -344,7 +344,7 @@ class Gallery:
         """What is written about the pictures; None if nothing is, or if words are not to be matched."""
         if not self._match_words:
             return None
-        index = WordIndex(self.snapshot.derived("words-1", build_entries), len(self))
+        index = WordIndex(self.snapshot.derived_by_block("words-1", build_entries), len(self))
         return index if len(index) else None
 
     def _written_likelihood_ratios(self, text: str) -> Float32[np.ndarray, " n"] | None:

@@ -3,7 +3,7 @@
     <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
                                                        pictures-*.arrow        paths, facts, captions, attributes
                                                        columns.json, column-*  what can be filtered and asked by
-                                                       by-row-*, derived-*     what callers computed from the snapshot
+                                                       by-row-*, block-*, derived-*  what callers computed from it
 
 A snapshot is a cache of the store of record. It is rebuilt when the tables change, or when a file is damaged: each is
 sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). It is built in a folder
@@ -33,7 +33,7 @@ from viewfinder.errors import LibraryError
 from viewfinder.index.checksums import map_sealed, seal_file
 from viewfinder.index.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
 from viewfinder.index.rows import build_columns
-from viewfinder.index.snapshot import BY_ROW, Snapshot, hold_snapshots
+from viewfinder.index.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots
 from viewfinder.index.store import Store
 from viewfinder.index.stored_columns import StoredColumns, can_grow, grow_columns, save_columns
 from viewfinder.index.tables import FILLED, TABLES, missing_library, private_files, read_growth, read_state
@@ -185,13 +185,18 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
     import pyarrow as pa
 
     matrix_nd = map_rows(home / MATRIX)
-    table = pa.concat_tables(read_tables(home))
+    tables = read_tables(home)
+    table = pa.concat_tables(tables)
     if len(matrix_nd) != table.num_rows:
         raise ValueError(f"{home}: {len(matrix_nd)} vectors for {table.num_rows} pictures")
     with suppress(OSError):
         os.utime(home)  # still in use: `_remove_old` spares it
     ordered = count_rows(home / MATRIX)[0]
-    return Snapshot(matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered)
+    block_ends = np.cumsum([piece.num_rows for piece in tables]).tolist()
+    return Snapshot(
+        matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered,
+        block_ends=block_ends,
+    )  # fmt: skip
 
 
 # -- growing
@@ -246,6 +251,10 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32
     # Small pieces are joined with the new one, so that there are few, and each picture is written a few times at most.
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
         table = pa.concat_tables([tables.pop(), table])
+    kept = sum(piece.num_rows for piece in tables)
+    for file in before.glob(f"{BLOCK}*.json"):
+        if int(file.stem.split("-")[2]) <= kept:
+            link_rows(file.with_suffix(""), folder / file.stem)
     for number in range(len(tables)):
         name = TABLE.format(number)
         try:

@@ -9,7 +9,7 @@ to the top, and a sentence in which a word happens to be a value moves nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -37,22 +37,26 @@ LEAST_TELLING = -5.0
 class WordIndex:
     """Finds pictures by the words in their captions and catalogue rows.
 
-    `entries_2e` is one array, so that it can be stored beside a snapshot and mapped: for every word of every picture
-    the word's key, ascending, and the picture's row, ascending with it.
+    `blocks` are the entries of blocks of pictures, each with its first row. Entries are one array, so that they can be
+    stored beside a snapshot and mapped: for every word of every picture the word's key, ascending, and the picture's
+    row in its block, ascending with it.
     """
 
-    def __init__(self, entries_2e: Int64[np.ndarray, "2 e"], pictures: int) -> None:
-        self._keys_e, self._rows_e = entries_2e
+    def __init__(self, blocks: Sequence[tuple[int, Int64[np.ndarray, "2 _e"]]], pictures: int) -> None:
+        self._blocks = blocks
         self._pictures = pictures
 
     def __len__(self) -> int:
         """The words of all pictures."""
-        return len(self._keys_e)
+        return sum(entries_2e.shape[1] for _, entries_2e in self._blocks)
 
     def rows(self, word: str) -> Int64[np.ndarray, " k"]:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
-        first, last = np.searchsorted(self._keys_e, [key := _key(word), key + 1])
-        return np.asarray(self._rows_e[first:last])
+        key, found = _key(word), []
+        for start, (keys_e, rows_e) in self._blocks:
+            first, last = np.searchsorted(keys_e, [key, key + 1])
+            found.append(start + rows_e[first:last])
+        return np.concatenate(found)
 
     def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
         """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
@@ -89,7 +93,7 @@ class WordIndex:
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
-    """The entries of a snapshot's `WordIndex`: captions, and catalogue columns except those that files fill as well."""
+    """A block's entries in a `WordIndex`: captions, and catalogue columns except those that files fill as well."""
     columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for column in columns:
