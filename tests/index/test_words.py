@@ -20,6 +20,9 @@ from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
+NEVER = Calibration((0.0,) * 9 + (-9.0,), (0.0,) * 9 + (-9.0,), (0.0, 0.0), np.zeros(49, np.float32))
+"""By its looks, no picture is what was said."""
+
 SHOES = {3: "Nike Airliner WR-200", 4: "Nike Runner 7", 9: "Doctor Palm Men's Sandals"}
 
 
@@ -129,6 +132,30 @@ def test_bayes_adds_what_is_written_to_what_is_seen_in_the_verdict_and_in_each_m
     unnamed, _ = search("nike airliner wr-200", gallery({}, calibration=flat))
     assert unnamed.verdict == "unsure"
     assert {hit.match for hit in unnamed} == {"unlikely"}
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "likely"),
+    [
+        ("nike", "found", {"p003", "p004"}),
+        ("runners by nike", "found", {"p004"}),  # "by" says nothing
+        ("nike sandals", "unsure", set()),  # both are here, but of no picture
+        ("reebok", "unsure", set()),
+        ("the", "unsure", set()),
+    ],
+)
+def test_a_picture_of_which_all_that_was_said_is_written_is_what_was_said(
+    said: str, verdict: str, likely: set[str]
+) -> None:
+    hits, _ = search(said, gallery(calibration=NEVER))
+    assert hits.verdict == verdict
+    assert {hit.id for hit in hits if hit.match == "likely"} == likely
+
+
+def test_words_of_several_turns_must_all_be_written_of_a_picture() -> None:
+    _, session = search("nike", gallery(calibration=NEVER))
+    assert {hit.id for hit in session.say("an airliner") if hit.match == "likely"} == {"p003"}
+    assert session.say("with sandals").verdict == "unsure"
 
 
 def test_the_mean_of_odds_is_that_of_the_slow_way_and_does_not_overflow() -> None:

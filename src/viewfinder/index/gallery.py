@@ -23,6 +23,7 @@ from viewfinder.index.near_search import NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.scores import (
+    CERTAIN,
     CROWD,
     UNHEARD,
     Judgement,
@@ -526,7 +527,12 @@ class Gallery:
             return float(said.at(np.array([row]))[0])
 
         found = judge_conversation(calibration, said.spread, said_at, texts_md, texts, named)
-        return replace(found, written_n=adds_mn.sum(axis=0) * query.sharpness) if len(adds_mn) else found
+        written_n = adds_mn.sum(axis=0) * query.sharpness if len(adds_mn) else None
+        held_k = np.zeros(0, np.int64) if self.words is None else self.words.rows_of_all(texts)
+        if len(held_k):
+            written_n = np.zeros(len(self), np.float32) if written_n is None else written_n
+            written_n[held_k] = CERTAIN
+        return replace(found, written_n=written_n)
 
     # -- regions
 

@@ -9,7 +9,7 @@ to the top, and a sentence in which a word happens to be a value moves nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
@@ -53,6 +53,14 @@ class WordIndex:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
         first, last = np.searchsorted(self._keys_e, [key := _key(word), key + 1])
         return np.asarray(self._rows_e[first:last])
+
+    def rows_of_all(self, texts: Iterable[str]) -> Int64[np.ndarray, " k"]:
+        """The pictures that have all words of the texts; none if the texts have no words that may be names."""
+        found = sorted((self.rows(word) for text in texts for word in said_words(text)), key=len)
+        rows_k = found[0] if found else np.zeros(0, np.int64)
+        for more_m in found[1:]:
+            rows_k = rows_k[np.isin(rows_k, more_m, assume_unique=True)]
+        return rows_k
 
     def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
         """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
