@@ -61,6 +61,28 @@ def test_a_word_leads_to_the_pictures_that_have_it(word: str, rows: list[int]) -
     assert index_of(SHOES).rows(word).tolist() == rows
 
 
+def test_a_file_with_a_catalogue_row_is_found_by_its_name_as_a_shop_types_it() -> None:
+    index = index_of(SHOES)
+    assert index.rows("p003").tolist() == [3]
+    assert index.rows("p002").tolist() == []  # a photograph of which nothing is written
+    hits, _ = search("P003", gallery(calibration=NEVER))
+    assert hits.verdict == "found"
+    assert [hit.id for hit in hits if hit.match == "likely"] == ["p003"]
+
+
+@pytest.mark.parametrize(("said", "same"), [("name: airliner", "airliner"), ("names p004", "p004")])
+def test_the_name_of_a_column_before_a_word_changes_nothing(said: str, same: str) -> None:
+    index, seldom = WordIndex(build_entries(gallery().snapshot), len(LOOKS), ["Name"]), lambda word: 0.0
+    np.testing.assert_array_equal(index.log_likelihood_ratios(said, seldom), index.log_likelihood_ratios(same, seldom))
+    assert matched(search(said, gallery())[1]) == [said]
+
+
+def test_the_name_of_a_column_is_a_word_where_it_is_written_too() -> None:
+    index = WordIndex(build_entries(gallery().snapshot), len(LOOKS), ["nike"])
+    assert index.rows_of_all(["nike airliner"]).tolist() == [3]
+    assert index.rows_of_all(["nike"]).tolist() == [3, 4]
+
+
 def test_words_are_found_in_whatever_way_they_are_written() -> None:
     index = index_of(SHOES)
     for said in ("NIKE airliners", "airliner by Nike", "nike wr200", "Nike WR-200"):

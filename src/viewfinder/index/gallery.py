@@ -22,6 +22,7 @@ from viewfinder.index.near_scores import IndexedPictures, NearScores
 from viewfinder.index.near_search import NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
+from viewfinder.index.rows import FACTS
 from viewfinder.index.scores import (
     CERTAIN,
     CROWD,
@@ -345,7 +346,8 @@ class Gallery:
         """What is written about the pictures; None if nothing is, or if words are not to be matched."""
         if not self._match_words:
             return None
-        index = WordIndex(self.snapshot.derived("words-1", build_entries), len(self))
+        headings = set(self.snapshot.columns()) - set(FACTS)
+        index = WordIndex(self.snapshot.derived("words-2", build_entries), len(self), headings)
         return index if len(index) else None
 
     def _written_likelihood_ratios(self, text: str) -> Float32[np.ndarray, " n"] | None:
