@@ -335,12 +335,16 @@ def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
     return float(np.log(whole / len(nats_n)) + highest)
 
 
+CERTAIN = 50.0
+"""Nats that settle it: a picture of which every word said is written is what was said, however it looks."""
+
+
 @dataclass(frozen=True, eq=False)
 class Judgement:
     """What was said, judged against a collection.
 
     `said_at` gives a picture's score for it, `highest` is the best picture's; `written_n` says how much likelier each
-    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds.
+    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN`: all is written.
     """
 
     calibration: Calibration
