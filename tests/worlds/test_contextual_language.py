@@ -1,4 +1,4 @@
-"""What a world gives away, in explicit and in contextual language: read from its files by the rules of `audit`."""
+"""What a world gives away, in explicit and in contextual language, by the rules of `benchmarks/world_audit.py`."""
 
 import random
 import re
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import world_audit as audit
 
 from viewfinder.data import read_coco
 from viewfinder.data.chatsearch import write_chatsearch, write_gallery
@@ -13,7 +14,7 @@ from viewfinder.data.fashionmt import write_transactions
 from viewfinder.data.splits import split_of
 from viewfinder.data.truth import truth_line
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.worlds import audit, write_world
+from viewfinder.worlds import write_world
 from viewfinder.worlds.catalogue.items import item_truth, sample_item
 from viewfinder.worlds.catalogue.statements import caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, make_transactions

@@ -1,4 +1,4 @@
-"""The API as a page of docs, from its OpenAPI document: `python -m viewfinder.server.api_page > docs/api.md`."""
+"""The API as a page of docs, from its OpenAPI document: `python benchmarks/api_page.py > docs/api.md`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from viewfinder.server.settings import ServerSettings
 HEAD = """# The API
 
 Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) by
-`python -m viewfinder.server.api_page > docs/api.md`.
+`python benchmarks/api_page.py > docs/api.md`.
 
 {}
 
