@@ -16,9 +16,7 @@ for a kind or split that is not there, UnknownName, which names those that are.
 from viewfinder.data.captions import CaptionedPicture, read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.catalogue import (
     Ambiguity,
-    Catalogue,
     CatalogueRow,
-    Matches,
     match_keys,
     read_catalogue,
     read_products,
@@ -28,10 +26,8 @@ from viewfinder.data.files import Dropped, ReadReport
 __all__ = [
     "Ambiguity",
     "CaptionedPicture",
-    "Catalogue",
     "CatalogueRow",
     "Dropped",
-    "Matches",
     "ReadReport",
     "match_keys",
     "read_captions_csv",

@@ -1,7 +1,7 @@
 """Metrics of captions: BLEU, ROUGE-L and CIDEr-D, each with several references a sentence.
 
 They take sentences whose words are separated by spaces, reject what `check_sentences` rejects, and change nothing:
-Fashion IQ scores captions unchanged, while COCO captions are tokenised first, by `caption_words`.
+Fashion IQ scores captions unchanged, while those of COCO are first split into words.
 
 BLEU-1 to BLEU-4 of a corpus, with several references a sentence.
 
@@ -37,7 +37,6 @@ corpus itself, so values of different corpora cannot be compared, and a corpus o
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -51,12 +50,6 @@ NGram = tuple[str, ...]
 
 LONGEST = 4
 """The length in words of the longest n-gram that BLEU and CIDEr count."""
-
-DROPPED = frozenset(
-    ["''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";", "(", ")", "[", "]", "{", "}"]
-)
-"""Marks that are not words, as in the evaluation of COCO captions. It means brackets too, but keeps them as
-words ("-lrb-"): it lowercases their names before it looks for them."""
 
 
 def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> None:
@@ -80,20 +73,6 @@ def ngrams(sentence: str, longest: int = LONGEST) -> Counter[NGram]:
         for length in range(1, longest + 1)
         for start in range(len(words) - length + 1)
     )
-
-
-def caption_words(text: str) -> str:
-    """A caption in lower case, split into words as in the Penn Treebank, without punctuation.
-
-    Like the tokeniser of the COCO evaluation, without its Java; they differ in brackets (see `DROPPED`).
-
-    >>> caption_words("A woman's red hat, isn't it?")
-    "a woman 's red hat is n't it"
-    """
-    from nltk.tokenize import NLTKWordTokenizer
-
-    words = NLTKWordTokenizer().tokenize(re.sub(r"\s+", " ", text.lower()))
-    return " ".join(word for word in words if word not in DROPPED)
 
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Float[np.ndarray, " n"]:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from viewfinder.training.checkpoints import load_network, save_network
     from viewfinder.training.loop import TrainingJob, TrainingResult, fit
     from viewfinder.training.presets import build_settings, load_preset
-    from viewfinder.training.progress import LogRecord, read_log
+    from viewfinder.training.progress import LogRecord
     from viewfinder.training.settings import (
         Constant,
         Exponential,
@@ -67,7 +67,7 @@ _MODULES = ("settings", "weights", "presets", "progress", "batches", "checkpoint
 
 __all__ = [  # noqa: RUF022 - as the modules stand above
     "Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled", "load_network",
-    "save_network", "TrainingJob", "TrainingResult", "fit", "build_settings", "load_preset", "LogRecord", "read_log",
+    "save_network", "TrainingJob", "TrainingResult", "fit", "build_settings", "load_preset", "LogRecord",
     "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "TrainingSettings", "WarmupCosine",
     "Card", "read_card",
 ]  # fmt: skip

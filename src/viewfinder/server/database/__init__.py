@@ -15,7 +15,7 @@ from viewfinder.server.database.sessions import (
     TurnQuestion,
     TurnTaken,
 )
-from viewfinder.server.database.studies import ParticipantRow, StudyRow, StudyRows, TrialRow
+from viewfinder.server.database.studies import StudyRow, StudyRows, TrialRow
 
 __all__ = [
     "Database",
@@ -23,7 +23,6 @@ __all__ = [
     "FeedbackRows",
     "JobRow",
     "JobRows",
-    "ParticipantRow",
     "SessionRow",
     "SessionRows",
     "StudyRow",
