@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from viewfinder.metrics import bounds as module
+from viewfinder.metrics import ranks as module
 from viewfinder.metrics import rank_bounds, score_bounds
 
 WHOLE = st.integers(-2, 2).map(float)  # products of small whole numbers are exact, so ties are ties
