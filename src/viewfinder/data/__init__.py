@@ -6,7 +6,7 @@ sets are separate modules, so that a search does not load them:
 visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary and negation mode
 dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's rewritten dialogues
 fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
-chatsearch, instructions, web    what ChatSearcher is trained and judged with
+chatsearch, picture_texts        what ChatSearcher is trained and judged with
 truth           what a world knows of its pictures
 
 For a missing or damaged file, or a malformed record, every reader raises BadInput, which names file, record and field;

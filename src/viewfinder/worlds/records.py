@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.data.visual_genome.scene_graphs import SceneGraph, SceneObject, SceneRelation
+from viewfinder.data.visual_genome.regions import SceneGraph, SceneObject, SceneRelation
 from viewfinder.worlds.kinds import HEIGHT, WIDTH, Box
 from viewfinder.worlds.language import CAPTIONS, RegionPhrase
 from viewfinder.worlds.scene import Relation, Scene, Thing, box_area

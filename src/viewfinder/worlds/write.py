@@ -26,7 +26,7 @@ from viewfinder.data.dialogues import Dialogue, make_dialogue, write_dialogues, 
 from viewfinder.data.files import write_json
 from viewfinder.data.splits import SPLITS, Split, split_of
 from viewfinder.data.truth import TRUTH_FILE, truth_line
-from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
+from viewfinder.data.visual_genome.regions import scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.worlds import making, records
 from viewfinder.worlds.catalogue import write_catalogue

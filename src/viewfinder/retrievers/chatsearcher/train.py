@@ -24,12 +24,6 @@ from torch.nn.functional import pad
 from viewfinder.data.chatsearch import TextItem
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples
-from viewfinder.retrievers.chatsearcher.language_model import (
-    CausalLanguageModel,
-    add_lora,
-    draw_language_model,
-    load_pretrained_language,
-)
 from viewfinder.retrievers.chatsearcher.loss import (
     FeaturePool,
     combine_losses,
@@ -39,10 +33,14 @@ from viewfinder.retrievers.chatsearcher.loss import (
     word_loss,
 )
 from viewfinder.retrievers.chatsearcher.network import (
+    CausalLanguageModel,
     ChatSearcherNetwork,
     InputSizes,
     PictureFeatures,
+    add_lora,
+    draw_language_model,
     load_perceiver,
+    load_pretrained_language,
     read_picture_features,
 )
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, train_tokenizer
