@@ -10,8 +10,7 @@ from typing import Any
 
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
-from viewfinder.server.app import create_app
-from viewfinder.server.openapi import Document, list_operations
+from viewfinder.server.app import Document, create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 
 HEAD = """# The API

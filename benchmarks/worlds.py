@@ -23,7 +23,7 @@ from PIL import Image
 
 from viewfinder.worlds import write_world
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
-from viewfinder.worlds.wording import LANGUAGES, Language
+from viewfinder.worlds.words import LANGUAGES, Language
 
 
 def main() -> None:

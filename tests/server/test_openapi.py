@@ -11,8 +11,7 @@ from fastapi import FastAPI
 
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
-from viewfinder.server.app import create_app
-from viewfinder.server.openapi import list_operations
+from viewfinder.server.app import create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[2]

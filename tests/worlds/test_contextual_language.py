@@ -19,13 +19,12 @@ from viewfinder.worlds.catalogue.items import item_truth, sample_item
 from viewfinder.worlds.catalogue.statements import caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, make_transactions
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
-from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.grammar import lean_on, speaker_for
 from viewfinder.worlds.kinds import Light
 from viewfinder.worlds.language import caption_scene, describe_regions
-from viewfinder.worlds.records import file_name, picture_truth
+from viewfinder.worlds.records import file_name, picture_truth, scene_dialogue
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
-from viewfinder.worlds.wording import LEADS, Language, add_lead, drop_lead, reword
+from viewfinder.worlds.words import LEADS, Language, add_lead, drop_lead, reword
 
 SCENES = [sample_scene(seed=3, number=number) for number in range(1, 161)]
 PICTURED = [PicturedScene(scene, f"images/{file_name(scene.number)}", "caption") for scene in SCENES]

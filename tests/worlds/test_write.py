@@ -19,11 +19,10 @@ from viewfinder.data.truth import read_truth
 from viewfinder.data.visual_genome.regions import read_scene_graph
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.worlds import write_scenes, write_world
-from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.kinds import HEIGHT, KINDS, WIDTH
 from viewfinder.worlds.language import describe_regions
-from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.records import picture_truth, scene_dialogue
 from viewfinder.worlds.scene import sample_scene
 
 COUNT = 14

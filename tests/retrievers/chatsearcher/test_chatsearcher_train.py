@@ -23,7 +23,7 @@ from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import TrainingResult
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.presets import TrainingSettings
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()

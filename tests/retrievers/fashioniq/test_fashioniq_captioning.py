@@ -30,8 +30,7 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import TrainingResult, load_preset
 from viewfinder.training.weights import read_card
-from viewfinder.users.captioner.captioner import Captioner
-from viewfinder.users.captioner.decoding import END, PAD, START
+from viewfinder.users.captioner.captioner import END, PAD, START, Captioner
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
 

@@ -23,8 +23,7 @@ from viewfinder.retrievers.mai.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures
 from viewfinder.training import load_network, load_preset
-from viewfinder.training.presets import build_settings
-from viewfinder.training.settings import OneCycle
+from viewfinder.training.presets import OneCycle, build_settings
 from viewfinder.training.weights import read_weights
 
 ENCODER = ColourEncoder()

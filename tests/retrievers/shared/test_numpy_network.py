@@ -22,7 +22,7 @@ from viewfinder.retrievers.shared.numpy_network import (
     to_unit,
 )
 from viewfinder.testing import ColourEncoder
-from viewfinder.training.transformer_layers import FeedForward
+from viewfinder.training.layers import FeedForward
 
 
 def arrays_of(**parts: nn.Module) -> dict[str, np.ndarray]:

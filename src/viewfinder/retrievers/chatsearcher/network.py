@@ -49,7 +49,7 @@ from viewfinder.retrievers.shared.blip2 import (
     read_blip2_config,
     read_blip2_weights,
 )
-from viewfinder.training.picture_layers import PictureInput, PictureKind
+from viewfinder.training.layers import PictureInput, PictureKind
 
 SPECIAL = 2
 """[IMG] and [/IMG], which are written in addition to the pieces."""

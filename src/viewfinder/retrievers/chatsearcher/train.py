@@ -56,7 +56,7 @@ from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_
 from viewfinder.retrievers.shared.network import DEPTH, target_ranks
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, save_network, seed_all
-from viewfinder.training.picture_layers import sample_regions
+from viewfinder.training.layers import sample_regions
 
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")

@@ -241,7 +241,7 @@ def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "
 
 
 def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
-    """`picture_layers.PictureInput`: raw vectors on one scale, or their principal components; zeros stay zeros."""
+    """`layers.PictureInput`: raw vectors on one scale, or their principal components; zeros stay zeros."""
     there = (raw != 0).any(axis=-1, keepdims=True)
     standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
     components = arrays.get(f"{name}.components")
