@@ -25,8 +25,7 @@ from PIL import Image
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data import ReadReport
-from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
-from viewfinder.encoders.starter.encoder import unit_rows
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.index import FileRecord, Gallery, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.pictures.formats import PictureReader, detect_format

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32
 
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.fashioniq.settings import (
     ROUNDS,
     CompositionModel,
@@ -33,7 +34,6 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_linear,
     numpy_picture_input,
     numpy_sigmoid,
-    to_unit,
 )
 
 NORM_EPS = 1e-6
@@ -60,13 +60,15 @@ def numpy_pictures(
     if settings.image != "raw":
         read_nx = numpy_picture_input(arrays, "looks.input", read_nx)
     projected_nh = read_nx @ arrays["looks.project.weight"].T
-    found_nh = to_unit(projected_nh) if settings.compare == "cosine" else numpy_norm(arrays, "looks.norm", projected_nh)
+    found_nh = (
+        unit_rows(projected_nh) if settings.compare == "cosine" else numpy_norm(arrays, "looks.norm", projected_nh)
+    )
     return np.asarray(found_nh, np.float32)
 
 
 def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
     """`PictureEncoder.compared`: a query in the form that is compared with pictures."""
-    return np.asarray(to_unit(query_h) if settings.compare == "cosine" else query_h, np.float32)
+    return np.asarray(unit_rows(query_h) if settings.compare == "cosine" else query_h, np.float32)
 
 
 # -- the transformer
