@@ -126,7 +126,7 @@ class AttributeHead(nn.Module):
 
     @classmethod
     def from_predictor(cls, predictor: Any) -> AttributeHead:
-        """An `encoders.attributes.AttributePredictor` in torch, except for the rounding of the weights."""
+        """An `encoders.tags.AttributePredictor` in torch, except for the rounding of the weights."""
         head = cls(*predictor.weight_kg.shape)
         for name in ("mean_g", "deviation_g", "weight_kg", "bias_k"):
             head.get_buffer(name.partition("_")[0]).copy_(torch.from_numpy(getattr(predictor, name)))
