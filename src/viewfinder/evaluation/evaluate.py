@@ -18,7 +18,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, pick_examples
 from viewfinder.evaluation.figures import compute_figures, mean_figures, name_figure
-from viewfinder.evaluation.overlap import measure_overlap, read_training_texts, refuse_seen
+from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_training_texts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
@@ -79,7 +79,8 @@ def evaluate(
     pictures = load_pictures(plan, encoder, retriever, split, notify)
     results, shown, skipped = [], [], []
     begun: dict[tuple[object, ...], str] = {}
-    read_texts = cache(partial(read_training_texts, plan.data))
+    questioner = None if plan.questioner is None else load_questioner(plan.questioner)
+    read_texts = cache(partial(read_training_texts, (plan.data, *plan.learnt_from)))
     for task in tasks:
         known = match_pictures(task, pictures, plan.limit)
         if (why := _why_skipped(known, plan, begun)) is not None:
@@ -87,8 +88,9 @@ def evaluate(
             continue
         notify(f"{known.title}: {len(known.dialogues):,} dialogues, {len(known.gallery):,} pictures")
         texts = read_texts(known.protocol) if known.split != "train" else frozenset[str]()
-        overlap = refuse_seen(known.title, measure_overlap(known, plan.data, retriever, encoder, texts), plan)
         speaker = user or comparing_user(known, plan)
+        lists = list_parts(retriever, encoder, speaker, questioner)
+        overlap = refuse_seen(known.title, measure_overlap(known, plan.data, lists, texts), plan)
         result, some = _evaluate_task(known, pictures, retriever, plan, speaker, make_encoder)
         results.append(replace(result, overlap=overlap))
         shown += some

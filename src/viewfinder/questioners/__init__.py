@@ -19,6 +19,7 @@ from viewfinder.questioners.names import (
     InformationGain,
     QuestionerChoice,
     find_questioner,
+    find_training_list,
     load_questioner,
 )
 from viewfinder.questioners.said import write_statement
@@ -39,6 +40,7 @@ __all__ = [
     "Questioner",
     "QuestionerChoice",
     "find_questioner",
+    "find_training_list",
     "find_values_meant",
     "load_questioner",
     "prepare_questioner",

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
@@ -28,7 +30,9 @@ from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs, re
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import TrainingResult, load_preset, read_log
-from viewfinder.training.weights import read_card
+from viewfinder.training.checkpoints import write_tensors
+from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import NETWORK, read_card
 from viewfinder.users.captioner.captioner import Captioner
 from viewfinder.users.captioner.decoding import END, PAD, START
 from viewfinder.users.captioner.network import make_captioner
@@ -238,6 +242,30 @@ def test_attributes_that_are_named_are_not_trained_again(
     again = train_captioner(plan(data, tmp_path, f"attribute_file={str(file)!r}"))
     assert not (tmp_path / "attributes").exists()
     assert again.figures == with_attributes.figures  # the same seed, the same attributes
+
+
+def test_weights_that_are_named_bring_their_training_pictures(
+    data: Path, tmp_path: Path, with_attributes: TrainingResult
+) -> None:
+    file = shutil.copy2(with_attributes.best.parent / "attributes" / "best.safetensors", tmp_path / "told.safetensors")
+    relist(file, TrainingList.of(["elsewhere"]).encode())
+    first = train_captioner(plan(data, tmp_path / "1", f"attribute_file={str(file)!r}", "kinds=['signs']"))
+    listed = TrainingList.decode(read_card(first.best).trained_on)
+    signs = read_garments(plan(data, tmp_path), "train", ("signs",)).keys
+    assert listed.digest == TrainingList.of(["elsewhere", *(Path(key).stem for key in signs)]).digest
+    again = plan(data, tmp_path / "2")
+    again.note_training(data, ["images/own.jpg"])
+    load_simulator(again, str(first.best), "lab", ())
+    assert TrainingList.decode(again.list_training()).digest == (listed | TrainingList.of(["own"])).digest
+    relist(file, "")  # nobody knows: then nobody knows of what is trained with it
+    unknown = train_captioner(plan(data, tmp_path / "3", f"attribute_file={str(file)!r}"))
+    assert read_card(unknown.best).trained_on == ""
+
+
+def relist(file: Path, trained_on: str) -> None:
+    """Gives weights another list."""
+    card = replace(read_card(file), trained_on=trained_on)
+    write_tensors(file, load_file(file), asdict(card), schema=NETWORK)
 
 
 def test_a_training_that_was_stopped_at_the_attributes_goes_on_to_the_same_numbers(

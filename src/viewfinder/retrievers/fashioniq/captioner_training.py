@@ -97,6 +97,7 @@ def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, .
         plan.notify("training the simulated user")
     captioner = Captioner.load(_trained_file(plan, named, train_captioner, SYSTEM, preset, kinds))
     captioner.check(plan.encoder.raw_version)
+    plan.note_weights(captioner.trained_on)
     return captioner
 
 
@@ -155,7 +156,9 @@ def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: 
     if not named:
         plan.notify(f"training the attributes that the {reader} reads")
     file = _trained_file(plan, named, train_attributes, ATTRIBUTES, "lab", kinds)
-    check_card(file, read_card(file), system=ATTRIBUTES, encoder=plan.encoder.raw_version)
+    card = read_card(file)
+    check_card(file, card, system=ATTRIBUTES, encoder=plan.encoder.raw_version)
+    plan.note_weights(card.trained_on)
     return AttributePredictor.read(file)
 
 
