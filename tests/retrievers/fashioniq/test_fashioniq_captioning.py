@@ -104,6 +104,9 @@ def test_the_official_preset_is_the_published_simulator() -> None:
     official = load_preset(PRESETS, "official", CaptionerPreset)
     assert official.model == TransformerCaptioner(learnt_words=64)
     assert (official.batch, official.smoothing, official.selects) == (64, 0.0, "bleu3")
+    paper = load_preset(PRESETS, "paper", CaptionerPreset)
+    assert (official.smoothing_over, paper.smoothing_over, paper.smoothing) == ("others", "others", 0.1)
+    assert paper.model.learnt_words == 64
 
 
 def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
