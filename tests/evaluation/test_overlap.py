@@ -84,7 +84,7 @@ def test_a_share_is_never_rounded_to_none_or_all(repeated: int, share: str) -> N
 def test_the_simulated_user_and_the_questioner_are_counted_too(tmp_path: Path) -> None:
     captioner, asks = (SimpleNamespace(trained_on=TrainingList.of(names).encode()) for names in (["a"], ["b", "c"]))
     clean = TrainingList.of(["x"]).encode()
-    lists = list_parts(trained(clean), encoder(clean), captioner, asks)  # type: ignore[arg-type]
+    lists = list_parts(trained(clean), encoder(clean), captioner, asks)
     assert measure_overlap(TASK, tmp_path, lists).flags == (
         "overlap: 33 % of targets were training pictures of the simulated user",
         "overlap: 67 % of targets were training pictures of the questioner",
@@ -92,7 +92,7 @@ def test_the_simulated_user_and_the_questioner_are_counted_too(tmp_path: Path) -
     assert measure_overlap(TASK, tmp_path, {USER: ""}).flags == (
         "overlap: unknown, the simulated user came without a list of training pictures",
     )
-    ruled = list_parts(trained(clean), encoder(clean), SimpleNamespace(), NoQuestions())  # type: ignore[arg-type]
+    ruled = list_parts(trained(clean), encoder(clean), SimpleNamespace(), NoQuestions())
     assert (ruled[USER], ruled[QUESTIONER]) == (None, None)  # rules were not trained
     assert measure_overlap(TASK, tmp_path, ruled).seen == {WEIGHTS: 0, ENCODER: 0}
 

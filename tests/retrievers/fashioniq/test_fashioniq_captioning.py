@@ -250,7 +250,8 @@ def test_attributes_that_are_named_are_not_trained_again(
 def test_weights_that_are_named_bring_their_training_pictures(
     data: Path, tmp_path: Path, with_attributes: TrainingResult
 ) -> None:
-    file = shutil.copy2(with_attributes.best.parent / "attributes" / "best.safetensors", tmp_path / "told.safetensors")
+    file = tmp_path / "told.safetensors"
+    shutil.copy2(with_attributes.best.parent / "attributes" / "best.safetensors", file)
     relist(file, TrainingList.of(["elsewhere"]).encode())
     first = train_captioner(plan(data, tmp_path / "1", f"attribute_file={str(file)!r}", "kinds=['signs']"))
     listed = TrainingList.decode(read_card(first.best).trained_on)

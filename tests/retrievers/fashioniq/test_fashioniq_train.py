@@ -89,6 +89,7 @@ def test_the_published_numbers_are_those_of_the_code_and_of_the_paper() -> None:
 
 def test_the_official_preset_reads_feedback_and_halves_its_rate_as_the_code_does() -> None:
     official = load_preset(PRESETS, "official", Preset)
+    assert official.model.kind == "transformer"
     assert (official.model.start_token, official.model.tokens) == (True, "nltk")
     training, schedule = official.training, official.training.schedule
     assert (training.validate_epochs, training.validate_offset) == (3, 1)
