@@ -206,7 +206,7 @@ def hear(row: Training, seed: int, place: Place) -> None:
     if is_measured(out / "test"):
         return
     weights = train(row, seed, place)
-    evaluate("chatir", out / "test", place, "--checkpoint", str(weights))
+    evaluate("chatir", out / "test", place, "--checkpoint", str(weights), *learnt_from(row, place))
     keep(f"heard: {row.name}", seed, out, weights)
     print(f"{row.name}, seed {seed}: {minutes(out):.1f} minutes", flush=True)
 
@@ -225,6 +225,11 @@ def train(row: Training, seed: int, place: Place) -> Path:
     return out / "best.safetensors"
 
 
+def learnt_from(row: Training, place: Place) -> list[str]:
+    """The worlds that a row is trained on, for `evaluate` to count what the test says in the same words."""
+    return [part for name in row.data for part in ("--learnt-from", str(place.world(name)))]
+
+
 def plain(name: str, place: Place) -> None:
     """An encoder that was not trained on talks."""
     if not is_measured(place.run(name, 0) / "test"):
@@ -241,7 +246,7 @@ def ask(row: Asking, seed: int, place: Place) -> None:
     asks = row.questioner.format(questions=place.questions, model=place.model, heard=heard)
     [trained] = [one for one in TRAININGS if one.name == row.trained]
     weights = train(trained, seed, place)
-    talking = ("--user", "oracle", "--questioner", asks, "--limit", str(row.talks))
+    talking = ("--user", "oracle", "--questioner", asks, "--limit", str(row.talks), *learnt_from(trained, place))
     evaluate("chatir", out / "test", place, "--checkpoint", str(weights), *talking)
     keep(f"asked: {row.name}", seed, out, weights)
     print(f"asked by {row.name}, seed {seed}", flush=True)

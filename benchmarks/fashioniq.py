@@ -326,8 +326,9 @@ def train(system: str, out: Path, place: Place, seed: int, preset: str, settings
 
 
 def evaluate(system: str, out: Path, place: Place, *options: str) -> None:
-    """On the test split, by Fashion IQ's protocol."""
-    protocol = () if system == "captioner" else ("--protocol", "fashioniq")
+    """On the test split, by Fashion IQ's protocol; dialogues end when the wanted picture is shown."""
+    # Several rows show nothing twice: a user who talked on would make them rule out what they have found.
+    protocol = () if system == "captioner" else ("--protocol", "fashioniq", "--manner", "goes_on=false")
     run(
         "evaluate", system, "--data", str(place.world), "--features", str(place.features), "--split", "test",
         *protocol, *options, "--out", str(out), log=out.with_suffix(".log"),

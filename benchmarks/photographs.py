@@ -37,10 +37,11 @@ from rows import (
 )
 
 from viewfinder.data import CaptionedPicture
-from viewfinder.data.photographs import PARTS, names_digest, part_of, read_photographs
+from viewfinder.data.photographs import PARTS, names_digest, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation import Plan, Task, replay_task
 from viewfinder.evaluation.evaluate import load_tasks
+from viewfinder.evaluation.overlap import list_parts, measure_overlap
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import pictures_only
@@ -219,18 +220,10 @@ def keep(row: Row, seed: int, place: Place) -> None:
         table = replay_task(task, pictures.gallery(task.gallery), retriever)
         found = kept_row({seed: [task_result(task, table, ())]})
         files, trainings = ([weights], [place.folder(row.name, seed)]) if weights is not None else ([], [])
-        flags = () if row.preset else flags_of(task, row)
+        flags = measure_overlap(task, plan.data, list_parts(retriever, place.encoder)).flags
         facts = facts_of(f"python benchmarks/photographs.py DATA --rows '{row.name}'", files, flags, trainings)
         write_ranks(NAME, test, row.name, found, gallery=len(task.gallery), facts=facts)
         print(f"{row.name}, seed {seed}, {test}: {np.mean(table.best_st < 10):.3f}", flush=True)
-
-
-def flags_of(task: Task, row: Row) -> list[str]:
-    """Of what is not trained here: how many targets its head has learnt from, and that its own list is not known."""
-    if row.system in SHIPPED:
-        return ["overlap: unknown, the shipped weights name no training list"]
-    learnt = [part_of(dialogue.target) == "fit" for dialogue in task.dialogues]
-    return [f"overlap: {np.mean(learnt):.0%} of targets were training pictures of the encoder's head"] * any(learnt)
 
 
 def of_test(task: Task, test: str) -> Task:

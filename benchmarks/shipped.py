@@ -25,6 +25,7 @@ from viewfinder.retrievers.chatsearcher.retriever import SHIPPED as CHATSEARCHER
 from viewfinder.retrievers.drilldown.retriever import SHIPPED as DRILLDOWN
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
+from viewfinder.training.training_list import BESIDE
 from viewfinder.training.weights import read_card
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 
@@ -74,7 +75,8 @@ def main() -> None:
         listed = read_card(out / "best.safetensors").trained_on
         print(f"{system}: {minutes(out):.0f} minutes, {'with' if listed else 'without'} a training list", flush=True)
         if given.install:
-            shutil.copy2(out / "best.safetensors", RECIPES[system].place)
+            shutil.copy2(out / "best.safetensors", place := RECIPES[system].place)
+            place.with_name(f"{place.stem}{BESIDE}").unlink(missing_ok=True)  # that of the weights before
 
 
 def train(system: str, recipe: Recipe, data: Path, work: Path) -> Path:

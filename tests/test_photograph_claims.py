@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from photographs import LEARN, SEQUENCES, list_pictures, of_test
+from photographs import LEARN, SEQUENCES, TESTS, list_pictures, of_test
 
 from viewfinder.conversation import Say
 from viewfinder.data import CaptionedPicture
 from viewfinder.data.photographs import part_of
 from viewfinder.evaluation.plan import SearchDialogue, Task
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 
 
 def write_set(folder: Path, captions: dict[str, int]) -> None:
@@ -36,6 +38,16 @@ def names(pictures: list[CaptionedPicture]) -> set[str]:
 def test_no_picture_that_a_test_searches_is_learnt_from(lists: dict[str, list[CaptionedPicture]]) -> None:
     learnt = names(lists[LEARN])
     assert learnt and learnt.isdisjoint(names(lists["photographs"]) | names(lists["sequences"]))
+
+
+@pytest.mark.data
+@pytest.mark.skipif(not (SHARED / "flickr8k").is_dir(), reason="../shared/data is not there")
+def test_no_real_photograph_that_is_learnt_from_is_in_a_test_s_gallery() -> None:
+    lists = list_pictures(SHARED)
+    learnt = {Path(name).stem for name in names(lists[LEARN])}
+    assert len(learnt) > 5000
+    for test in TESTS:
+        assert learnt.isdisjoint(Path(name).stem for name in names(lists[test]))
 
 
 def test_learnt_is_from_photographs_with_five_captions_and_from_no_place(

@@ -53,6 +53,18 @@ def test_what_is_not_known_to_be_unseen_is_flagged_and_can_be_refused(
     assert refused.code == 2 and flag in " ".join(refused.err.split())
 
 
+def test_texts_are_looked_for_in_all_folders_that_were_learnt_from(
+    viewfinder: Run, world: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    for name in ("dialogues/world_{}.json", "ChatIR_Protocol/Search_Space_{}.json"):
+        (other / name).parent.mkdir(parents=True)
+        shutil.copy2(world / name.format("test"), other / name.format("train"))
+    flag, chatir = "overlap: 100 % of test texts occur word for word in training", ("--protocol", "chatir")
+    assert flag not in evaluated(viewfinder, world, tmp_path / "own", "random", *chatir).out
+    assert flag in evaluated(viewfinder, world, tmp_path / "two", "random", *chatir, "--learnt-from", str(other)).out
+
+
 def test_evaluate_as_json_names_every_figure_in_full(viewfinder: Run, world: Path, tmp_path: Path) -> None:
     record = evaluated(viewfinder, world, tmp_path / "run", "clip-t", "--json").json
     [task] = record["tasks"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -24,10 +26,10 @@ from viewfinder.evaluation.captioning import (
     bleu_interval,
     caption_pairs,
 )
-from viewfinder.evaluation.overlap import WEIGHTS, Overlap
+from viewfinder.evaluation.overlap import USER, WEIGHTS, Overlap
 from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.report import write_caption_page, write_report
-from viewfinder.evaluation.results import MeasuredRun, write_measured_run
+from viewfinder.evaluation.results import MeasuredRun, write_measured_run, write_run
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
@@ -195,7 +197,7 @@ def test_the_page_has_every_pair_beside_what_was_said_of_it(
 def dialogues(folder: Path, weights: Path, out: Path, **plan: Any) -> Any:
     whole = Plan(
         system="composer", data=folder, protocol="fashioniq", split="val", user="captioner", task="flags dialogue",
-        options={"model": str(weights), "decoding": "greedy"}, features=folder / "vectors", **plan,
+        features=folder / "vectors", **({"options": {"model": str(weights), "decoding": "greedy"}} | plan),
     )  # fmt: skip
     return evaluate(whole, ENCODER, out, make_encoder=ColourEncoder)
 
@@ -211,6 +213,36 @@ def test_a_retriever_is_told_what_the_captioner_says_of_what_it_shows(
     assert Path(first.picture).name == gallery[5]  # the folder fixes that the first target begins with the last picture
     assert first.said.startswith("but ")
     assert 'alt="the picture it goes on from"' in write_report(found.run, found.examples).read_text()
+
+
+def test_fashion_iq_s_dialogues_go_on_after_the_target_was_shown_so_a_later_rank_may_be_worse(
+    pairs: Path, weights: Callable[[int], Path], tmp_path: Path
+) -> None:
+    manner = {"model": str(weights(0)), "decoding": "greedy"}
+    plan = partial(dialogues, pairs, weights(0))
+    on, ended = (
+        plan(tmp_path, options=manner | goes_on).run.tasks[0].ranks.best_st for goes_on in ({}, {"goes_on": False})
+    )
+    found = ended.min(axis=1) == 0
+    assert found.any()
+    assert np.array_equal(ended[found, -1], np.zeros(found.sum()))  # the user stopped, and its last rank counts
+    assert on[found, -1].max() > 0  # they talked on
+
+
+def test_the_captioner_s_pictures_are_counted_where_it_is_the_user(
+    pairs: Path, weights: Callable[[int], Path], tmp_path: Path
+) -> None:
+    unknown = dialogues(pairs, weights(0), tmp_path).run.tasks[0].overlap
+    assert unknown.seen[USER] is None
+    listed = Path(shutil.copy2(weights(0), tmp_path / "listed.safetensors"))
+    target = sorted(file.stem for file in (pairs / "images").iterdir())[0]
+    write_list_beside(listed, TrainingList.of([target], at_most=True))
+    run = dialogues(pairs, listed, tmp_path).run
+    known = run.tasks[0].overlap
+    assert (known.seen[USER], known.at_most) == (1, (USER,))
+    assert any(line.startswith("overlap: at most") and "the simulated user" in line for line in known.flags)
+    write_run(run)
+    assert read_run(tmp_path).tasks[0].overlap == known
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,8 +8,21 @@ from typing import Any
 import pytest
 
 from viewfinder.conversation import Like, Say
-from viewfinder.evaluation.overlap import ENCODER, WEIGHTS, Overlap, measure_overlap, read_training_texts, texts_of
+from viewfinder.data.dialogues import write_pool
+from viewfinder.data.splits import OFFICIAL_TEST
+from viewfinder.evaluation.overlap import (
+    ENCODER,
+    QUESTIONER,
+    USER,
+    WEIGHTS,
+    Overlap,
+    list_parts,
+    measure_overlap,
+    read_training_texts,
+    texts_of,
+)
 from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.questioners import NoQuestions
 from viewfinder.retrievers import Composer, Reads
 from viewfinder.testing import ColourEncoder
 from viewfinder.training.training_list import TrainingList
@@ -29,19 +43,19 @@ def trained(trained_on: str) -> Any:
 
 
 def encoder(trained_on: str) -> Any:
-    return SimpleNamespace(trained_on=trained_on)
+    return SimpleNamespace(trained_on=trained_on, raw_version="raw-1")
 
 
 def test_targets_are_counted_each_once_and_those_that_were_learnt_from_are_told(tmp_path: Path) -> None:
     weights, head = TrainingList.of(["a", "c", "d"]).encode(), TrainingList.of(["x"]).encode()
-    found = measure_overlap(TASK, tmp_path, trained(weights), encoder(head), frozenset())
+    found = measure_overlap(TASK, tmp_path, list_parts(trained(weights), encoder(head)))
     assert found == Overlap(3, {WEIGHTS: 2, ENCODER: 0})  # a, b and c are wanted; d is only shown
     assert found.flags == ("overlap: 67 % of targets were training pictures of the weights",)
     assert found.refused == found.flags[0]
 
 
 def test_who_has_no_list_is_never_silently_clean(tmp_path: Path) -> None:
-    found = measure_overlap(TASK, tmp_path, trained(""), ColourEncoder(), frozenset())
+    found = measure_overlap(TASK, tmp_path, list_parts(trained(""), ColourEncoder()))
     assert found.seen == {WEIGHTS: None, ENCODER: None}
     assert found.flags[0] == "overlap: unknown, the weights came without a list of training pictures"
     assert found.refused is not None
@@ -49,14 +63,14 @@ def test_who_has_no_list_is_never_silently_clean(tmp_path: Path) -> None:
 
 def test_what_was_not_trained_is_not_flagged(tmp_path: Path) -> None:
     clean = TrainingList.of(["x"]).encode()
-    found = measure_overlap(TASK, tmp_path, Composer(), encoder(clean), frozenset())
+    found = measure_overlap(TASK, tmp_path, list_parts(Composer(), encoder(clean)))
     assert found == Overlap(3, {ENCODER: 0}) and found.flags == () and found.refused is None
 
 
 def test_texts_that_training_has_word_for_word_are_counted_each_once(tmp_path: Path) -> None:
     assert texts_of(TASK) == {"a red boat", "two sails", "but blue"}
     clean = TrainingList.of(["x"]).encode()
-    found = measure_overlap(TASK, tmp_path, Composer(), encoder(clean), frozenset({"a red boat", "a dog"}))
+    found = measure_overlap(TASK, tmp_path, list_parts(Composer(), encoder(clean)), frozenset({"a red boat", "a dog"}))
     assert (found.texts, found.repeated) == (3, 1)
     assert found.flags == ("overlap: 33 % of test texts occur word for word in training",)
     assert found.refused is None  # the pictures are others
@@ -67,5 +81,50 @@ def test_a_share_is_never_rounded_to_none_or_all(repeated: int, share: str) -> N
     assert Overlap(1, {}, 1000, repeated).flags == (f"overlap: {share} of test texts occur word for word in training",)
 
 
+def test_the_simulated_user_and_the_questioner_are_counted_too(tmp_path: Path) -> None:
+    captioner, asks = (SimpleNamespace(trained_on=TrainingList.of(names).encode()) for names in (["a"], ["b", "c"]))
+    clean = TrainingList.of(["x"]).encode()
+    lists = list_parts(trained(clean), encoder(clean), captioner, asks)
+    assert measure_overlap(TASK, tmp_path, lists).flags == (
+        "overlap: 33 % of targets were training pictures of the simulated user",
+        "overlap: 67 % of targets were training pictures of the questioner",
+    )
+    assert measure_overlap(TASK, tmp_path, {USER: ""}).flags == (
+        "overlap: unknown, the simulated user came without a list of training pictures",
+    )
+    ruled = list_parts(trained(clean), encoder(clean), SimpleNamespace(), NoQuestions())
+    assert (ruled[USER], ruled[QUESTIONER]) == (None, None)  # rules were not trained
+    assert measure_overlap(TASK, tmp_path, ruled).seen == {WEIGHTS: 0, ENCODER: 0}
+
+
+def test_of_an_upper_bound_the_share_is_at_most(tmp_path: Path) -> None:
+    listed = TrainingList.of(["a", "b"], at_most=True).encode()
+    found = measure_overlap(TASK, tmp_path, {WEIGHTS: listed, ENCODER: TrainingList.of(["a"]).encode()})
+    assert found.at_most == (WEIGHTS,)
+    assert found.flags == (
+        "overlap: at most 67 % of targets were training pictures of the weights",
+        "overlap: 33 % of targets were training pictures of the encoder's head",
+    )
+    none = measure_overlap(TASK, tmp_path, {WEIGHTS: TrainingList.of(["x"], at_most=True).encode()})
+    assert none.flags == () and none.refused is None  # not one of more than were seen
+
+
+def test_weights_that_saw_some_official_test_pictures_are_flagged_on_all_of_these(tmp_path: Path) -> None:
+    (tmp_path / OFFICIAL_TEST).write_text("a.jpg\nz.jpg\n")
+    some = TrainingList.of([OFFICIAL_TEST], at_most=True).encode()
+    assert measure_overlap(TASK, tmp_path, {WEIGHTS: some}).seen == {WEIGHTS: 1}
+
+
 def test_a_data_set_without_training_dialogues_has_no_training_texts(tmp_path: Path) -> None:
-    assert read_training_texts(tmp_path, "drilldown") == frozenset()
+    assert read_training_texts([tmp_path], "drilldown") == frozenset()
+
+
+def test_training_texts_are_those_of_all_folders_that_were_learnt_from(tmp_path: Path) -> None:
+    for name, caption in (("one", "a red boat"), ("two", "a  Dog")):
+        (tmp_path / name / "dialogues").mkdir(parents=True)
+        file = tmp_path / name / "dialogues" / "talks_train.json"
+        file.write_text(json.dumps([{"img": "images/1.jpg", "dialog": [caption, "is it big? no"]}]))
+        (tmp_path / name / "ChatIR_Protocol").mkdir()
+        write_pool(tmp_path / name / "ChatIR_Protocol" / "Search_Space_train.json", ["images/1.jpg"])
+    found = read_training_texts([tmp_path, tmp_path / "one", tmp_path / "two"], "chatir")
+    assert {"a red boat", "a dog"} <= found

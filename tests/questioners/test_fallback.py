@@ -5,9 +5,12 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Question, Say
+from viewfinder.encoders.starter.network import RAW_VERSION
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed, ViewfinderError
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
-from viewfinder.questioners.names import Fallback
+from viewfinder.questioners.names import Fallback, InformationGain, find_training_list
+from viewfinder.questioners.photographs import photograph_labels
+from viewfinder.training.training_list import TrainingList
 
 VIEW = Candidates(
     np.array([0.5, 0.5]),
@@ -73,6 +76,26 @@ def test_one_that_may_stop_or_repeat_is_replaced_only_where_it_fails() -> None:
     assert after(lambda: again, may_stop=True) is again
     failed = after(raises(BadInput("no")), may_stop=True)
     assert failed is not None and failed.by == "second"
+
+
+@dataclass(frozen=True)
+class Learnt(NoQuestions):
+    """A questioner with a training list."""
+
+    trained_on: str = ""
+
+
+def test_who_may_ask_instead_counts_among_who_was_trained() -> None:
+    one, other = (Learnt(trained_on=TrainingList.of([name]).encode()) for name in ("1", "2"))
+    both = TrainingList.of(["1", "2"]).encode()
+    assert find_training_list(Fallback(one, other), "raw-1") == both
+    assert find_training_list(Fallback(one, Learnt()), "raw-1") == ""
+    assert find_training_list(NoQuestions(), "raw-1") is None
+
+
+def test_the_labels_of_photographs_count_where_the_encoder_s_vectors_tell_them() -> None:
+    assert find_training_list(InformationGain(), "raw-1") is None
+    assert find_training_list(InformationGain(), RAW_VERSION) == photograph_labels().trained_on
 
 
 def test_where_neither_has_a_question_nothing_is_asked() -> None:

@@ -54,9 +54,9 @@ def test_labels_of_photographs_are_learnt_from_their_captions_and_kept(tmp_path:
         labels_ld=np.zeros((0, 2), np.float32),
     )
     kind = CaptionedVectors(raw_nr[None], captions_ms, owners_m, texts)
-    told = train_labels(head, kind, kind, tmp_path / "photographs.safetensors")
+    told = train_labels(head, kind, kind, tmp_path / "photographs.safetensors", "a list")
     card = read_card(tmp_path / "photographs.safetensors")
-    assert card.system == SYSTEM
+    assert (card.system, card.trained_on) == (SYSTEM, "a list")
     assert card.figures == pytest.approx({"bits told, choose": told})
     kept = read_weights(tmp_path / "photographs.safetensors")
     doing = next(facet for facet in facets() if facet.name == "doing")

@@ -17,11 +17,13 @@ from PIL import Image
 from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Say
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
+from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
 from viewfinder.questioners.information_gain.gains import table_gains
 from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
+from viewfinder.training.training_list import TrainingList
 from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.dialogues import read_dialogue_splits
@@ -81,6 +83,14 @@ def test_held_out_pictures_are_answered_better_than_by_habit(report: QuestionRep
     assert report.figures["answers/bits"] > 0.1
 
 
+def test_the_file_lists_the_pictures_of_training_dialogues(folder: Path, report: QuestionReport) -> None:
+    assert report.file is not None
+    listed = TrainingList.decode(read_card(report.file).trained_on)
+    names = [picture.stem for picture in (folder / "images").iterdir()]
+    assert len(listed) == sum(split_of(name) == "train" for name in names)
+    assert listed.count_seen((name,) for name in names if split_of(name) != "train") == 0
+
+
 def test_of_pictures_of_another_kind_little_is_foretold(
     plan: QuestionPlan, report: QuestionReport, tmp_path: Path
 ) -> None:
@@ -90,6 +100,8 @@ def test_of_pictures_of_another_kind_little_is_foretold(
     for number, pixels in enumerate(dark):
         Image.fromarray(pixels).save(other / f"{number}.png")
     assert train_questions(replace(plan, against=(other,), out=out, resume=True)).figures == report.figures
+    listed = TrainingList.decode(read_card(out / "questions.safetensors").trained_on)
+    assert listed.count_seen((str(number),) for number in range(60)) == 60  # these are learnt from, too
     learnt = trained.load_trained_questions(out / "questions.safetensors")
     assert learnt.predictor is not None
     drawings = [draw_halves("yellow", "white"), draw_halves("white", "orange")]

@@ -68,8 +68,11 @@ def evaluate(
     limit: Annotated[int | None, option("N", "Dialogues a task, taken evenly.", min=1)] = None,
     processes: Annotated[int, option("N", "How many hold dialogues at once, when a simulated user talks.", min=1)] = 1,
     refuse_overlap: Annotated[
-        bool, typer.Option("--refuse-overlap", help="Refuse targets that weights or encoder learnt from, or may have.")
+        bool, typer.Option("--refuse-overlap", help="Refuse targets that a trained part learnt from, or may have.")
     ] = False,
+    learnt_from: Annotated[
+        list[Path] | None, option("DIR", "A further folder the system was trained on: texts in both are counted.")
+    ] = None,
     ties: Annotated[str, option("RULE", "expected, optimistic or pessimistic.")] = "expected",
     seed: UserSeedOption = 0,
     as_json: JsonOption = False,
@@ -98,6 +101,7 @@ def evaluate(
         questioner=questioner, pool=pool, catalogue=catalogue, vectors=vectors, captions=captions,
         features=take_vectors(library, [data], model, features, notify), ties=cast("Ties", ties), limit=limit,
         seed=seed, checkpoint=checkpoint, processes=processes, refuse_overlap=refuse_overlap,
+        learnt_from=tuple(learnt_from or ()),
     )  # fmt: skip
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]

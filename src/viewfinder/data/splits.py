@@ -38,9 +38,14 @@ def split_of(name: str | Path) -> Split:
 
 def split_reader(folder: Path) -> Callable[[str | Path], Split]:
     """`split_of` for the pictures of a folder; those that it lists as official test pictures are for testing."""
-    listed = folder / OFFICIAL_TEST
-    official = frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else frozenset[str]()
+    official = read_official_test(folder)
     return lambda name: "test" if PurePosixPath(name).name in official else split_of(name)
+
+
+def read_official_test(folder: Path) -> frozenset[str]:
+    """The pictures that a folder lists as official test pictures, by their files' names; none without a list."""
+    listed = folder / OFFICIAL_TEST
+    return frozenset(listed.read_text(encoding="utf-8").split()) if listed.is_file() else frozenset()
 
 
 def name_pictures(folder: Path, keys: Iterable[str]) -> dict[str, tuple[str, ...]]:

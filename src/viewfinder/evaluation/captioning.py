@@ -159,7 +159,7 @@ def _task(
 ) -> TaskResult:
     texts, seen = _texts(pairs, plan), Counter[str]()
     title, pictures = f"{SYSTEM}, {name}, {split}", {key for pair in pairs for key in (pair.shown, pair.wanted)}
-    overlap = refuse_seen(title, count_seen_pictures(pictures, plan.data, {WEIGHTS: captioner}), plan)
+    overlap = refuse_seen(title, count_seen_pictures(pictures, plan.data, {WEIGHTS: captioner.trained_on}), plan)
     ids = []
     for pair in pairs:  # a repeated pair gets a number
         own = f"{pair.kind} {pair.shown} {pair.wanted}"

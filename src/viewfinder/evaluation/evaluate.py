@@ -18,7 +18,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import deciding, grounding, visual_conversation
 from viewfinder.evaluation.examples import Example, pick_examples
 from viewfinder.evaluation.figures import compute_figures, mean_figures, name_figure
-from viewfinder.evaluation.overlap import measure_overlap, read_training_texts, refuse_seen
+from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_training_texts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
@@ -41,6 +41,9 @@ from viewfinder.questioners.base import prepare_questioner
 from viewfinder.retrievers import Retriever
 from viewfinder.users import Person, SimulatedUser, load_user
 from viewfinder.worlds.making import run_in_processes
+
+GOES_ON = "goes_on"
+"""The manner that is also for the user of Fashion IQ's dialogue, whom nobody names."""
 
 OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
     visual_conversation.PROTOCOL: visual_conversation.answer_questions,
@@ -79,7 +82,8 @@ def evaluate(
     pictures = load_pictures(plan, encoder, retriever, split, notify)
     results, shown, skipped = [], [], []
     begun: dict[tuple[object, ...], str] = {}
-    read_texts = cache(partial(read_training_texts, plan.data))
+    questioner = None if plan.questioner is None else load_questioner(plan.questioner)
+    read_texts = cache(partial(read_training_texts, (plan.data, *plan.learnt_from)))
     for task in tasks:
         known = match_pictures(task, pictures, plan.limit)
         if (why := _why_skipped(known, plan, begun)) is not None:
@@ -87,8 +91,9 @@ def evaluate(
             continue
         notify(f"{known.title}: {len(known.dialogues):,} dialogues, {len(known.gallery):,} pictures")
         texts = read_texts(known.protocol) if known.split != "train" else frozenset[str]()
-        overlap = refuse_seen(known.title, measure_overlap(known, plan.data, retriever, encoder, texts), plan)
-        speaker = user or comparing_user(known, plan)
+        speaker = choose_speaker(known, plan, user)
+        lists = list_parts(retriever, encoder, speaker, questioner)
+        overlap = refuse_seen(known.title, measure_overlap(known, plan.data, lists, texts), plan)
         result, some = _evaluate_task(known, pictures, retriever, plan, speaker, make_encoder)
         results.append(replace(result, overlap=overlap))
         shown += some
@@ -116,7 +121,7 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
     if plan.questioner is not None:
         prepare_questioner(load_questioner(plan.questioner))  # a language model may have to be loaded
     if plan.user is None:
-        if plan.options or plan.questioner is not None:
+        if plan.options.keys() - {GOES_ON} or plan.questioner is not None:
             raise BadInput("manners and a questioner are for a simulated user: name one, for example --user oracle")
         return None
     is_made = not isinstance(plan.user, str | type) and isinstance(plan.user, SimulatedUser)
@@ -130,11 +135,21 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
     return user
 
 
-def comparing_user(task: Task, plan: Plan) -> SimulatedUser | None:
-    """The user who talks where nothing is recorded: sees one picture at a time, until it is the wanted one."""
+def choose_speaker(task: Task, plan: Plan, user: SimulatedUser | None) -> SimulatedUser | None:
+    """Who talks in a task: the plan's user; None: what is recorded is replayed.
+
+    Where nothing is recorded and no user is named (Fashion IQ's dialogue), it is one who sees one picture at a time and
+    compares. As in the official code this user, and the captioner, talk on when the wanted picture is shown, unless the
+    plan sets `goes_on`.
+    """
     if task.user != COMPARER:
-        return None
-    return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1)
+        return user
+    goes_on = plan.options.get(GOES_ON, True)
+    if user is None:
+        return load_user("oracle", plan.data, seed=plan.seed, policy="compares", looks_at=1, goes_on=goes_on)
+    if plan.user == "captioner" and isinstance(user, Person):
+        return replace(user, style=replace(user.style, goes_on=goes_on))
+    return user
 
 
 def _why_skipped(task: Task, plan: Plan, begun: dict[tuple[object, ...], str]) -> str | None:
@@ -213,7 +228,7 @@ def _simulator(
     def simulate(task: Task) -> tuple[RankTable, list[HeldDialogue]]:
         split = task.split if task.protocol == "drilldown" else None
         gallery = load_pictures(plan, encoder, retriever, split).gallery(task.gallery)
-        speaker = user or comparing_user(task, plan)
+        speaker = choose_speaker(task, plan, user)
         assert speaker is not None
         return simulate_dialogues(task, gallery, retriever, speaker, questioner=plan.questioner)
 

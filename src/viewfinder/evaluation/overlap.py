@@ -1,22 +1,26 @@
-"""What a test shares with training: targets with the pictures of weights and encoder, texts with training texts."""
+"""What a test shares with training: targets with the pictures of all trained parts, texts with training texts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from viewfinder.conversation import Answer, Like, Reject, Say, Turn
-from viewfinder.data.splits import name_pictures
+from viewfinder.data.splits import OFFICIAL_TEST, name_pictures, read_official_test
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.plan import Plan, Task
 from viewfinder.evaluation.protocols import read_tasks
+from viewfinder.questioners import Questioner, find_training_list
 from viewfinder.retrievers import Retriever
 from viewfinder.training.training_list import TrainingList
+from viewfinder.users import SimulatedUser
 
 WEIGHTS, ENCODER = "the weights", "the encoder's head"
+USER, QUESTIONER = "the simulated user", "the questioner"
 
 
 @dataclass(frozen=True)
@@ -25,8 +29,9 @@ class Overlap:
 
     Attributes:
         targets: how many different pictures are wanted.
-        seen: by trained part (`WEIGHTS`, `ENCODER`), how many of these are among its training pictures, or show a
-            product that is; None: it has no list of them. Untrained parts are left out.
+        seen: by trained part (`WEIGHTS`, `ENCODER`, `USER`, `QUESTIONER`), how many of these are among its training
+            pictures, or show a product that is; None: it has no list of them. Untrained parts are left out.
+        at_most: the parts of which an upper bound is counted: their lists have more than they were trained on.
         texts, repeated: how many different texts the dialogues have, and how many of them occur word for word in
             training dialogues of the same data; 0 texts: nothing to compare.
     """
@@ -35,6 +40,10 @@ class Overlap:
     seen: Mapping[str, int | None] = field(default_factory=dict)
     texts: int = 0
     repeated: int = 0
+    at_most: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at_most", tuple(self.at_most))  # results.json has a list
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -44,7 +53,8 @@ class Overlap:
             if count is None:
                 lines.append(f"overlap: unknown, {who} came without a list of training pictures")
             elif count:
-                lines.append(f"overlap: {_percent(count, self.targets)} of targets were training pictures of {who}")
+                share = f"{'at most ' if who in self.at_most else ''}{_percent(count, self.targets)}"
+                lines.append(f"overlap: {share} of targets were training pictures of {who}")
         if self.repeated:
             lines.append(
                 f"overlap: {_percent(self.repeated, self.texts)} of test texts occur word for word in training"
@@ -68,35 +78,50 @@ def _percent(part: int, whole: int) -> str:
 
 
 def measure_overlap(
-    task: Task, folder: Path, retriever: Retriever[Any], encoder: Encoder, training_texts: frozenset[str]
+    task: Task, folder: Path, lists: Mapping[str, str | None], training_texts: frozenset[str] = frozenset()
 ) -> Overlap:
-    """What a task of a data set shares with the training of a system and of its encoder.
-
-    A part without `trained_on` (from another package) counts as trained on unknown pictures.
-    """
+    """What a task of a data set shares with the training of all parts (`list_parts`)."""
     wanted = {key for one in task.dialogues for key in (one.target, *one.targets)}
     texts = texts_of(task) if training_texts else frozenset[str]()
-    shared = count_seen_pictures(wanted, folder, list_parts(retriever, encoder))
+    shared = count_seen_pictures(wanted, folder, lists)
     return replace(shared, texts=len(texts), repeated=len(texts & training_texts))
 
 
-def list_parts(retriever: Retriever[Any], encoder: Encoder) -> dict[str, Any]:
-    """The trained parts that a retriever's results depend on, by the names that flags use."""
-    # Otherwise the search runs in a space of the weights, made from raw vectors.
-    by_head = retriever.reads.space is None
-    return {WEIGHTS: retriever, **({ENCODER: encoder} if by_head else {})}
+def list_parts(
+    retriever: Retriever[Any], encoder: Encoder, user: SimulatedUser | None = None, questioner: Questioner | None = None
+) -> dict[str, str | None]:
+    """The lists of the parts that results depend on, by the names that flags use; "": unknown, None: not trained.
+
+    A retriever or encoder without `trained_on` (from another package) counts as trained on unknown pictures, a user or
+    questioner without it as not trained.
+    """
+    lists: dict[str, str | None] = {WEIGHTS: getattr(retriever, "trained_on", "")}
+    if retriever.reads.space is None:  # otherwise the search runs in a space of the weights, made from raw vectors
+        lists[ENCODER] = getattr(encoder, "trained_on", "")
+    if user is not None:
+        lists[USER] = getattr(user, "trained_on", None)
+    if questioner is not None:
+        lists[QUESTIONER] = find_training_list(questioner, encoder.raw_version)
+    return lists
 
 
-def count_seen_pictures(pictures: Collection[str], folder: Path, parts: Mapping[str, Any]) -> Overlap:
-    """How many pictures of a data set each part was trained on, by its `trained_on`."""
-    lists = {who: getattr(part, "trained_on", "") for who, part in parts.items()}
-    names = name_pictures(folder, sorted(pictures))
+def count_seen_pictures(pictures: Collection[str], folder: Path, lists: Mapping[str, str | None]) -> Overlap:
+    """How many pictures of a data set each part was trained on, by its list.
+
+    Those that the data set lists as official test pictures also have the name of that list: weights that have seen
+    some of them, nobody knows which, list this name.
+    """
+    official = read_official_test(folder)
+    names = [
+        (*named, OFFICIAL_TEST) if PurePosixPath(key).name in official else named
+        for key, named in name_pictures(folder, sorted(pictures)).items()
+    ]
+    known = {who: listed and TrainingList.decode(listed) for who, listed in lists.items() if listed is not None}
     seen = {
-        who: TrainingList.decode(listed).count_seen(names.values()) if listed else None
-        for who, listed in lists.items()
-        if listed is not None
+        who: listed.count_seen(names) if isinstance(listed, TrainingList) else None for who, listed in known.items()
     }
-    return Overlap(len(pictures), seen)
+    at_most = tuple(who for who, listed in known.items() if isinstance(listed, TrainingList) and listed.at_most)
+    return Overlap(len(pictures), seen, at_most=at_most)
 
 
 def refuse_seen(title: str, overlap: Overlap, plan: Plan) -> Overlap:
@@ -106,13 +131,13 @@ def refuse_seen(title: str, overlap: Overlap, plan: Plan) -> Overlap:
     return overlap
 
 
-def read_training_texts(folder: Path, protocol: str) -> frozenset[str]:
-    """What dialogues of a protocol say in the training split of a data set; nothing if it has none."""
-    try:
-        tasks = read_tasks(folder, protocol, "train")
-    except (BadInput, UnknownName):
-        return frozenset()
-    return frozenset[str]().union(*map(texts_of, tasks))
+def read_training_texts(folders: Iterable[Path], protocol: str) -> frozenset[str]:
+    """What dialogues of a protocol say in the training splits of data sets; one that has none adds nothing."""
+    found = frozenset[str]()
+    for folder in folders:
+        with suppress(BadInput, UnknownName):
+            found = found.union(*map(texts_of, read_tasks(folder, protocol, "train")))
+    return found
 
 
 def texts_of(task: Task) -> frozenset[str]:

@@ -62,6 +62,7 @@ class Plan:
         ties: the rule for equal scores; Fashion IQ's own is the optimistic one.
         limit: dialogues per task, evenly spaced.
         refuse_overlap: whether to refuse a task whose targets the weights or the encoder learnt from, or may have.
+        learnt_from: further data sets that the system was trained on: their training texts are looked for in the test.
         processes: how many hold dialogues at once, where a user talks; the figures do not depend on it.
     """
 
@@ -84,6 +85,7 @@ class Plan:
     checkpoint: Path | None = None
     processes: int = 1
     refuse_overlap: bool = False
+    learnt_from: tuple[Path, ...] = ()
 
     @property
     def system_name(self) -> str:

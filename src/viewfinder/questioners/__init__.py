@@ -16,6 +16,7 @@ from viewfinder.questioners.names import (
     InformationGain,
     QuestionerChoice,
     find_questioner,
+    find_training_list,
     load_questioner,
 )
 from viewfinder.questioners.said import write_statement
@@ -33,6 +34,7 @@ __all__ = [
     "Questioner",
     "QuestionerChoice",
     "find_questioner",
+    "find_training_list",
     "find_values_meant",
     "load_questioner",
     "write_statement",

@@ -286,6 +286,11 @@ class UnansweredQuestioner:
     _kept: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
+    @property
+    def trained_on(self) -> str | None:
+        """The list of the pictures that a trained pool's dialogues were about; None: it is a language model's."""
+        return self.source.pool.card.trained_on if isinstance(self.source, PooledQuestions) else None
+
     def ask(self, view: Candidates) -> Question | None:
         """The next of the questions about what was said first; None when all were asked, or nothing was said.
 

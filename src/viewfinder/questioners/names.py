@@ -33,9 +33,10 @@ from viewfinder.questioners.information_gain import column_options, trained_opti
 from viewfinder.questioners.information_gain.caption_options import caption_options
 from viewfinder.questioners.information_gain.gains import LEAST_GAIN, Option, entropy_bits, two_step_gains
 from viewfinder.questioners.information_gain.trained_options import CandidatePredictions, predict_candidates
-from viewfinder.questioners.photographs import open_question, photograph_options
+from viewfinder.questioners.photographs import open_question, photograph_labels, photograph_options
 from viewfinder.questioners.said import ConversationSoFar
 from viewfinder.questioners.trained import TrainedQuestions, load_trained_questions
+from viewfinder.training.training_list import join_lists
 
 ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
 """At equal gain what is known comes before what is guessed."""
@@ -63,6 +64,11 @@ class InformationGain:
     tags: TagVectors | None = None  # zero-shot tags, asked for where no trained question can be
     trained: TrainedQuestions | None = None  # trained questions
     name: str = "information_gain"
+
+    @property
+    def trained_on(self) -> str | None:
+        """The list of the pictures of the trained questions; see `find_training_list`."""
+        return None if self.trained is None else self.trained.card.trained_on
 
     def ask(self, view: Candidates) -> Question | None:
         """The question that is worth most; None when one candidate is left or none is worth `LEAST_GAIN` bits.
@@ -346,3 +352,15 @@ class Fallback:
         if question is None:
             return None
         return replace(question, why=f"{self.name} {wrong}: asked by {self.then.name} instead; {question.why}")
+
+
+def find_training_list(questioner: Questioner, raw_version: str) -> str | None:
+    """The list of the pictures that a questioner was trained on (`TrainingList.encode`), asking about pictures with
+    such raw vectors; "": unknown, None: it was not trained."""
+    if isinstance(questioner, Fallback):
+        return join_lists(*(find_training_list(one, raw_version) for one in (questioner.first, questioner.then)))
+    if isinstance(questioner, InformationGain) and questioner.trained is None:
+        labels = photograph_labels()
+        return labels.trained_on if raw_version == labels.raw_version else None
+    listed: str | None = getattr(questioner, "trained_on", None)
+    return listed

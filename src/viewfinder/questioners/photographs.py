@@ -191,6 +191,11 @@ class PhotographLabels:
         """Those of the network."""
         return read_weights(self.file)
 
+    @property
+    def trained_on(self) -> str:
+        """The list of the pictures that the network and the head below it were trained on; "": unknown."""
+        return self.weights.card.trained_on
+
     @cached_property
     def head(self) -> Head:
         """The head of the starter, whose vectors it was trained on."""

@@ -42,6 +42,11 @@ class PoolQuestioner:
     may_repeat: bool = False
     name: str = "pool"
 
+    @property
+    def trained_on(self) -> str:
+        """The list of the pictures that the dialogues were about; "": unknown."""
+        return self.trained.card.trained_on
+
     def ask(self, view: Candidates) -> Question | None:
         """The likeliest question that is new and needs nothing unsaid; None where there is none left.
 

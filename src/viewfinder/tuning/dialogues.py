@@ -17,7 +17,7 @@ from jaxtyping import Float16, Int
 
 from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
-from viewfinder.data.splits import SPLITS, split_of, split_reader
+from viewfinder.data.splits import SPLITS, name_pictures, split_of, split_reader
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
@@ -92,11 +92,15 @@ def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[Ph
 
 @dataclass(frozen=True, eq=False)
 class QuestionDialogues:
-    """Dialogues, and the raw vectors of their pictures: dialogue i has row `rows_n[i]`, -1 if it has no picture."""
+    """Dialogues, and the raw vectors of their pictures: dialogue i has row `rows_n[i]`, -1 if it has no picture.
+
+    `names` are those of the pictures that the dialogues are about (`data.splits.name_pictures`).
+    """
 
     dialogues: tuple[Dialogue, ...]
     raw_mg: Float16[np.ndarray, "m g"]
     rows_n: Int[np.ndarray, " n"]
+    names: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.dialogues)
@@ -145,14 +149,15 @@ def read_dialogue_splits(
 
 def read_unfamiliar_pictures(
     folders: Sequence[Path], encoder: Encoder, features_folder: Path | None
-) -> Float16[np.ndarray, "m g"]:
-    """Raw vectors of pictures of another kind, some from each folder, evenly spaced."""
-    blocks = []
+) -> tuple[Float16[np.ndarray, "m g"], frozenset[str]]:
+    """Raw vectors of pictures of another kind, some from each folder, evenly spaced; and the names of these."""
+    blocks, names = [], set[str]()
     for folder in folders:
         found = features(folder, encoder, out=features_folder and features_folder / folder.resolve().name)
         rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_AGAINST)).astype(int))
         blocks.append(found.raw_nd[rows].astype(np.float16))
-    return np.concatenate(blocks)
+        names.update(*name_pictures(folder, [found.keys[row] for row in rows.tolist()]).values())
+    return np.concatenate(blocks), frozenset(names)
 
 
 def _read(
@@ -162,9 +167,9 @@ def _read(
     tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
     if not any((home / dialogue.image).is_file() for dialogue in (*train[:50], *val[:50])):
-        return _with_vectors(train, None), _with_vectors(val, None)
+        return _with_vectors(home, train, None), _with_vectors(home, val, None)
     found = features(home, encoder, out=folder)
-    return _with_vectors(train, found), _with_vectors(val, found)
+    return _with_vectors(home, train, found), _with_vectors(home, val, found)
 
 
 def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
@@ -206,10 +211,11 @@ def _split_by_picture(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], li
     return train, val
 
 
-def _with_vectors(dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
+def _with_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
     """Dialogues with the vectors of their pictures, each picture once."""
+    names = frozenset[str]().union(*name_pictures(home, {dialogue.image for dialogue in dialogues}).values())
     if found is None:
-        return QuestionDialogues(tuple(dialogues), np.zeros((0, 0), np.float16), np.full(len(dialogues), -1))
+        return QuestionDialogues(tuple(dialogues), np.zeros((0, 0), np.float16), np.full(len(dialogues), -1), names)
     all_n = np.full(len(dialogues), -1)
     for number, dialogue in enumerate(dialogues):
         with suppress(UnknownName):
@@ -217,7 +223,7 @@ def _with_vectors(dialogues: Sequence[Dialogue], found: Features | None) -> Ques
     used_m, inverse_n = np.unique(all_n[all_n >= 0], return_inverse=True)
     rows_n = np.full(len(dialogues), -1)
     rows_n[all_n >= 0] = inverse_n
-    return QuestionDialogues(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n)
+    return QuestionDialogues(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n, names)
 
 
 def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
@@ -229,4 +235,5 @@ def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
         tuple(dialogue for part in parts for dialogue in part.dialogues),
         np.concatenate(blocks) if blocks else np.zeros((0, 0), np.float16),
         np.concatenate(rows).astype(np.intp),
+        frozenset[str]().union(*(part.names for part in parts)),
     )

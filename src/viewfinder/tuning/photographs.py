@@ -93,8 +93,13 @@ def _train(
     return layers.eval()
 
 
-def train_labels(head: Head, fit: CaptionedVectors, choose: CaptionedVectors, file: Path) -> float:
-    """Trains the predictor on `fit` and writes it in half precision; returns the bits it tells about `choose`."""
+def train_labels(
+    head: Head, fit: CaptionedVectors, choose: CaptionedVectors, file: Path, trained_on: str = ""
+) -> float:
+    """Trains the predictor on `fit` and writes it in half precision; returns the bits it tells about `choose`.
+
+    `trained_on` is the list of the pictures that it and the head learn from (`TrainingList.encode`).
+    """
     said = _captions(fit)
     weights_n = np.array([min(len(texts), ALL_CAPTIONS) / ALL_CAPTIONS for texts in said])
     views_vnd = np.stack([head.pictures(raw_nr.astype(np.float32)) for raw_nr in fit.raw_vnr])
@@ -104,7 +109,8 @@ def train_labels(head: Head, fit: CaptionedVectors, choose: CaptionedVectors, fi
     full = np.flatnonzero([len(texts) >= ALL_CAPTIONS - 1 for texts in asked])
     vectors_nd = head.pictures(choose.raw_vnr[0][full].astype(np.float32))
     told = bits_told(arrays, vectors_nd, _holds([asked[at] for at in full]))
-    card = Card(system=SYSTEM, preset="starter", encoder=RAW_VERSION, figures={"bits told, choose": told})
+    figures = {"bits told, choose": told}
+    card = Card(system=SYSTEM, preset="starter", encoder=RAW_VERSION, figures=figures, trained_on=trained_on)
     write_tensors(file, {name: torch.from_numpy(half) for name, half in halves.items()}, asdict(card), schema=NETWORK)
     return told
 

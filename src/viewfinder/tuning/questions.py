@@ -12,6 +12,7 @@ from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
+from viewfinder.training.training_list import TrainingList
 from viewfinder.training.weights import NETWORK, Card
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 from viewfinder.tuning.pool import PoolEntry, build_pool
@@ -65,7 +66,7 @@ def _train_networks(
     stopped = QuestionReport(None, len(pool), 0, figures)
     if fitted.ended == "asked":
         return stopped
-    arrays, told = selector.arrays(), None
+    arrays, told, names = selector.arrays(), None, dialogues.train.names
     answering = networks.train_answers(plan, dialogues, pool, vectors, fewest=FEWEST_ANSWERS)
     if answering is None:
         pool = tuple(replace(question, predicted=False) for question in pool)
@@ -75,7 +76,8 @@ def _train_networks(
             return stopped
         arrays |= network.arrays()
         if plan.against:
-            against_mg = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
+            against_mg, others = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
+            names |= others
             arrays |= networks.fit_familiarity(network, dialogues.train.raw_mg, against_mg)
         told = networks.measure_answers(network, held_out)
         figures |= {f"answers/{name}": value for name, value in networks.answer_figures(network, held_out).items()}
@@ -86,7 +88,10 @@ def _train_networks(
         "seed": plan.seed,
     }  # fmt: skip
     encoder = dialogues.raw_version if predicted else None
-    card = Card(system=SYSTEM, preset="", encoder=encoder or NO_PICTURES, settings=settings, figures=figures)
+    card = Card(
+        system=SYSTEM, preset="", encoder=encoder or NO_PICTURES, settings=settings, figures=figures,
+        trained_on=TrainingList.of(names).encode(),
+    )  # fmt: skip
     half = {name: array.detach().to(torch.float16) for name, array in arrays.items()}
     write_tensors(plan.out / FILE, half, asdict(card), schema=NETWORK)
     return QuestionReport(plan.out / FILE, len(pool), predicted, figures)

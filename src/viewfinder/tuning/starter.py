@@ -104,12 +104,13 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
     known = calibrate_conversations(head, encoder.sentences, asked, fitted, absent_things())
     head = replace(head, calibration=known)
     tell("labels that questions about photographs are made of")
-    told = train_labels(head, fitted.vectors, choose, out / "photographs.safetensors")
+    learnt = {picture.path.stem for listed in pictures.lists.values() for picture in listed}
+    trained_on = TrainingList.of(learnt).encode()  # of the labels as well: they are predicted from the head's vectors
+    told = train_labels(head, fitted.vectors, choose, out / "photographs.safetensors", trained_on)
     counts = {
         f"{name}: {len(listed)} pictures": names_digest(listed) for name, listed in sorted(pictures.lists.items())
     }
-    learnt = {picture.path.stem for listed in pictures.lists.values() for picture in listed}
-    head.save(out / "head.safetensors", card=counts | {"trained_on": TrainingList.of(learnt).encode()})
+    head.save(out / "head.safetensors", card=counts | {"trained_on": trained_on})
     figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(recalls(head, choose), 1)}
     figures["bits told of a photograph's labels, choose"] = told
     card = out / "figures.txt"

@@ -197,6 +197,8 @@ class Person:
         corrector: what is said about contradictions, as often as the style says.
         style: by default that of a perfect user.
         name: which kind of user this is.
+        trained_on: the list of the pictures that a part was trained on (`TrainingList.encode`); "": unknown, None: none
+            was, or not here.
     """
 
     describer: Callable[[], Describer]
@@ -207,6 +209,7 @@ class Person:
     corrector: Corrector | None = None
     style: SpeakingStyle = field(default_factory=SpeakingStyle)
     name: str = "person"
+    trained_on: str | None = None
     _sessions: dict[str, _Session] = field(default_factory=dict, init=False, repr=False)
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:

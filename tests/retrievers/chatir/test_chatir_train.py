@@ -60,7 +60,7 @@ def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
 @pytest.mark.parametrize("preset", list(tomllib.loads(PRESETS.read_text())))
 def test_every_preset_can_be_read(preset: str) -> None:
     found = load_preset(PRESETS, preset, Preset)
-    assert found.selects == ("loss" if preset in ("paper", "plugir") else "recall")
+    assert found.selects == ("loss" if preset in ("paper", "official", "plugir") else "recall")
 
 
 def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementation() -> None:
@@ -69,6 +69,23 @@ def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementati
     assert (plugir.batch, plugir.training.learning_rate, plugir.training.weight_decay) == (256, 1.25e-5, 1e-4)
     assert (paper.model.separator, plugir.model.separator) == ("sep", "comma")
     assert (plugir.mask, MASKED_SHARE, plugir.loss.temperature) == ("captions", 0.2, 0.01)
+
+
+@pytest.mark.parametrize(("name", "size", "separator"), [
+    ("paper", "base", "sep"), ("official", "base", "comma"), ("plugir", "large", "comma"),
+])  # fmt: skip
+def test_published_presets_read_strings_as_they_are_and_cut_the_end_at_200_tokens(
+    name: str, size: str, separator: str
+) -> None:
+    model = load_preset(PRESETS, name, Preset).model
+    assert (model.verbatim, model.most_tokens, model.separator) == (True, 200, separator)
+    assert (model.reads, model.pooling, model.image) == ("tokens", "first", "shared")
+    assert model.text_model == f"Salesforce/blip-itm-{size}-coco"
+
+
+def test_the_official_preset_is_the_paper_s_training_with_the_strings_of_the_code() -> None:
+    paper, official = (load_preset(PRESETS, name, Preset) for name in ("paper", "official"))
+    assert replace(official, model=replace(official.model, separator="sep")) == paper
 
 
 def test_what_was_answered_helps_and_the_card_says_how_it_was_trained(data: Path, tmp_path: Path) -> None:

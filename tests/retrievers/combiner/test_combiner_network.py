@@ -110,6 +110,7 @@ def test_the_paper_table_is_the_published_training() -> None:
     model, training = preset.model, preset.training
     assert (model.projection, model.hidden, model.dropout, preset.scale) == (2560, 5120, 0.5, 100.0)
     assert (model.memory, model.texts, model.rollback) == ("none", "whole", "ignore")
+    assert (preset.repeats, load_preset(PRESETS, "lab", Preset).repeats) == ("wrong", "left_out")
     assert (preset.batch, training.optimiser, training.learning_rate, training.epochs) == (4096, "adam", 2e-5, 300)
 
 

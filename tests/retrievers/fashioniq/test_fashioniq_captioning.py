@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tests.training_log import read_log
 from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
@@ -29,7 +31,9 @@ from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs, re
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import TrainingResult, load_preset
-from viewfinder.training.weights import read_card
+from viewfinder.training.checkpoints import write_tensors
+from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import NETWORK, read_card
 from viewfinder.users.captioner.captioner import END, PAD, START, Captioner
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
@@ -100,6 +104,9 @@ def test_the_official_preset_is_the_published_simulator() -> None:
     official = load_preset(PRESETS, "official", CaptionerPreset)
     assert official.model == TransformerCaptioner(learnt_words=64)
     assert (official.batch, official.smoothing, official.selects) == (64, 0.0, "bleu3")
+    paper = load_preset(PRESETS, "paper", CaptionerPreset)
+    assert (official.smoothing_over, paper.smoothing_over, paper.smoothing) == ("others", "others", 0.1)
+    assert paper.model.learnt_words == 64
 
 
 def test_every_caption_of_a_pair_is_an_example_of_its_own() -> None:
@@ -238,6 +245,31 @@ def test_attributes_that_are_named_are_not_trained_again(
     again = train_captioner(plan(data, tmp_path, f"attribute_file={str(file)!r}"))
     assert not (tmp_path / "attributes").exists()
     assert again.figures == with_attributes.figures  # the same seed, the same attributes
+
+
+def test_weights_that_are_named_bring_their_training_pictures(
+    data: Path, tmp_path: Path, with_attributes: TrainingResult
+) -> None:
+    file = tmp_path / "told.safetensors"
+    shutil.copy2(with_attributes.best.parent / "attributes" / "best.safetensors", file)
+    relist(file, TrainingList.of(["elsewhere"]).encode())
+    first = train_captioner(plan(data, tmp_path / "1", f"attribute_file={str(file)!r}", "kinds=['signs']"))
+    listed = TrainingList.decode(read_card(first.best).trained_on)
+    signs = read_garments(plan(data, tmp_path), "train", ("signs",)).keys
+    assert listed.digest == TrainingList.of(["elsewhere", *(Path(key).stem for key in signs)]).digest
+    again = plan(data, tmp_path / "2")
+    again.note_training(data, ["images/own.jpg"])
+    load_simulator(again, str(first.best), "lab", ())
+    assert TrainingList.decode(again.list_training()).digest == (listed | TrainingList.of(["own"])).digest
+    relist(file, "")  # nobody knows: then nobody knows of what is trained with it
+    unknown = train_captioner(plan(data, tmp_path / "3", f"attribute_file={str(file)!r}"))
+    assert read_card(unknown.best).trained_on == ""
+
+
+def relist(file: Path, trained_on: str) -> None:
+    """Gives weights another list."""
+    card = replace(read_card(file), trained_on=trained_on)
+    write_tensors(file, load_file(file), asdict(card), schema=NETWORK)
 
 
 def test_a_training_that_was_stopped_at_the_attributes_goes_on_to_the_same_numbers(

@@ -14,12 +14,16 @@ import torch
 from tests.training_log import read_log
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch
+from viewfinder.retrievers.fashioniq import captioner_training
+from viewfinder.retrievers.fashioniq.attribute_training import PRESETS as ATTRIBUTES
+from viewfinder.retrievers.fashioniq.attribute_training import AttributePreset
 from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
 from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset
+from viewfinder.training.presets import HalveOnPlateau
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
@@ -82,6 +86,45 @@ def test_the_published_numbers_are_those_of_the_code_and_of_the_paper() -> None:
         assert (preset.turns, preset.exclude_shown, preset.selects) == (5, False, "percentile")
     assert code.model.kind == paper.model.kind == "transformer"
     assert (code.model.hidden, paper.model.hidden) == (1024, 2048)
+
+
+def test_the_official_preset_reads_feedback_and_halves_its_rate_as_the_code_does() -> None:
+    official = load_preset(PRESETS, "official", Preset)
+    assert official.model.kind == "transformer"
+    assert (official.model.start_token, official.model.tokens) == (True, "nltk")
+    training, schedule = official.training, official.training.schedule
+    assert (training.validate_epochs, training.validate_offset) == (3, 1)
+    assert isinstance(schedule, HalveOnPlateau)
+    assert (schedule.figure, schedule.higher, schedule.patience, schedule.floor) == ("percentile_sum", True, 2, 0.1)
+
+
+@pytest.mark.parametrize(("name", "f1_of"), [("official", "picture"), ("paper", "picture"), ("lab", "all")])
+@pytest.mark.parametrize("trains", [train, train_captioner])
+def test_published_presets_learn_attributes_whose_f1_is_that_of_each_picture(
+    name: str, f1_of: str, trains: Any, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(asked: TrainPlan) -> None:
+        assert load_preset(ATTRIBUTES, asked.preset, AttributePreset).f1_of == f1_of
+        raise BadInput("attributes are asked for")
+
+    monkeypatch.setattr(captioner_training, "train_attributes", stop)
+    with pytest.raises(BadInput, match="attributes are asked for"):
+        trains(plan(data, tmp_path, preset=name, overrides=()))
+
+
+def test_a_retriever_s_own_attributes_are_those_of_its_preset(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def stop(own: TrainPlan) -> None:
+        asked.append(own.preset)
+        raise BadInput("attributes are asked for")
+
+    monkeypatch.setattr(captioner_training, "train_attributes", stop)
+    with pytest.raises(BadInput, match="attributes are asked for"):
+        train(plan(data, tmp_path, preset="official", overrides=("simulator='recorded'", "turns=1")))
+    assert asked == ["official"]
 
 
 def test_dialogues_find_more_and_more(data: Path, tmp_path: Path, simulator: str) -> None:

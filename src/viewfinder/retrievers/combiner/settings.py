@@ -21,7 +21,7 @@ class ModelSettings:
     Attributes:
         projection, hidden: widths of the projected text and picture, and of the layers after that.
         text_length, picture_length: the lengths of the combined vectors. Encoders give vectors of length 1; the
-            published ones are as long as CLIP makes them, which one common length can stand for.
+            published ones are as long as CLIP makes each. One common length can be their mean, not each one's own.
         memory: what is carried from turn to turn: nothing (published), or a GRU's state over the queries so far.
         texts: how a modification becomes a vector: as a "whole", or as the mean of its numbered "clauses".
         rollback: a turn that goes back to an earlier picture is read with that one ("replace"), or as any other turn.

@@ -59,6 +59,7 @@ class CaptionerPreset:
         kinds: kinds of the data to learn from, as its files name them; empty: all of them, in one network.
         smoothing, smoothing_over: what share of a label goes to other words, and to which: to "all" alike, including
             the right one, or to all "others" (published).
+        attributes: how the attributes are trained if no file is named, a table of attributes.toml.
         selects: the validation figure by which the best weights are chosen; the published one is BLEU-3.
     """
 
@@ -69,6 +70,7 @@ class CaptionerPreset:
     smoothing: float = 0.0
     smoothing_over: SmoothingOver = "all"
     attribute_file: str = ""  # trained attributes to read; "" trains them first, if the model reads any
+    attributes: str = "lab"
     selects: Literal["bleu3", "cider", "loss"] = "bleu3"
 
     def __post_init__(self) -> None:
@@ -96,6 +98,7 @@ def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, .
         plan.notify("training the simulated user")
     captioner = Captioner.load(_trained_file(plan, named, train_captioner, SYSTEM, preset, kinds))
     captioner.check(plan.encoder.raw_version)
+    plan.note_weights(captioner.trained_on)
     return captioner
 
 
@@ -111,7 +114,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
     try:
         predictor = None
         if preset.model.attributes:
-            predictor = load_predictor(plan, preset.attribute_file, preset.kinds, "captioner")
+            predictor = load_predictor(plan, preset.attribute_file, preset.attributes, preset.kinds, "captioner")
     except TrainingStopped as stopped:
         return replace(stopped.fitted, best=plan.out / "best.safetensors", figures={})  # there is none yet
     garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
@@ -144,7 +147,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
     )
 
 
-def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
+def load_predictor(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, ...], reader: str) -> AttributePredictor:
     """The attribute predictor: that of the file `named`, or one trained first in OUT/attributes for a `reader`.
 
     Raises:
@@ -153,8 +156,10 @@ def load_predictor(plan: TrainPlan, named: str, kinds: tuple[str, ...], reader: 
     """
     if not named:
         plan.notify(f"training the attributes that the {reader} reads")
-    file = _trained_file(plan, named, train_attributes, ATTRIBUTES, "lab", kinds)
-    check_card(file, read_card(file), system=ATTRIBUTES, encoder=plan.encoder.raw_version)
+    file = _trained_file(plan, named, train_attributes, ATTRIBUTES, preset, kinds)
+    card = read_card(file)
+    check_card(file, card, system=ATTRIBUTES, encoder=plan.encoder.raw_version)
+    plan.note_weights(card.trained_on)
     return AttributePredictor.read(file)
 
 

@@ -181,6 +181,7 @@ class Preset:
     simulator: str = ""
     captioner: str = "lab"  # the table of captioner.toml by which a simulator is trained, if one is
     attribute_file: str = ""  # trained attributes, for a simulator that has none; "" trains them first
+    attributes: str = "lab"  # the table of attributes.toml by which they are trained, if they are
     batch: int = 64  # dialogues a step
     strangers: int = 0  # pictures of other kinds, some of each, that the contrastive loss also tells targets from
     exclude_shown: bool = False  # whether a picture is shown only once

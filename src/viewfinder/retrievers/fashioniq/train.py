@@ -142,7 +142,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
         if captioner is not None and not preset.attribute_file:
             predictor = captioner.predictor
         if predictor is None:
-            predictor = load_predictor(plan, preset.attribute_file, preset.kinds, "retriever")
+            predictor = load_predictor(plan, preset.attribute_file, preset.attributes, preset.kinds, "retriever")
     if start is None:
         labels = () if predictor is None else predictor.labels
         spoken = () if captioner is None else captioner.vocabulary.words

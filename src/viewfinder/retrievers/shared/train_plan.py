@@ -19,7 +19,7 @@ from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import EncoderMismatch, UnknownName
 from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
-from viewfinder.training.training_list import TrainingList
+from viewfinder.training.training_list import TrainingList, join_lists
 from viewfinder.training.weights import Card, check_card, read_card
 
 if TYPE_CHECKING:
@@ -57,18 +57,24 @@ class TrainPlan:
     notify: Callable[[str], None] = lambda line: None  # called with a line at every stage
     should_stop: Callable[[], bool] = lambda: False
     seen: set[str] = field(default_factory=set, init=False, repr=False, compare=False)  # as `note_training` notes it
+    parts: list[str] = field(default_factory=list, init=False, repr=False, compare=False)  # as `note_weights` notes it
 
     def note_training(self, folder: Path, keys: Iterable[str]) -> None:
         """Notes that training uses these pictures of a data set (by key): the weights will carry a list of them."""
         self.seen.update(*name_pictures(folder, keys).values())
 
+    def note_weights(self, trained_on: str) -> None:
+        """Notes that training uses weights with this list (a simulated user's, say): theirs will have it, too."""
+        self.parts.append(trained_on)
+
     def list_training(self) -> str:
-        """The list of all pictures noted and of those the starting weights had seen; "" if these are unknown."""
+        """The list of all pictures noted, and of those that the starting weights and the weights noted had seen.
+
+        "" if one of these lists is unknown.
+        """
         before = None if self.start is None else read_card(self.start).trained_on
-        if not self.seen or before == "":
-            return ""
-        listed = TrainingList.of(self.seen)
-        return (listed | TrainingList.decode(before) if before else listed).encode()
+        noted = TrainingList.of(self.seen).encode() if self.seen else ""
+        return join_lists(noted, before, *self.parts) or ""
 
     def vectors(self, folder: Path, *, regions: bool = False) -> Features:
         """The vectors of a data set's pictures, computed if missing; progress is reported at every tenth."""

@@ -216,7 +216,10 @@ def make_captioner_user(
         vectors = lambda keys: found.raw_nd[found.rows(keys)]  # noqa: E731
     comparer = CaptionComparer(captioner, vectors, decoding, style.seed)
     describer = partial(SentenceDescriber, make_sayings(folder, captioner, vectors, style.seed))
-    return Person(describer, comparer=comparer, likeness=comparer.likeness, style=style, name=NAME)
+    return Person(
+        describer, comparer=comparer, likeness=comparer.likeness, style=style, name=NAME,
+        trained_on=captioner.trained_on,
+    )  # fmt: skip
 
 
 def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, seed: int) -> Sentences:

@@ -1,0 +1,38 @@
+"""What the weights in the package list of their training; the counts are those of their cards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import viewfinder
+from viewfinder.data.splits import OFFICIAL_TEST
+from viewfinder.evaluation.overlap import WEIGHTS, count_seen_pictures
+from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import read_card
+
+PACKAGE = Path(viewfinder.__file__).parent
+SHIPPED = sorted(file for file in PACKAGE.glob("**/*.safetensors") if file.name != "head.safetensors")
+
+
+@pytest.mark.parametrize("weights", SHIPPED, ids=lambda file: file.parent.name)
+def test_all_weights_in_the_package_have_a_list(weights: Path) -> None:
+    assert read_card(weights).trained_on
+
+
+@pytest.mark.parametrize(("weights", "count", "at_most"), [
+    ("users/captioner/lab", 2389, False), ("retrievers/fashioniq/modern", 6183 + 595 + 1, True),
+    ("retrievers/chatir/lab", 8082 + 595 + 1 + 62, True),
+])  # fmt: skip
+def test_lists_have_as_many_names_as_the_weights_saw_at_most(weights: str, count: int, at_most: bool) -> None:
+    listed = TrainingList.decode(read_card(PACKAGE / f"{weights}.safetensors").trained_on)
+    assert (len(listed), listed.at_most) == (count, at_most)
+
+
+def test_official_test_photographs_that_some_weights_saw_are_flagged(tmp_path: Path) -> None:
+    (tmp_path / OFFICIAL_TEST).write_text("7_0a.jpg\n")
+    listed = read_card(PACKAGE / "retrievers/mai/modern.safetensors").trained_on
+    assert count_seen_pictures(["images/7_0a.jpg"], tmp_path, {WEIGHTS: listed}).flags == (
+        "overlap: at most 100 % of targets were training pictures of the weights",
+    )
