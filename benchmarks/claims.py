@@ -1,10 +1,12 @@
 """Tests the claims of claims.toml on the ranks that benchmarks keep: intervals, p-values, verdicts.
 
-A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`); its p-value
-is that of a test in which both are drawn (`seeded_test`), Holm-corrected within a paper.
+A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`). Two p-values
+are those of tests in which both are drawn (`seeded_test`): that there is no difference, and that it is 2 points or more.
+Both are Holm-corrected over all claims of a paper that can be asked. One that is not measured yet counts as a test that
+shows nothing (p = 1), so measuring it can confirm verdicts, but not take any back.
 
-reproduced, not reproduced   the interval excludes 0 and the corrected p is at most 0.05
-equivalent                   else: interval and test (two one-sided ones) say that it is within 2 points either way
+reproduced, not reproduced   the interval excludes 0 and the corrected p of no difference is at most 0.05
+equivalent                   else: interval and corrected p (of two one-sided tests) say that it is within 2 points
 undecided                    else
 to be measured               ranks are not kept ("again": a figure without ranks is known), or what was trained has
                              fewer than `FEWEST` seeds: no verdict
@@ -78,7 +80,13 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What came of a claim; shares, not points. `seeds` is empty where nothing was trained."""
+    """What came of a claim; shares, not points.
+
+    Attributes:
+        p_value: of no difference.
+        equivalence: the p-value of a difference of 2 points or more.
+        seeds: none where nothing was trained.
+    """
 
     claim: Claim
     outcome: str
@@ -193,30 +201,28 @@ def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndar
 
 
 def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
-    """The claims of one paper with their verdicts and p-values corrected."""
-    asked = [one for one in found if not one.outcome and not (one.trained and len(one.seeds) < FEWEST)]
-    p_values = correct_holm([one.equivalence if one.claim.same else one.p_value for one in asked])
-    corrected = {id(one): p_value for one, p_value in zip(asked, p_values, strict=True)}
-    judged = []
-    for one in found:
-        if one.outcome:
-            judged.append(one)
-        elif id(one) not in corrected:
-            judged.append(replace(one, outcome=WAITING))
-        else:
-            judged.append(replace(one, outcome=verdict_of(one, corrected[id(one)]), p_value=corrected[id(one)]))
-    return judged
+    """The claims of one paper with their verdicts, and both p-values corrected over all that can be asked."""
+    family = [one for one in found if one.outcome != CLOSED]
+    measured = [not one.outcome and not (one.trained and len(one.seeds) < FEWEST) for one in family]
+    differences = correct_holm([one.p_value if is_in else 1.0 for one, is_in in zip(family, measured, strict=True)])
+    equivalences = correct_holm(
+        [one.equivalence if is_in else 1.0 for one, is_in in zip(family, measured, strict=True)]
+    )
+    judged = {id(one): one for one in found}
+    for one, is_in, p_value, equivalence in zip(family, measured, differences, equivalences, strict=True):
+        corrected = replace(one, p_value=p_value, equivalence=equivalence)
+        judged[id(one)] = replace(corrected, outcome=verdict_of(corrected) if is_in else WAITING)
+    return [judged[id(one)] for one in found]
 
 
-def verdict_of(one: Judged, p_value: float) -> str:
-    """What a difference says, with its corrected p-value (of equivalence, where that is the claim)."""
+def verdict_of(one: Judged) -> str:
+    """What a difference with its corrected p-values says."""
     assert one.interval is not None, "claims without a difference have no verdict"
     low, high = one.interval.low, one.interval.high
-    is_within = low > -MARGIN and high < MARGIN
+    differs = (low > 0 or high < 0) and one.p_value <= LEVEL
+    is_equivalent = low > -MARGIN and high < MARGIN and one.equivalence <= LEVEL
     if one.claim.same:
-        if is_within and p_value <= LEVEL:
-            return REPRODUCED
-        return REFUTED if (low > 0 or high < 0) and one.p_value <= LEVEL else UNDECIDED
-    if p_value <= LEVEL and (low > 0 or high < 0):
+        return REPRODUCED if is_equivalent else REFUTED if differs else UNDECIDED
+    if differs:
         return REPRODUCED if low > 0 else REFUTED
-    return EQUIVALENT if is_within and one.equivalence <= LEVEL else UNDECIDED
+    return EQUIVALENT if is_equivalent else UNDECIDED

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import table
-from claims import FEWEST, OUTCOMES, VERDICTS, WAITING, Judged, papers_of
+from claims import CLOSED, FEWEST, OUTCOMES, VERDICTS, WAITING, Judged, papers_of
 from plots import Plot
 from rows import RESULTS, UNTRAINED, read_facts
 
@@ -25,7 +25,9 @@ def claim_parts(judged: Sequence[Judged], results: Path = RESULTS) -> dict[str, 
     for paper in papers_of(one.claim for one in judged):
         own = [one for one in judged if one.claim.paper == paper]
         name = paper.lower().replace(" ", "-")
-        parts[f"claims-{name}"] = [*claims_table(own), "", *measured_lines(own, results)]
+        asked = sum(one.outcome != CLOSED for one in own)
+        family = f"Holm's correction is over the {asked} claims of this table that can be asked, measured or not."
+        parts[f"claims-{name}"] = [family, "", *claims_table(own), "", *measured_lines(own, results)]
     return parts
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from claims import (
+    CLOSED,
     EQUIVALENT,
     REFUTED,
     REPRODUCED,
@@ -17,6 +18,7 @@ from claims import (
     WAITING,
     Claim,
     Judged,
+    give_verdicts,
     judge_claims,
     read_claims,
 )
@@ -25,6 +27,7 @@ from report_claims import claim_parts, few_seeds, plotted
 from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
 
 from viewfinder.errors import BadInput
+from viewfinder.metrics import Interval
 
 FACTS: dict[str, Any] = {"command": "made.py", "commit": "0", "weights": [], "date": "2026-11-23", "flags": []}
 
@@ -198,6 +201,39 @@ def test_gains_over_other_rows_are_compared(tmp_path: Path) -> None:
         write(tmp_path, "talks", name, of_seeds([shares, shares, shares]))
     [one] = judge(tmp_path, claim(over=("before ours", "before theirs")))
     assert one.values == pytest.approx((0.1, 0.4))
+
+
+def test_both_p_values_are_corrected_over_all_that_can_be_asked_of_a_paper() -> None:
+    # A family of four: the fifth cannot be asked, and the fourth, not measured, counts as p = 1.
+    # Differences 0.001, 0.02, 0.9, 1: 0.001 x 4 = 0.004; 0.02 x 3 = 0.06; 0.9 x 2 = 1.8, at most 1.
+    # Equivalence 1, 0.02, 0.01, 1: 0.01 x 4 = 0.04; 0.02 x 3 = 0.06.
+    def found(mean: float, p_value: float, equivalence: float, *, same: bool = False) -> Judged:
+        return Judged(
+            claim=claim(same=same), outcome="", interval=Interval(mean, mean - 0.005, mean + 0.005), p_value=p_value,
+            equivalence=equivalence,
+        )  # fmt: skip
+
+    differs, hardly, alike = found(0.03, 0.001, 1.0), found(0.006, 0.02, 0.02), found(0.0, 0.9, 0.01)
+    waiting, closed = Judged(claim=claim(), outcome=WAITING), Judged(claim=claim(), outcome=CLOSED)
+    judged = give_verdicts([differs, hardly, alike, waiting, closed])
+    assert [one.p_value for one in judged[:3]] == pytest.approx([0.004, 0.06, 1.0])
+    assert [one.equivalence for one in judged[:3]] == pytest.approx([1.0, 0.06, 0.04])
+    outcomes = [REPRODUCED, UNDECIDED, EQUIVALENT, WAITING, CLOSED]
+    assert [one.outcome for one in judged] == outcomes
+    # Of claims that both find equally much: what differs by 0.001 is refuted, by 0.02 is not.
+    pairs = [found(0.03, 0.001, 1.0, same=True), found(0.006, 0.02, 0.9, same=True), alike, waiting]
+    assert [one.outcome for one in give_verdicts(pairs)] == [REFUTED, UNDECIDED, EQUIVALENT, WAITING]
+
+
+def test_a_verdict_stands_when_the_other_claims_of_its_paper_are_measured(tmp_path: Path) -> None:
+    for name, shares in {"ours": [0.6, 0.61, 0.6], "theirs": [0.5, 0.5, 0.5]}.items():
+        write(tmp_path, "talks", name, of_seeds(shares, 1000))
+    claims = (claim(), claim(rows=("later", "theirs")))
+    [before, _] = judge(tmp_path, *claims)
+    write(tmp_path, "talks", "later", of_seeds([0.5, 0.5, 0.5], 1000))
+    [after, later] = judge(tmp_path, *claims)
+    assert (before.outcome, after.outcome, later.outcome) == (REPRODUCED, REPRODUCED, EQUIVALENT)
+    assert before.p_value == after.p_value
 
 
 def test_more_claims_of_a_paper_ask_for_smaller_p_values(tmp_path: Path) -> None:
