@@ -1,12 +1,13 @@
 """Tests the claims of claims.toml on the ranks that benchmarks keep: intervals, p-values, verdicts.
 
 A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`). Two p-values
-are those of tests in which both are drawn (`seeded_test`): that there is no difference, and that it is 2 points or more.
+are those of tests in which both are drawn (`seeded_test`): of no difference, and of one of 2 points or more.
 Both are Holm-corrected over all claims of a paper that can be asked. One that is not measured yet counts as a test that
 shows nothing (p = 1), so measuring it can confirm verdicts, but not take any back.
 
 reproduced, not reproduced   the interval excludes 0 and the corrected p of no difference is at most 0.05
-equivalent                   else: interval and corrected p (of two one-sided tests) say that it is within 2 points
+equivalent                   else: interval and corrected p (of two one-sided tests) say that it is within 2 points, and
+                             not all rows find less than 5 % (flag "floor"): nothing can differ by much there
 undecided                    else
 to be measured               ranks are not kept ("again": a figure without ranks is known), or what was trained has
                              fewer than `FEWEST` seeds: no verdict
@@ -33,6 +34,10 @@ FEWEST = 3
 LEVEL = 0.05
 MARGIN = 0.02
 """Two points: differences within are none that matter."""
+
+FLOOR = "floor"
+LEAST = 0.05
+"""Rows that all find less are not said to be equivalent: near the floor nothing differs by much."""
 
 REPRODUCED, REFUTED, EQUIVALENT, UNDECIDED = "reproduced", "not reproduced", "equivalent within 2 points", "undecided"
 WAITING, CLOSED = "to be measured", "cannot be asked here"
@@ -152,21 +157,25 @@ def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict
     if not seeds or known_c.sum() < 2:
         return Judged(claim=claim, outcome=WAITING, missing=("seeds or conversations that both rows have",))
     values = [np.array([one.get(seed, one.get(UNTRAINED))[known_c] for seed in seeds]) for one in sides]  # type: ignore[index]
+    is_low = "@" in claim.metric and max(side.mean() for side in values) < LEAST
+    if claim.gain:  # low is what finds little in the end, not what gains little
+        late = replace(claim, gain=(), turns=claim.gain[1:])
+        ends = [_values_by_seed(late, [kept[test][row] for test in claim.tests], None) for row in needed]
+        is_low = max(np.nanmean([*by_seed.values()]) for by_seed in ends) < LEAST
     if claim.over:
         values = [values[0] - values[2], values[1] - values[3]]
     difference_es = values[0] - values[1]
     p_more, p_less = seeded_test(difference_es)
     p_value = min(1.0, 2 * min(p_more, p_less))
     equivalence = max(seeded_test(difference_es, above=-MARGIN)[0], seeded_test(difference_es, above=MARGIN)[1])
-    flags = [
-        flag for test in claim.tests for row in (claim.rows[0], other) for flag in facts[test]["rows"][row]["flags"]
-    ]
+    told = [facts[test]["rows"][row]["flags"] for test in claim.tests for row in (claim.rows[0], other)]
+    flags = [*claim.flags, *(flag for flags in told for flag in flags), *([FLOOR] if is_low else [])]
     return Judged(
         claim=claim, outcome="", rows=(claim.rows[0], other), values=tuple(float(side.mean()) for side in values),
         interval=seeded_interval(difference_es), p_value=p_value, equivalence=equivalence,
         seeds=seeds if trained else (), trained=bool(trained), conversations=int(known_c.sum()),
         gallery=tuple(dict.fromkeys(facts[test]["gallery"] for test in claim.tests)),
-        flags=tuple(dict.fromkeys((*claim.flags, *flags))),
+        flags=tuple(dict.fromkeys(flags)),
     )  # fmt: skip
 
 
@@ -220,7 +229,7 @@ def verdict_of(one: Judged) -> str:
     assert one.interval is not None, "claims without a difference have no verdict"
     low, high = one.interval.low, one.interval.high
     differs = (low > 0 or high < 0) and one.p_value <= LEVEL
-    is_equivalent = low > -MARGIN and high < MARGIN and one.equivalence <= LEVEL
+    is_equivalent = low > -MARGIN and high < MARGIN and one.equivalence <= LEVEL and FLOOR not in one.flags
     if one.claim.same:
         return REPRODUCED if is_equivalent else REFUTED if differs else UNDECIDED
     if differs:

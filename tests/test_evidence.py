@@ -189,6 +189,36 @@ def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
     assert (more.outcome, same.outcome) == (EQUIVALENT, REPRODUCED)
 
 
+def test_rows_that_find_next_to_nothing_are_not_equivalent(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.02, 0.021, 0.019], 2000))
+    write(tmp_path, "talks", "theirs", of_seeds([0.022, 0.022, 0.022], 2000))
+    write(tmp_path, "talks", "better", of_seeds([0.051, 0.051, 0.051], 2000))
+    both = judge(tmp_path, claim(), claim(same=True))
+    assert [(one.outcome, one.flags) for one in both] == [(UNDECIDED, ("floor",))] * 2
+    [differs] = judge(tmp_path, claim(rows=("better", "theirs")))
+    assert (differs.outcome, differs.flags) == (REPRODUCED, ())
+
+
+def test_rows_that_find_much_and_gain_nothing_are_not_at_the_floor(tmp_path: Path) -> None:
+    for name, share in {"ours": 0.4, "theirs": 0.4, "low": 0.01, "lower": 0.01}.items():
+        one = of_seeds([share] * 3, 500)
+        write(tmp_path, "talks", name, KeptRow(one.ids, one.seeds, np.repeat(one.values_ect, 2, axis=2)))
+    [much, little] = judge(
+        tmp_path, claim(gain=(1, 2), same=True), claim(gain=(1, 2), same=True, rows=("low", "lower"))
+    )
+    assert (much.flags, little.flags) == ((), ("floor",))
+    assert (much.outcome, little.outcome) == (REPRODUCED, UNDECIDED)
+
+
+def test_values_that_are_no_recall_have_no_floor(tmp_path: Path) -> None:
+    few = KeptRow(tuple("abcd"), (UNTRAINED,), np.array([[[0.01], [0.0], [0.0], [0.01]]], dtype=np.float32))
+    none = KeptRow(tuple("abcd"), (UNTRAINED,), np.zeros((1, 4, 1), np.float32))
+    write(tmp_path, "talks", "ours", few)
+    write(tmp_path, "talks", "theirs", none)
+    [one] = judge(tmp_path, claim(same=True, metric="repeated questions, %"))
+    assert (one.outcome, one.flags) == (REPRODUCED, ())
+
+
 def test_the_other_way_round_is_not_reproduced(tmp_path: Path) -> None:
     write(tmp_path, "talks", "ours", of_seeds([0.2, 0.25, 0.22]))
     write(tmp_path, "talks", "theirs", of_seeds([0.6, 0.61, 0.59]))
