@@ -23,7 +23,7 @@ from claims import (
     read_claims,
 )
 from plots import fingerprint
-from report_claims import claim_parts, few_seeds, plotted
+from report_claims import claim_parts, few_seeds, p_cell, plotted
 from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
 
 from viewfinder.errors import BadInput
@@ -298,6 +298,17 @@ def test_a_page_tells_what_was_measured_with_what(tmp_path: Path) -> None:
     ):
         assert told in page
     assert not few_seeds(page)
+
+
+def test_a_cell_says_which_p_value_it_has() -> None:
+    def cell(outcome: str, *, same: bool = False) -> str:
+        interval = Interval(0.0, -0.01, 0.01)
+        judged = Judged(claim=claim(same=same), outcome=outcome, interval=interval, p_value=0.00001, equivalence=0.0321)
+        return p_cell(judged)
+
+    assert cell(REPRODUCED) == cell(UNDECIDED) == cell(REFUTED, same=True) == ", p < 0.0001"
+    assert cell(EQUIVALENT) == cell(REPRODUCED, same=True) == ", p 0.0321 of equivalence"
+    assert cell(WAITING) == ""
 
 
 def test_a_verdict_of_one_seed_on_the_page_is_found() -> None:
