@@ -301,6 +301,11 @@ def measure(row: Row, weights: Path, out: Path, place: Place, *options: str) -> 
         keep(row, weights, out)
 
 
+def reads_captions(row: Row) -> bool:
+    """Whether a row reads pictures with their captions; those in the loss alone do not count."""
+    return row.system == "mai" and row.trained and "model.captions=false" not in row.settings
+
+
 def keep(row: Row, weights: Path, out: Path) -> None:
     """Keeps the ranks of a run; of pictures without captions, and of other ways to go back, as rows of their own."""
     test, bare, _ = out.name.partition(", no captions")
@@ -309,8 +314,7 @@ def keep(row: Row, weights: Path, out: Path) -> None:
     name = f"{name}, {GOES_BACK} {treatment}" if treatment else name
     tasks, seed = read_run(out).tasks, int(out.parent.name.rpartition("-")[2]) if row.trained else NO_SEED
     whole = [task for task in tasks if source != "sessions" or ", all, " in task.title]
-    reads = row.system == "mai" and row.trained and not bare and "model.captions=false" not in row.settings
-    flags = ["own data", *(["reads captions"] if reads else []), *overlap_flags(whole)]
+    flags = ["own data", *(["reads captions"] if reads_captions(row) and not bare else []), *overlap_flags(whole)]
     facts = facts_of(
         f"python benchmarks/mai.py DATA --rows '{row.name}'", [weights] * row.trained, flags, [out.parent] * row.trained
     )

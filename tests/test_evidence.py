@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import mai
 import numpy as np
 import pytest
 from claims import (
@@ -334,6 +335,13 @@ def test_committed_claims_are_whole() -> None:
     assert all(one.reason or (one.benchmark and one.tests and len(one.rows) == 2) for one in claims)
     assert all(one.where for one in claims if one.effect is not None)
     assert len({(one.paper, one.says) for one in claims}) == len(claims)
+
+
+def test_no_claim_that_is_asked_compares_a_row_that_reads_captions_with_one_that_reads_none() -> None:
+    reads = {row.name for row in (*mai.EVERY, mai.BOX) if mai.reads_captions(row)}
+    for one in (one for one in read_claims() if one.benchmark == "mai" and not one.reason):
+        kinds = {name.partition(", goes back by:")[0] in reads for name in (*one.rows, *one.over)}
+        assert len(kinds) == 1, one.says
 
 
 def test_no_committed_verdict_has_fewer_than_three_seeds() -> None:
