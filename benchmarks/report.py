@@ -14,6 +14,7 @@ from typing import Any
 
 from cells import interval, machine_line, percent, spread, table, tenths
 from claims import judge_claims, read_claims
+from mai import paper_of
 from plots import Plot
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
@@ -359,7 +360,7 @@ def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
     cost = json.loads((RESULTS / "iteration.json").read_text())
     return {
         "mai-speed": iteration_table(cost),
-        **{f"mai-{name}": mai_table(rows) for name, rows in tables.items() if name not in ("memories", "rollback")},
+        **{f"mai-{t}": mai_table(t, rows) for t, rows in tables.items() if t not in ("memories", "rollback")},
         "mai-memories": memories_table(tables["memories"]),
         "mai-rollback": rollback_table(tables["rollback"]),
         "mai-turns": mai_turns_table(tables["parts"] | tables["others"]),
@@ -368,7 +369,7 @@ def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def mai_table(rows: dict[str, Any]) -> list[str]:
+def mai_table(title: str, rows: dict[str, Any]) -> list[str]:
     """One row a line of `mai.py`: what it finds in the last turn, by setting; the paper's mean; what it cost."""
     metrics = ("R@1", "R@5", "R@10", "R@20")
     head = [f"{source[:4]}. {metric}" for source in MAI_SOURCES for metric in metrics]
@@ -377,7 +378,7 @@ def mai_table(rows: dict[str, Any]) -> list[str]:
     for name, row in rows.items():
         last = [row[source]["last turn"] for source in MAI_SOURCES]
         cells = [tenths(found[metric]) for found in last for metric in metrics]
-        cells += [tenths(found[MEAN_RECALL]) for found in last] + [spread(row["last turn"]), published(row)]
+        cells += [tenths(found[MEAN_RECALL]) for found in last] + [spread(row["last turn"]), published(title, name)]
         cells += [", ".join(f"{value:.1f}" for value in row.get("minutes", ())), str(row["seeds"])]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
@@ -421,7 +422,7 @@ def memories_table(rows: dict[str, Any]) -> list[str]:
         cells = [f"{row['memory']['carried bytes'][turn]:,}" for turn in ("1", "3", "10")]
         cells += [f"{row['memory']['weights bytes']:,}"]
         cells += [tenths(row[source]["last turn"][MEAN_RECALL]) for source in MAI_SOURCES]
-        lines.append(f"| {name} | {' | '.join([*cells, spread(row['last turn']), published(row)])} |")
+        lines.append(f"| {name} | {' | '.join([*cells, spread(row['last turn']), published('memories', name)])} |")
     return lines
 
 
@@ -432,7 +433,7 @@ def rollback_table(rows: dict[str, Any]) -> list[str]:
     lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
     for name, row in rows.items():
         cells = [tenths(row["rollback"]["last turn"][metric]) for metric in metrics]
-        cells += [spread(row["last turn"]), published(row), str(row["seeds"])]
+        cells += [spread(row["last turn"]), published("rollback", name), str(row["seeds"])]
         lines.append(f"| {name.removeprefix('rollback: ')} | {' | '.join(cells)} |")
     return lines
 
@@ -447,9 +448,10 @@ def sessions_table(rows: dict[str, Any]) -> list[str]:
     return lines
 
 
-def published(row: dict[str, Any]) -> str:
-    """What the paper has, if it has it."""
-    return tenths(row["paper"]) if "paper" in row else ""
+def published(title: str, name: str) -> str:
+    """What the paper has for a line of a table of `mai.py`, if it has it."""
+    figure = paper_of(title, name)
+    return "" if figure is None else tenths(figure)
 
 
 def captioners_table(rows: dict[str, Any]) -> list[str]:
