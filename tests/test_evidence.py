@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import drilldown
 import mai
 import numpy as np
 import pytest
@@ -334,6 +335,8 @@ def test_committed_claims_are_whole() -> None:
     claims = read_claims()
     assert all(one.reason or (one.benchmark and one.tests and len(one.rows) == 2) for one in claims)
     assert all(one.where for one in claims if one.effect is not None)
+    drilldowns = {row.name for row in (*drilldown.CHAIN, *drilldown.CONTROL, *drilldown.GRID, *drilldown.WIDE)}
+    assert {name for one in claims if one.benchmark == "drilldown" for name in one.rows} <= drilldowns
     assert len({(one.paper, one.says) for one in claims}) == len(claims)
 
 
