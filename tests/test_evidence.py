@@ -10,6 +10,7 @@ import drilldown
 import mai
 import numpy as np
 import pytest
+from chat_tests import without_shown
 from claims import (
     CLOSED,
     EQUIVALENT,
@@ -28,7 +29,9 @@ from plots import fingerprint
 from report_claims import claim_parts, few_seeds, p_cell, plotted
 from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
 
+from viewfinder.conversation import Like
 from viewfinder.errors import BadInput
+from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.metrics import Interval
 
 FACTS: dict[str, Any] = {"command": "made.py", "commit": "0", "weights": [], "date": "2026-11-23", "flags": []}
@@ -108,6 +111,13 @@ def test_a_row_is_kept_seed_by_seed_and_in_one_where_nothing_was_trained(tmp_pat
 def test_weights_are_known_by_their_hash(tmp_path: Path) -> None:
     (tmp_path / "best").write_bytes(b"abc")
     assert facts_of("x", [tmp_path / "best"])["weights"] == ["ba7816bf"]
+
+
+def test_pictures_that_a_dialogue_shows_are_not_searched_unless_it_looks_for_them() -> None:
+    turns = (Like("a", "in blue"), Like("b", "in red"))
+    one = SearchDialogue("1", "d", turns, targets=("b", "d"), first="f", among=("d", "x"), leaves_out=("y",))
+    task = Task("mai", "", "test", tuple("abdfxy"), (one,), ("R@10",))
+    assert without_shown(task).dialogues[0].leaves_out == ("a", "f", "y")
 
 
 # -- what claims come to
