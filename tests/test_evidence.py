@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,19 @@ from claims import (
 )
 from plots import fingerprint
 from report_claims import claim_parts, few_seeds, p_cell, plotted
-from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
+from rows import (
+    DEPTH,
+    RESULTS,
+    UNTRAINED,
+    KeptRow,
+    describe_commit,
+    facts_of,
+    is_kept,
+    read_facts,
+    read_ranks,
+    write_ranks,
+    write_results,
+)
 
 from viewfinder.conversation import Like
 from viewfinder.errors import BadInput
@@ -118,6 +132,36 @@ def test_pictures_that_a_dialogue_shows_are_not_searched_unless_it_looks_for_the
     one = SearchDialogue("1", "d", turns, targets=("b", "d"), first="f", among=("d", "x"), leaves_out=("y",))
     task = Task("mai", "", "test", tuple("abdfxy"), (one,), ("R@10",))
     assert without_shown(task).dialogues[0].leaves_out == ("a", "f", "y")
+
+
+def test_a_commit_is_marked_where_the_package_differs_from_it(tmp_path: Path) -> None:
+    def git(*command: str) -> None:
+        own = ("-c", "user.name=a", "-c", "user.email=a@a.example")
+        subprocess.run(["git", *own, *command], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("1\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "a")
+    (tmp_path / "ranks.npz").write_text("written meanwhile")
+    clean = describe_commit(tmp_path)
+    (tmp_path / "src" / "a.py").write_text("2\n")
+    assert (len(clean), describe_commit(tmp_path)) == (9, f"{clean}-dirty")
+
+
+def test_every_commit_of_kept_ranks_is_one_of_this_history() -> None:
+    def git(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *command], check=False, cwd=RESULTS, capture_output=True, text=True)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("no history here, or a part of it")
+    history = git("rev-list", "HEAD").stdout.split()
+    for file in RESULTS.glob("*.json"):
+        for test, about in json.loads(file.read_text(encoding="utf-8")).get("kept", {}).items():
+            for row, facts in about["rows"].items():
+                for commit in {one["commit"].removesuffix("-dirty") for one in facts["seeds"].values()}:
+                    assert any(one.startswith(commit) for one in history), f"{file.name}, {test}, {row}: {commit}"
 
 
 # -- what claims come to
