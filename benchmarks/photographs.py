@@ -53,6 +53,9 @@ SEQUENCES = "ade20k-sequences"
 OF_SEQUENCES = "ADE_"
 """How the pictures of it are called, alone of all sets."""
 
+OTHER_DATA = "other training data"
+"""Flag of what is not trained here on `LEARN`: the encoder's head learnt from products, too."""
+
 TESTS = ("photographs", "sequences")
 LEARN = "learn"
 
@@ -226,11 +229,12 @@ def keep(row: Row, seed: int, place: Place) -> None:
 
 
 def flags_of(task: Task, row: Row) -> list[str]:
-    """Of what is not trained here: how many targets its head has learnt from, and that its own list is not known."""
+    """Of what is not trained here: that it was trained on other data, and which targets are among them, if known."""
     if row.system in SHIPPED:
-        return ["overlap: unknown, the shipped weights name no training list"]
+        return [OTHER_DATA, "overlap: unknown, the shipped weights name no training list"]
     learnt = [part_of(dialogue.target) == "fit" for dialogue in task.dialogues]
-    return [f"overlap: {np.mean(learnt):.0%} of targets were training pictures of the encoder's head"] * any(learnt)
+    seen = f"overlap: {np.mean(learnt):.0%} of targets were training pictures of the encoder's head"
+    return [OTHER_DATA, *([seen] if any(learnt) else [])]
 
 
 def of_test(task: Task, test: str) -> Task:
