@@ -516,20 +516,19 @@ def heard_table(rows: dict[str, Any]) -> list[str]:
 
 
 def photos_table(rows: dict[str, Any]) -> list[str]:
-    """R@10 on photographs, turn by turn."""
+    """R@10 on photographs, turn by turn, and what a reader should know of a row."""
     turns = range(1, 1 + max(len(row["R@10"]) for row in rows.values()))
-    lines = ["| | " + " | ".join(f"R@10, turn {turn}" for turn in turns) + " |", "|---|" + "---|" * len(turns)]
-    for name, row in rows.items():
-        lines.append(f"| {name} | {' | '.join(interval(found) for found in row['R@10'])} |")
-    return lines
+    cells = [[name, *map(interval, row["R@10"]), ", ".join(row["flags"])] for name, row in rows.items()]
+    return table(["", *(f"R@10, turn {turn}" for turn in turns), "flags"], cells)
 
 
 def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Systems on photographs that no training here has seen, for the page of each."""
+    """Systems on photographs that no training of photographs.py has seen, for the page of each."""
     about = (
         f"{found['learn']['pictures']:,} photographs to learn from; {found['photographs']['pictures']:,} to search. "
         f"{machine_line(found['machine'])}"
     )
+    kept = found["kept"]["photographs"]["rows"]
     pages: dict[str, tuple[str, ...]] = {
         "chatir": ("chatir", "clip-t"),
         "fashioniq": ("fashioniq", "composer"),
@@ -539,7 +538,7 @@ def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         f"{page}-photographs": [
             *photos_table(
                 {
-                    name: {"R@10": row["R@10"]["photographs"]}
+                    name: {"R@10": row["R@10"]["photographs"], "flags": kept[name]["flags"]}
                     for name, row in found["rows"].items()
                     if row["system"] in systems
                 }
