@@ -7,7 +7,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /dist .
 
 FROM python:3.11-slim
 # For Kubernetes (docs/cluster.md): --build-arg EXTRAS=heic,postgresql,ray
-ARG EXTRAS=heic,postgresql
+ARG EXTRAS=heic,postgresql,scale
 RUN --mount=type=bind,from=wheel,source=/dist,target=/dist \
     pip install --no-cache-dir "$(echo /dist/*.whl)[$EXTRAS]"
 RUN useradd --create-home --uid 10001 viewfinder && install --directory --owner viewfinder /data

@@ -38,8 +38,7 @@ dist: setup
 
 # The starter's picture network, made anew from the published weights (CONTRIBUTING.md).
 network: setup
-	$(BIN)/python -c "from viewfinder.encoders.starter import encoder, network; \
-	  network.export_network(encoder.sentence_encoder())"
+	$(BIN)/python benchmarks/starter_network.py
 
 # The page is tested in a browser, the server's tables on PostgreSQL as well: Debian has both. Where they cannot be
 # installed, those tests are skipped with a reason.

@@ -1,10 +1,10 @@
 """How many cores, how much memory and how much money do pictures and people take? Writes results/capacity.json.
 
-    python benchmarks/capacity.py        # 15 minutes; `--only paper indexed fleet` recomputes from what was measured
+    python benchmarks/capacity.py        # 15 minutes; `--only paper indexed people fleet` only computes
 
 `turns` measures what a turn costs at several sizes; `small` runs two shards in processes of their own and compares the
-simulation with them; `paper`, `indexed` and `fleet` only compute, from `turns`, serving.json and scale.json. Costs are
-seconds of a core (CPU time), so they also hold on a busy machine.
+simulation with them; `paper`, `indexed`, `people` and `fleet` only compute, from `turns`, serving.json and scale.json.
+Costs are seconds of a core (CPU time), so they also hold on a busy machine.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from threadpoolctl import threadpool_limits
 
 from viewfinder.conversation import Say
 from viewfinder.index import dot_scores, top_k
+from viewfinder.index.index_files import pays
 from viewfinder.library import Library
 
 RESULTS = Path(__file__).parent / "results"
@@ -63,6 +64,9 @@ BUSY = 0.6
 CORE_HOUR, GIGABYTE_HOUR = 0.04, 0.005
 """Prices in dollars, about what clouds ask for: assumed; put your own."""
 
+ADVISED, ADVISED_PEOPLE = {200_000: "a scan", 1_000_000: "the index", 3_000_000: "the index"}, (10, 100, 1_000)
+"""What docs/scale.md says to run."""
+
 PICTURES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 PEOPLE = (10, 100, 1_000, 10_000)
 
@@ -77,7 +81,8 @@ def main() -> None:
     for name in given.only:
         results[name] = PARTS[name](results)
         print(name, json.dumps(results[name], indent=1), flush=True)
-        results["machine"] = described()
+        if name in MEASURED:
+            results["machine"] = described()
         given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
@@ -170,21 +175,59 @@ def plan(costs: Costs, pictures: int, people: int) -> dict[str, Any]:
 
 
 def plan_indexed(results: dict[str, Any]) -> dict[str, Any]:
-    """The same table for turns over an index, as far as scale.py has measured them; empty where it has not."""
-    file = RESULTS / "scale.json"
-    sizes = json.loads(file.read_text())["sizes"] if file.is_file() else {}
-    points = [(int(size), found["turns"]["index"]["cpu_ms"]) for size, found in sizes.items() if "turns" in found]
-    if len(points) < 2:
+    """The same table for turns over an index, as far as scale.py has measured them; empty where it has not.
+
+    Those are searches without a question, and memory is that of a process that took some; `scan` is the line through
+    scans that were measured in the same way.
+    """
+    sizes = _measured_sizes()
+    if len(sizes) < 2:
         return {}
-    start_ms, slope_ms = line_through(points)
-    turns = {**results["turns"], "core_ms_a_turn": start_ms, "core_ns_a_picture": 1e6 * slope_ms}
-    costs = _costs_served(turns)
+    costs, scan = _costs_measured(sizes, "index"), _costs_measured(sizes, "scan")
     return {
         "core_ms_a_turn": round(1000 * costs.core_s, 2),
         "core_ns_a_picture": round(1e9 * costs.core_s_a_picture, 2),
-        "largest": max(size for size, _ in points),
-        "rows": [plan(costs, pictures, people) for pictures in PICTURES for people in PEOPLE],
+        "scan": {
+            "core_ms_a_turn": round(1000 * scan.core_s, 2),
+            "core_ns_a_picture": round(1e9 * scan.core_s_a_picture, 1),
+        },
+        "largest": max(sizes),
+        "rows": [plan(costs, pictures, people) for pictures in PICTURES if pays(pictures) for people in PEOPLE],
     }
+
+
+def advise(results: dict[str, Any]) -> dict[str, Any]:
+    """Cores for some pictures and people, by the way in which so many pictures are searched."""
+    sizes = _measured_sizes()
+    if len(sizes) < 2:
+        return {}
+    costs = {"a scan": _costs_served(results["turns"]), "the index": _costs_measured(sizes, "index")}
+    plans = [plan(costs[how], pictures, people) for pictures, how in ADVISED.items() for people in ADVISED_PEOPLE]
+    return {
+        "by": {str(pictures): how for pictures, how in ADVISED.items()},
+        "rows": [{name: row[name] for name in ("pictures", "people", "turns_per_s", "cores")} for row in plans],
+    }
+
+
+def _measured_sizes() -> dict[int, dict[str, Any]]:
+    """What scale.py has measured, where that includes turns."""
+    file = RESULTS / "scale.json"
+    sizes = json.loads(file.read_text())["sizes"] if file.is_file() else {}
+    return {int(size): found for size, found in sizes.items() if "turns" in found}
+
+
+def _costs_measured(sizes: dict[int, dict[str, Any]], way: str) -> Costs:
+    """The line through what turns with the index or by a scan cost, memory that of a process with an index."""
+    start_ms, slope_ms = line_through([(size, found["turns"][way]["cpu_ms"]) for size, found in sizes.items()])
+    start_mb, slope_mb = line_through([(size, found["memory"]["resident_MB"]) for size, found in sizes.items()])
+    return _costs_served(
+        {
+            "core_ms_a_turn": start_ms,
+            "core_ns_a_picture": 1e6 * slope_ms,
+            "bytes_a_picture": 1e6 * slope_mb,
+            "process_mb": start_mb,
+        }
+    )
 
 
 def line_through(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
@@ -451,8 +494,12 @@ PARTS = {
     "turns": measure_turns,
     "paper": plan_on_paper,
     "indexed": plan_indexed,
+    "people": advise,
     "fleet": simulate_large,
 }
+
+MEASURED = ("small", "turns")
+"""The others compute from figures of whatever machine these ran on."""
 
 if __name__ == "__main__":
     main()

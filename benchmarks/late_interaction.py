@@ -6,7 +6,7 @@ FEATURES is a folder of regions written by `viewfinder features`; collections ar
 
 product  10,000 pictures x 36 regions: exact scores over the bare matrix product, fastest of three ways to write it
 large    50,000 pictures: the time of a query, and how many of the ten that the definition finds are found
-million  1,000,448 pictures in 8 bits (8 GB of memory, 10 minutes): the same for several shortcuts
+million  a million pictures in 8 bits (8 GB of memory, 10 minutes): the same for several ways
 step     what a sentence costs in the state of a trained model
 
 All ways take turns in one process with the same number of threads, so that a busy machine slows all of them alike.
@@ -24,20 +24,25 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from grown_regions import Grown, unit
-from jaxtyping import Float32, Int64, UInt8
+from grown_regions import Grown
+from jaxtyping import Float32, Int64
 from machine import described
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, top_k
-from viewfinder.index.region_scores import CODED, RegionCodes, late_interaction_coarse, tile_batches
-from viewfinder.index.scores import late_interaction_near
+from viewfinder.index.region_scores import (
+    GROUPS,
+    RegionCodes,
+    group_means,
+    late_interaction_coarse,
+    tile_batches,
+)
+from viewfinder.index.scores import CANDIDATES, GROUP_CANDIDATES, late_interaction_near
 from viewfinder.retrievers import ResolvedTurn, SentenceEncoder, load_retriever
 
 K = 10
 VECTORS = (3, 5, 10)
-CENTROIDS = 4
 Rows = Int64[np.ndarray, " k"]
 Queries = Sequence[Float32[np.ndarray, "m d"]]
 
@@ -50,7 +55,7 @@ def main() -> None:
     parser.add_argument(
         "--checkpoint", type=Path, nargs="*", default=[None], help="of Drill-down; else the one shipped"
     )
-    parser.add_argument("--million", type=int, default=1954 * CODED, help="pictures of that part, whole parts of 512")
+    parser.add_argument("--million", type=int, default=1_000_000, help="pictures of that part")
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "late_interaction.json")
     given = parser.parse_args()
@@ -125,7 +130,7 @@ def large(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Ways to the best ten of 50,000 pictures; the truth is the definition, written down as it reads."""
     grown = Grown.of(given.features, 128, 50_000)
     block = block_of(grown)
-    assert block.codes.pictures == grown.pictures  # made on first use
+    assert len(block.codes) == grown.pictures  # made on first use
     ways: dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]] = {
         "exact": lambda query_md: top_k(late_interaction(block, query_md), K)
     } | {f"8 bits, then {candidates} exactly": partial(nearly, block, candidates) for candidates in (10, 20, 100)}
@@ -177,28 +182,20 @@ def curve(
         }
 
 
-# -- a million pictures: shortcuts
+# -- a million pictures
 
 
 @dataclass(frozen=True)
 class Million:
-    """A collection in 8 bits: its regions, four centroids a picture, the mean of its regions."""
+    """A collection in 8 bits: all its regions, and the means of groups of them."""
 
-    all_prbd: UInt8[np.ndarray, "p r b d"]
-    regions: RegionCodes
-    centroids: RegionCodes
-    means: RegionCodes
-
-    def at(self, rows_k: Rows) -> RegionCodes:
-        """Some pictures only (copies)."""
-        part_k, place_k = np.divmod(rows_k, CODED)
-        chosen_rkd = np.ascontiguousarray(self.all_prbd[part_k, :, place_k].transpose(1, 0, 2))
-        return RegionCodes((chosen_rkd,), self.regions.step, len(rows_k))
+    codes: RegionCodes
+    groups: RegionCodes
 
 
 def million(given: argparse.Namespace) -> dict[str, Any]:
-    """Shortcuts to the best ten of a million pictures; the truth is exact, found while the pictures pass by."""
-    grown = Grown.of(given.features, 128, given.million // CODED * CODED)
+    """Ways to the best ten of a million pictures; the truth is exact, found while the pictures pass by."""
+    grown = Grown.of(given.features, 128, given.million)
     queries = grown.queries(given.repeats, 3, 2)
     stored, truth = coded(grown, queries)
     finders = candidate_finders(stored)
@@ -215,62 +212,54 @@ def million(given: argparse.Namespace) -> dict[str, Any]:
     return {
         "pictures": grown.pictures,
         "vectors": 3,
-        "GB_in_8_bits": round(stored.all_prbd.nbytes / 1e9, 2),
+        "GB_in_8_bits": round(stored.codes.codes_nrd.nbytes / 1e9, 2),
+        "GB_of_groups": round(stored.groups.codes_nrd.nbytes / 1e9, 2),
         "ways": list(curve(ways, queries, truth)),
+        "machine": described(),
     }
 
 
 def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]]:
     """Ways to the rows that are then scored exactly."""
 
-    def all_in_8_bits(candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
-        return top_k(late_interaction_coarse(stored.regions, query_md), candidates)
+    def look(codes: RegionCodes, candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        return top_k(late_interaction_coarse(codes, query_md), candidates)
 
-    def centroids(candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
-        return top_k(late_interaction_coarse(stored.centroids, query_md), candidates)
-
-    def means(candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
-        return top_k(late_interaction_coarse(stored.means, unit(query_md.mean(axis=0, keepdims=True))), candidates)
-
-    def first(
-        find: Callable[[int, Float32[np.ndarray, "m d"]], Rows], many: int, query_md: Float32[np.ndarray, "m d"]
-    ) -> Rows:
-        rows_k = np.sort(find(many, query_md))
-        best_k: Rows = rows_k[top_k(late_interaction_coarse(stored.at(rows_k), query_md), 100)]
+    def look_twice(many: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        rows_k = np.sort(look(stored.groups, many, query_md))
+        best_k: Rows = rows_k[look(stored.codes.at(rows_k), CANDIDATES, query_md)]
         return best_k
 
     return (
-        {f"8 bits, then {many} exactly": partial(all_in_8_bits, many) for many in (10, 30, 100, 300)}
-        | {f"{CENTROIDS} centroids, then {many} exactly": partial(centroids, many) for many in (100, 1000)}
+        {f"all regions in 8 bits, then {CANDIDATES} exactly": partial(look, stored.codes, CANDIDATES)}
+        | {f"{GROUPS} groups, then {many} exactly": partial(look, stored.groups, many) for many in (100, 1000)}
         | {
-            f"{name}, then {many:,} in 8 bits, then 100 exactly": partial(first, find, many)
-            for name, find in ((f"{CENTROIDS} centroids", centroids), ("mean vector", means))
-            for many in (1_000, 10_000, 30_000)
+            f"{GROUPS} groups, then {many:,} in 8 bits, then {CANDIDATES} exactly": partial(look_twice, many)
+            for many in (1_000, GROUP_CANDIDATES, 10_000)
         }
     )
 
 
 def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
     """The collection in 8 bits, and the true best ten of every query, in one pass over its pieces."""
-    all_prbd = np.empty((grown.pictures // CODED, grown.regions, CODED, grown.width), np.uint8)
-    steps: list[float] = []
-    centroids: list[UInt8[np.ndarray, "c b d"]] = []
-    means: list[UInt8[np.ndarray, "1 b d"]] = []
+    shapes = {"codes": grown.regions, "groups": GROUPS}
+    stored = {
+        name: RegionCodes(
+            np.empty((grown.pictures, count, grown.width), np.uint8), np.empty(grown.pictures, np.float32)
+        )
+        for name, count in shapes.items()
+    }
     best = [(np.empty(0, np.int64), np.empty(0, np.float32))] * len(queries)
     vectors_md = np.concatenate(queries)
     for start, piece_nrd in grown.pieces():
-        block = RegionBlock.of(piece_nrd)
-        small = RegionBlock.of(centroids_of(piece_nrd)), RegionBlock.of(piece_nrd.mean(axis=1, keepdims=True))
-        steps = steps or [one.codes.step for one in (block, *small)]
-        codes, *smaller = (RegionCodes.of(one, step) for one, step in zip((block, *small), steps, strict=True))
-        all_prbd[start // CODED : start // CODED + len(codes.parts)] = codes.parts
-        centroids += smaller[0].parts
-        means += smaller[1].parts
-        scores_qn = query_vector_scores(block, vectors_md).reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
+        for name, vectors_nrd in (("codes", piece_nrd), ("groups", group_means(piece_nrd))):
+            made = RegionCodes.of(vectors_nrd)
+            stored[name].codes_nrd[start : start + len(made)] = made.codes_nrd
+            stored[name].steps_n[start : start + len(made)] = made.steps_n
+        scores_qn = query_vector_scores(RegionBlock.of(piece_nrd), vectors_md)
+        scores_qn = scores_qn.reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
         best = [merged(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
-    sets = ((tuple(all_prbd), steps[0]), (tuple(centroids), steps[1]), (tuple(means), steps[2]))
-    stored = (RegionCodes(parts, step, grown.pictures) for parts, step in sets)
-    return Million(all_prbd, *stored), [rows_k for rows_k, _ in best]
+    return Million(**stored), [rows_k for rows_k, _ in best]
 
 
 def merged(
@@ -282,16 +271,6 @@ def merged(
     scores = np.concatenate([known[1], scores_n[new_k]])
     kept = top_k(scores, K)
     return rows[kept], scores[kept]
-
-
-def centroids_of(piece_nrd: Float32[np.ndarray, "n r d"], rounds: int = 3) -> Float32[np.ndarray, "n c d"]:
-    """Means of the regions of each picture in four groups (k-means, from regions evenly apart)."""
-    centres_ncd = piece_nrd[:, np.linspace(0, piece_nrd.shape[1] - 1, CENTROIDS).astype(int)]
-    for _ in range(rounds):
-        group_nr = np.matmul(piece_nrd, centres_ncd.transpose(0, 2, 1)).argmax(axis=2)
-        member_ncr = (group_nr[:, None] == np.arange(CENTROIDS)[:, None]).astype(np.float32)
-        centres_ncd = np.matmul(member_ncr, piece_nrd) / np.maximum(member_ncr.sum(axis=2, keepdims=True), 1)
-    return centres_ncd
 
 
 # -- a sentence

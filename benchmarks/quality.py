@@ -30,6 +30,7 @@ from viewfinder.data.photographs import names_digest, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
+from viewfinder.index.words import said_words, written_words
 from viewfinder.library import Library
 from viewfinder.metrics import bootstrap_interval, target_ranks
 from viewfinder.tuning import tune
@@ -198,6 +199,7 @@ def shop(data: Path) -> dict[str, Any]:
             results[what] |= {f"new, {name}": value for name, value in by_name(library, folder, new).items()}
             results[what] |= by_colour(library, folder, here)
             results[what] |= by_verdict(library, here, images(folder, here), elsewhere)
+            results[what] |= by_word(library, folder, here, elsewhere)
             print(what, json.dumps(results[what]), flush=True)
 
         measure("pictures alone")
@@ -242,6 +244,49 @@ def by_verdict(
                     float(kind == texts[at]) for kind, hit in zip(right, hits, strict=True) if hit.match == "likely"
                 ]
     return found | {"likely hits of kinds that are right": interval(likely)}
+
+
+def by_word(
+    library: Library, folder: Path, here: Sequence[dict[str, str]], elsewhere: Sequence[dict[str, str]]
+) -> dict[str, dict[str, float]]:
+    """One telling word, from names of products that are here, and from those that are only elsewhere.
+
+    A brand, a model or a number: a word that is in no caption of the photographs that the shipped head has learnt.
+    """
+    rows = {id_of(library, folder / "images" / f"{row['id']}.jpg"): row for row in here}
+    written = {
+        picture: {word for cell in row.values() for word in written_words(cell)} for picture, row in rows.items()
+    }
+    everywhere = set().union(*written.values())
+    telling, others = telling_words(here), telling_words(elsewhere)
+    drawn = np.random.default_rng(0)
+    told = [telling[at] for at in drawn.permutation(len(telling))[:200]]
+    answers = [library.find(said, n=10) for said, _ in told]
+    right = [[word in written[hit.id] for hit in hits] for (_, word), hits in zip(told, answers, strict=True)]
+    absent = [said for said, word in others if word not in everywhere]
+    lost = [library.find(absent[at]).verdict for at in drawn.permutation(len(absent))[:200]]
+    found = {
+        "R@1": [float(good[0]) for good in right],
+        "R@10": [float(any(good)) for good in right],
+        "found": [float(hits.verdict == "found") for hits in answers],
+        "first hit likely": [float(hits[0].match == "likely") for hits in answers],
+    }
+    return {
+        **{f"one telling word here: {what}": interval(values) for what, values in found.items()},
+        "one telling word not here: found": interval([float(verdict == "found") for verdict in lost]),
+    }
+
+
+def telling_words(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
+    """Words of names as they stand there and as they are looked for, in order, each once."""
+    calibration = StarterEncoder().head.calibration
+    assert calibration is not None
+    found: dict[str, str] = {}
+    for piece in sorted({piece for row in rows for piece in row["productDisplayName"].casefold().split()}):
+        words = said_words(piece)
+        if len(words) == 1 and len(words[0]) > 2 and words[0] not in calibration.familiar:
+            found.setdefault(words[0], piece)
+    return [(piece, word) for word, piece in found.items()]
 
 
 def by_name(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> dict[str, Any]:

@@ -17,10 +17,14 @@ TURNS = {
 COLOURS = {"index": "#1b6ca8", "scan": "#c2571a", "product": "#777777"}
 
 
-def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
+LEAST = 0.95
+"""Of the scan's ten best, what the index is meant to find with every kind of turn."""
+
+
+def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, list[str]]:
     """All parts by name."""
     if not scale:
-        names = ("likeness", "turns", "index", "snapshot", "kinds", "machine")
+        names = ("likeness", "turns", "index", "snapshot", "kinds", "people", "machine")
         return {f"scale-{name}": ["Not measured yet: run `benchmarks/scale.py`."] for name in names}
     sizes = {int(size): found for size, found in scale["sizes"].items()}
     sizes = dict(sorted(sizes.items()))
@@ -30,7 +34,8 @@ def scale_parts(scale: dict[str, Any]) -> dict[str, list[str]]:
         "scale-turns": turns_table(sizes),
         "scale-index": index_table(sizes),
         "scale-snapshot": snapshot_table(sizes),
-        "scale-kinds": kinds_table(sizes[largest]["kinds"], largest) if largest else ["Not run yet."],
+        "scale-kinds": kinds_table(sizes, largest) if largest else ["Not run yet."],
+        "scale-people": people_table(capacity.get("people", {})),
         "scale-machine": [machine_line(scale["machine"])],
     }
 
@@ -105,25 +110,54 @@ def index_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
 
 
 def snapshot_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
-    """How long pictures take until turns see them, a row a size."""
+    """How long pictures take until turns see them, a row a size; of several additions the slowest."""
     rows = [
         [
-            f"{size:,}", f"{found['made_s']:.1f} s", f"{found['added']:,}", f"{found['stored_s']:.1f} s",
-            f"{found['shown_s']:.1f} s", f"{found['written_MB']:.1f} MB",
+            f"{size:,}", f"{found['made_s']:.0f} s ({found['made_cpu_s']:.0f})", f"{found['made_MB']:,} MB",
+            f"{max(found['stored_s']):.1f} s", f"{max(found['shown_s']):.1f} s ({max(found['shown_cpu_s']):.1f})",
+            f"{max(found['written_MB']):.1f} MB",
         ]
         for size, found in ((size, of_size["snapshot"]) for size, of_size in sizes.items() if "snapshot" in of_size)
     ]  # fmt: skip
-    return table(["pictures", "made anew in", "more", "stored in", "shown in", "written"], rows)
+    head = ["pictures", "all: ready in (at work)", "written", "1,000 more: stored in", "ready in (at work)", "written"]
+    last = [of_size["snapshot"]["machine"] for of_size in sizes.values() if "snapshot" in of_size][-1:]
+    return [*table(head, rows), *(line for machine in last for line in ("", machine_line(machine)))]
 
 
-def kinds_table(kinds: dict[str, Any], size: int) -> list[str]:
-    """Every kind of turn with the index, beside a scan."""
+def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
+    """Every kind of turn with the index, beside a scan; kinds that the largest size lacks from a smaller one."""
+    found: dict[str, tuple[int, dict[str, Any]]] = {}
+    for size, of_size in sizes.items():
+        found |= {name: (size, row) for name, row in of_size.get("kinds", {}).items()}
+    order = [*sizes[largest]["kinds"], *(name for name in found if name not in sizes[largest]["kinds"])]
     rows = [
         [
-            name, percent(found["recall"]), percent(found["verdicts"]), _time(found["index"]), _time(found["scan"]),
-            str(found["asked"]),
+            name if size == largest else f"{name}, {size:,} pictures", percent(row["recall"]), percent(row["verdicts"]),
+            _time(row["index"]), _time(row["scan"]), str(row["asked"]),
         ]
-        for name, found in kinds.items()
+        for name, (size, row) in ((name, found[name]) for name in order)
     ]  # fmt: skip
+    fewer = ", ".join(
+        f"{row[0]} ({row[1]} of {row[-1]})" for row, name in zip(rows, order, strict=True)
+        if found[name][1]["recall"] < LEAST
+    )  # fmt: skip
     head = ["the last turn", "of the scan's ten", "same verdict", "index, ms (at work)", "scan, ms (at work)", "asked"]
-    return [f"{size:,} pictures:", "", *table(head, rows)]
+    below = [] if not fewer else ["", f"Below {100 * LEAST:.0f} %: {fewer}."]
+    return [f"{largest:,} pictures:", "", *table(head, rows), *below]
+
+
+def people_table(people: dict[str, Any]) -> list[str]:
+    """Cores for pictures and people, as `capacity.py` computes them."""
+    if not people:
+        return ["Not computed yet: run `benchmarks/capacity.py --only people`."]
+    crowds = sorted({row["people"] for row in people["rows"]})
+    cells = {(row["pictures"], row["people"]): row["cores"] for row in people["rows"]}
+    rows = [
+        [f"{size:,}, {people['by'][str(size)]}", *(_serve(cells[size, crowd]) for crowd in crowds)]
+        for size in sorted({row["pictures"] for row in people["rows"]})
+    ]
+    return table(["pictures", *(f"{crowd:,} people" for crowd in crowds)], rows)
+
+
+def _serve(cores: int) -> str:
+    return "`serve`, 1 core" if cores == 1 else f"`serve --workers {cores}`, {cores} cores"

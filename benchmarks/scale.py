@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
 import sys
@@ -26,13 +25,14 @@ import psutil
 from jaxtyping import Bool, Float32
 from machine import described
 from scale_others import OTHERS
+from scale_snapshot import measure_snapshot
 from scale_vectors import describe_likeness, make_vectors, read_vectors
 
 import viewfinder
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, load_snapshot, top_k
+from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, top_k
 from viewfinder.index.approximate import as_query, build_index, with_background
 from viewfinder.index.index_files import queries_like, renew_index, write_index
 from viewfinder.index.near_scores import IndexedPictures
@@ -46,8 +46,6 @@ SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 """Catalogue columns, and the share of pictures that have the value "yes" in each; those of `<name> alike` are alike."""
 
 SIZES = (10_000, 50_000, 200_000, 1_000_000)
-ADDED = 1_000
-"""Pictures that come to a snapshot that is there."""
 
 BUT_UP_TO = 200_000
 """Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
@@ -91,7 +89,7 @@ def main() -> None:
         library = open_library(vectors_nd, given.work / str(size))
         found: dict[str, Any] = results["sizes"].setdefault(str(size), {})
         if "snapshot" not in given.without:
-            found["snapshot"] = snapshot_of(library)
+            found["snapshot"] = measure_snapshot(given.data, given.work, size)
         if "index" not in given.without:
             found.update(index_of(library))
         if "turns" not in given.without:
@@ -136,31 +134,6 @@ def columns_of(vectors_nd: Float32[np.ndarray, "n d"]) -> dict[str, Bool[np.ndar
         likeness_n = vectors_nd @ vectors_nd[rng.integers(len(vectors_nd), size=20)].mean(axis=0)
         found[f"{name} alike"] = likeness_n >= np.quantile(likeness_n, 1 - share)
     return found
-
-
-def snapshot_of(library: Library) -> dict[str, Any]:
-    """How long a snapshot takes to make from the tables, and to show a thousand pictures more."""
-    space = library.encoder.version
-    shutil.rmtree(library.folder / "snapshots", ignore_errors=True)
-    before, made = timed(load_snapshot, library.folder, space)
-    rows = [PictureRow(f"{at:032x}", (FileRecord(f"/new/{at}.jpg", 1, 1),), 1, 1, "PNG", 1) for at in range(-ADDED, 0)]
-    size = size_of(library.folder / "snapshots")
-    _, added = timed(library.store.add, rows, {space: before.matrix_nd[:ADDED]})
-    after, grown = timed(load_snapshot, library.folder, space)
-    assert len(after) == len(before) + ADDED
-    written = size_of(library.folder / "snapshots") - size
-    library.store.delete([row.id for row in rows])
-    load_snapshot(library.folder, space)  # what is measured next finds it there
-    return {
-        "made_s": round(made / 1000, 1), "added": ADDED, "stored_s": round(added / 1000, 2),
-        "shown_s": round(grown / 1000, 2), "written_MB": round(written / 1e6, 1),
-    }  # fmt: skip
-
-
-def size_of(folder: Path) -> int:
-    """Bytes of all files below a folder; what several names lead to counts once."""
-    found = (file.stat() for file in folder.rglob("*") if file.is_file())
-    return sum({status.st_ino: status.st_size for status in found}.values())
 
 
 def with_index(library: Library) -> Gallery:

@@ -17,12 +17,13 @@ from statistics import mean, median
 from typing import Any
 from unittest.mock import patch
 
+import world_audit as audit
 from machine import described
 from PIL import Image
 
-from viewfinder.worlds import audit, write_world
+from viewfinder.worlds import write_world
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
-from viewfinder.worlds.wording import LANGUAGES, Language
+from viewfinder.worlds.words import LANGUAGES, Language
 
 
 def main() -> None:
@@ -67,7 +68,7 @@ def measured(**asked: Any) -> dict[str, float]:
 
 
 def given_away(language: Language, scenes: int) -> dict[str, float]:
-    """Figures of `viewfinder.worlds.audit` on a world of scenes and one of 1,000 articles."""
+    """Figures of `world_audit.py` on a world of scenes and one of 1,000 articles."""
     blank = Image.new("RGB", (WIDTH, HEIGHT))  # nothing here looks at pictures, and drawing takes most of the time
     with tempfile.TemporaryDirectory() as folder:
         homes = {kind: Path(folder) / kind for kind in ("scenes", "catalogue")}

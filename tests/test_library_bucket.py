@@ -22,8 +22,7 @@ import viewfinder.library
 from tests.s3_server import S3Server, s3_server
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
 from viewfinder.index import bucket
-from viewfinder.index.bucket import Bucket, find_bucket, local_folder
-from viewfinder.index.lease import Lease
+from viewfinder.index.bucket import Bucket, Lease, find_bucket, local_folder
 from viewfinder.index.objects import parse_url
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id

@@ -444,7 +444,7 @@ class Library:
             return False
         if (index := renew_index(self.folder, gallery, report)) is None:
             return False
-        self._index = (_mark_file(index_file(self.folder, gallery.snapshot.space)), index)
+        self._index = (self._mark_index(gallery.snapshot), index)
         gallery.indexed = self._find_index(gallery.snapshot)
         return True
 
@@ -525,12 +525,16 @@ class Library:
         """The index over a snapshot, if an index pays and there is one that still serves it."""
         if not pays(len(snapshot)):
             return None
-        mark = _mark_file(index_file(self.folder, snapshot.space))
+        mark = self._mark_index(snapshot)
         if mark != self._index[0]:
             self._index = (mark, read_index(self.folder, snapshot.space))
         index = self._index[1]
         indexed = None if index is None else IndexedPictures(index, snapshot.ids)
         return indexed if serves(indexed) else None
+
+    def _mark_index(self, snapshot: Snapshot) -> tuple[int, int]:
+        """Which index lies there now: another number for another file."""
+        return _mark_file(index_file(self.folder, snapshot.space))
 
     def _index_soon(self) -> None:
         """Starts to make the index in the background if it is due; nobody waits for it."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
@@ -20,17 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float16, Float32
+from jaxtyping import Float, Float16
 from PIL import Image
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data import ReadReport
-from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
-from viewfinder.encoders.starter.encoder import unit_rows
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.index import FileRecord, Gallery, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.pictures.formats import PictureReader, detect_format
-from viewfinder.questioners.base import Candidates, PictureProjection, Questioner
+from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.retrievers import (
     AnsweringRetriever,
     ResolvedTurn,
@@ -218,50 +217,6 @@ def _said(text: str) -> Float[np.ndarray, " raw"]:
         return _mean_colours(draw_halves(found[0], found[1]), GRID).reshape(-1)
     mean_3 = np.mean([COLOURS[word] for word in found], axis=0) / 255 - 0.5
     return np.tile(mean_3, GRID * GRID).astype(np.float32)
-
-
-@dataclass
-class ScriptedModel:
-    """A language model whose replies are a function of the prompt and the seed; it keeps the prompts."""
-
-    reply: Callable[[str, int], str]
-    name: str = "scripted"
-    prompts: list[str] = field(default_factory=list)
-
-    def complete(self, prompt: str, *, seed: int = 0, **options: Any) -> str:
-        """The scripted reply, whatever the options are."""
-        self.prompts.append(prompt)
-        return self.reply(prompt, seed)
-
-
-class NothingKnown:
-    """A `Lookup` for questioners that knows nothing: a test overrides what its questioner may look up."""
-
-    sentences_version: str = "none"
-
-    def captions(self) -> Sequence[tuple[str, ...]]:
-        """Not known."""
-        raise NotImplementedError
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """Not known."""
-        raise NotImplementedError
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """Not known."""
-        raise NotImplementedError
-
-    def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
-        """None: an encoder whose vectors do not tell."""
-        return None
-
-    def ids(self) -> Sequence[str]:
-        """As in `tiny_snapshot`."""
-        return [f"p{at:03}" for at in range(1000)]
-
-    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
-        """Not known."""
-        raise NotImplementedError
 
 
 # -- contracts: what every part of a kind must keep, ours and other people's

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
+from tests.training_log import read_log
 from viewfinder import encoders
 from viewfinder.cli.train import kept_options
 from viewfinder.errors import BadInput
 from viewfinder.testing import load_colour_encoder
-from viewfinder.training import read_card, read_log
+from viewfinder.training import read_card
 
 Run = Callable[..., Any]
 Program = Callable[..., "subprocess.Popen[str]"]

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from viewfinder.tuning import TuneReport
+
 Run = Callable[..., Any]
 
 
@@ -22,6 +24,33 @@ def test_tune_reports_what_it_chose_and_undo_goes_back(viewfinder: Run, library:
     assert after == report.json["space"]
     assert viewfinder("find", "a red car", "--library", library, "--json").code == 0
     assert viewfinder("tune", "--undo", "--library", library, "--json").json == {"space": before}
+
+
+@pytest.mark.parametrize(
+    ("report", "told"),
+    [
+        (
+            TuneReport(40, 200, "tuned", {"shipped": 0.3, "tuned": 0.9}, {"shipped": 0.3, "tuned": 0.4}, "new", False),
+            "30.0% of texts found their picture first; now 90.0%, of a new picture's texts about 40.0%",
+        ),
+        (
+            TuneReport(40, 200, "shipped", {"shipped": 0.3}, {"shipped": 0.3}, "old", True),
+            "30.0% of texts find their picture first, as before: every other head loses new pictures",
+        ),
+        (
+            TuneReport(40, 200, "shipped", {"shipped": 1.0}, {"shipped": 1.0}, "old", False),
+            "100.0% of texts find their picture first, as before: no other head finds more without losing new pictures",
+        ),
+    ],
+)
+def test_people_are_told_what_was_gained_or_why_nothing_was_changed(
+    report: TuneReport, told: str, viewfinder: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("viewfinder.tuning.tune", lambda library, **options: report)
+    outcome = viewfinder("tune", "--captions", "x.csv", "--library", indexed)
+    assert outcome.out.splitlines()[0] == f"200 texts of 40 pictures: {told}"
+    assert ("what scores mean was learnt" in outcome.out) == (report.chosen == "shipped")
+    assert f"space {report.space}; `viewfinder tune --undo` goes back" in outcome.out
 
 
 @pytest.mark.parametrize("options", [(), ("--undo", "--captions", "x.csv")])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Int
 
-from viewfinder.cli.turns import TurnPrinter
+from viewfinder.cli.terminal import TurnPrinter
 from viewfinder.conversation import Like, Show, describe_turn
 from viewfinder.index import Gallery
 from viewfinder.index.turns import ByteCache

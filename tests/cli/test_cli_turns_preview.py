@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from viewfinder.cli.turns import draw_half_blocks, draw_preview
+from viewfinder.cli.terminal import draw_half_blocks, draw_preview
 
 
 def test_two_rows_of_pixels_make_a_line() -> None:

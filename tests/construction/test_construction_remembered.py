@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.stand_ins import ScriptedModel
 from viewfinder.construction.remembered import AnswerJournal, JournalledModel
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.testing import ScriptedModel
 
 
 def test_the_same_is_asked_once_also_by_another_process(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.stand_ins import ScriptedModel
 from viewfinder.construction.pipelines import ImageTextPair, SampleNotMade, TwoRounds
 from viewfinder.construction.written import (
     DIALOGUE,
@@ -21,7 +22,6 @@ from viewfinder.construction.written import (
 )
 from viewfinder.data.chatsearch import ChatTurn, TextItem
 from viewfinder.errors import LanguageModelFailed
-from viewfinder.testing import ScriptedModel
 
 DOG, CAT = ImageTextPair("1.jpg", "A dog runs."), ImageTextPair("2.jpg", "A cat sits.")
 

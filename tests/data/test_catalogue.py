@@ -26,7 +26,6 @@ class TestRealProducts:
             8082,
             (),
         )
-        assert catalogue.key_column == "id"
         assert len(catalogue.attributes) == 9
         given = Counter(name for row in catalogue.rows for name in row.values)
         # Three products have no colour and eight no usage: "NA" in the file.
@@ -53,7 +52,7 @@ def test_cells_that_say_nothing_are_left_out(tmp_path: Path) -> None:
 
 def test_the_key_column_is_image_then_file_then_path_then_id(tmp_path: Path) -> None:
     catalogue = read_catalogue(_csv(tmp_path, "ID;Path;FILE\n7;a/1.jpg;1.jpg\n"))
-    assert (catalogue.key_column, catalogue.attributes) == ("FILE", ("ID", "Path"))
+    assert catalogue.attributes == ("ID", "Path")
     assert catalogue.rows == (CatalogueRow("1.jpg", {"ID": "7", "Path": "a/1.jpg"}),)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, TextItem
 from viewfinder.data.files import Dropped, ReadReport
-from viewfinder.data.instructions import read_llava
+from viewfinder.data.picture_texts import read_llava
 from viewfinder.errors import BadInput
 
 

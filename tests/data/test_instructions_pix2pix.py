@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from viewfinder.data.files import Dropped, ReadReport
-from viewfinder.data.instructions import read_instruct_pix2pix
+from viewfinder.data.picture_texts import read_instruct_pix2pix
 from viewfinder.errors import BadInput
 
 HORSE = {"input": "a horse", "edit": "make it a zebra", "output": "a zebra"}

@@ -14,7 +14,7 @@ from viewfinder.data.captions import read_instances
 from viewfinder.data.chatsearch import read_chatsearch
 from viewfinder.data.dialogues import read_dialogues, read_pool, read_visdial
 from viewfinder.data.fashion_iq import read_fashion_iq, read_sessions
-from viewfinder.data.instructions import read_instruct_pix2pix
+from viewfinder.data.picture_texts import read_instruct_pix2pix
 from viewfinder.data.visual_genome import read_visual_genome
 from viewfinder.errors import BadInput
 from viewfinder.testing import check_report

@@ -8,7 +8,7 @@ import pytest
 
 from viewfinder.data.captions import CaptionedPicture
 from viewfinder.data.files import Dropped, ReadReport
-from viewfinder.data.web import read_cc3m
+from viewfinder.data.picture_texts import read_cc3m
 from viewfinder.errors import BadInput
 
 PUBLISHED = 'a very typical bus station\thttp://x.org/1.jpg\nthe "best" view , they say\thttps://y.org/2.png\n'

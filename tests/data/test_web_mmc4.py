@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from viewfinder.data.files import Dropped, ReadReport
-from viewfinder.data.web import PagePicture, read_mmc4
+from viewfinder.data.picture_texts import PagePicture, read_mmc4
 from viewfinder.errors import BadInput
 
 LOCKS: dict[str, Any] = {

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput
 from viewfinder.training import Card, save_network
-from viewfinder.training.picture_layers import AttributeHead
+from viewfinder.training.layers import AttributeHead
 from viewfinder.training.weights import Weights
 
 PREDICTOR = AttributePredictor(

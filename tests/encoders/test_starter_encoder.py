@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from safetensors import safe_open
+from starter_network import build_network, class_names, class_vectors, export_network
 from tokenizers import Tokenizer
 from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
@@ -30,10 +31,6 @@ from viewfinder.encoders.starter.network import (
     RAW_WIDTH,
     SIDE,
     TEXTURE,
-    build_network,
-    class_names,
-    class_vectors,
-    export_network,
 )
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Stretch

@@ -13,7 +13,7 @@ import pytest
 from safetensors import safe_open
 from safetensors.numpy import load_file, save_file
 
-from viewfinder.encoders.base import Calibration
+from viewfinder.encoders.base import Calibration, unit_rows
 from viewfinder.encoders.starter import encoder
 from viewfinder.encoders.starter.encoder import (
     VISUAL,
@@ -22,7 +22,6 @@ from viewfinder.encoders.starter.encoder import (
     background_scores,
     head_input,
     load_head,
-    unit_rows,
 )
 from viewfinder.encoders.starter.fit import (
     OWN_TEMPERATURE,

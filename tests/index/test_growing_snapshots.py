@@ -19,6 +19,7 @@ from viewfinder.index.rows import FileRecord, PictureRow
 from viewfinder.index.snapshot import Snapshot
 from viewfinder.index.snapshot_files import load_snapshot
 from viewfinder.index.store import Store
+from viewfinder.index.words import WordIndex, build_entries, written_words
 
 
 @pytest.fixture(autouse=True)
@@ -173,6 +174,64 @@ def test_derived_rows_are_computed_for_the_added_pictures_alone(store: Store) ->
     assert len(seen) == 4
 
 
+def word_index(snapshot: Snapshot) -> WordIndex:
+    return WordIndex(snapshot.derived_by_block("words", build_entries), len(snapshot))
+
+
+def assert_words_like_a_new_index(snapshot: Snapshot) -> None:
+    """Each word that is written leads to the same rows as in an index made at once, and as in a slow look at all."""
+    rows: dict[str, list[int]] = {}
+    for row in range(len(snapshot)):
+        texts = [*snapshot.captions(row), *(text for held in snapshot.attributes(row).values() for text in held)]
+        for word in {word for text in texts for word in written_words(text)}:
+            rows.setdefault(word, []).append(row)
+    index, new = word_index(snapshot), WordIndex([(0, build_entries(snapshot))], len(snapshot))
+    assert {word: index.rows(word).tolist() for word in rows} == rows
+    assert {word: new.rows(word).tolist() for word in rows} == rows
+    assert len(index) == len(new) == sum(map(len, rows.values())) and not len(index.rows("zebra"))
+    for text in ("a red cat", "blue", "d of shirts", "zebra"):
+        ours, theirs = (one.log_likelihood_ratios(text, lambda word: 1e-3) for one in (index, new))
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_words_of_a_grown_snapshot_are_those_of_an_index_made_at_once(store: Store) -> None:
+    assert_words_like_a_new_index(load_snapshot(store.folder, "s"))
+    for names in ("acg", "e", "ij", "k", "l", "mn"):
+        new = [picture(name, "blue", captions=(f"{name} blue shirts",)) for name in names]
+        add(store, *new, picture(names + "z", attributes={"name": (f"Nike {names}", "Red")}))
+        grown = load_snapshot(store.folder, "s")
+        assert has_grown(grown)
+        assert_words_like_a_new_index(grown)
+    assert len(grown.block_ends) > 1
+    store.delete(["a"])
+    rewritten = load_snapshot(store.folder, "s")
+    assert not has_grown(rewritten)
+    assert_words_like_a_new_index(rewritten)
+
+
+def test_the_words_of_a_block_are_read_once_and_joined_with_those_of_later_ones(store: Store) -> None:
+    seen: list[tuple[str, ...]] = []
+
+    def entries(found: Snapshot) -> np.ndarray:
+        seen.append(found.ids)
+        return build_entries(found)
+
+    def files_after(*names: str) -> set[str]:
+        if names:
+            add(store, *(picture(name) for name in names))
+        found = load_snapshot(store.folder, "s")
+        found.derived_by_block("words", entries)
+        assert found.folder is not None
+        return {file.name for file in found.folder.glob("block-*.rows")}
+
+    assert files_after() == {"block-0-4-words.rows"}
+    assert files_after("m", "n") == {"block-0-4-words.rows", "block-4-6-words.rows"}
+    assert files_after("o") == {"block-0-4-words.rows", "block-4-6-words.rows", "block-6-7-words.rows"}
+    assert files_after("p") == {"block-0-4-words.rows", "block-4-8-words.rows"}
+    assert files_after() == {"block-0-4-words.rows", "block-4-8-words.rows"}
+    assert seen == [("b", "d", "f", "h"), ("m", "n"), ("o",), ("m", "n", "o", "p")]
+
+
 def test_of_equal_scores_the_first_id_comes_first_wherever_its_row_stands(store: Store) -> None:
     add(store, picture("c"), picture("a"))
     ids = load_snapshot(store.folder, "s").ids
@@ -246,3 +305,4 @@ def test_whatever_comes_in_a_snapshot_shows_what_the_store_has(
             colours[name] for name in found.ids
         ]
         np.testing.assert_array_equal(found.matrix_nd[:, 1], [len(name) for name in found.ids])
+        assert_words_like_a_new_index(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from jaxtyping import Float32
 
 from viewfinder.index import region_scores
-from viewfinder.index.region_scores import RegionBlock, RegionCodes, tile_batches
+from viewfinder.index.region_scores import RegionBlock, RegionCodes, group_means, tile_batches
 
 Array = Float32[np.ndarray, "..."]
 
@@ -78,23 +80,57 @@ def test_rows_that_are_not_whole_pictures_are_refused() -> None:
 
 def test_an_empty_collection_has_no_pictures() -> None:
     block = RegionBlock.of(numbered(0))
-    assert len(block) == 0 and block.codes.pictures == 0 and block.at(np.arange(0)).parts[0].shape[1:3] == (3, 2)
+    assert len(block) == len(block.codes) == len(block.groups) == 0
+    assert block.at(np.arange(0)).parts[0].shape[1:3] == (3, 2)
 
 
-def test_codes_count_steps_from_128_region_by_region() -> None:
+def test_codes_count_steps_from_128_a_step_for_each_picture() -> None:
     codes = RegionBlock.of(np.array([[[0.5, -1.0], [0.0, 1.0]], [[0.25, 0.0], [-0.5, 0.0]]])).codes
-    assert codes.step == pytest.approx(1 / 127)
-    # 0.5 is 63.5 steps and 0.25 31.75: halves go to the even number.
-    [part] = codes.parts
-    assert part[:, :2].tolist() == [[[192, 1], [160, 128]], [[128, 255], [64, 128]]]
-    assert codes.pictures == 2 and (part[:, 2:] == 128).all()
+    assert codes.steps_n.tolist() == pytest.approx([1 / 127, 0.5 / 127])
+    # 0.5 is 63.5 of the first picture's steps, and so is 0.25 of the second's: halves go to the even number.
+    assert codes.codes_nrd.tolist() == [[[192, 1], [128, 255]], [[192, 128], [1, 128]]]
 
 
 def test_codes_of_many_tiles_keep_pictures_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(region_scores, "TILE", 2)
-    monkeypatch.setattr(region_scores, "CODED", 6)
-    codes = RegionCodes.of(RegionBlock.of(numbered(11)), step=1.0)
-    assert [part.shape for part in codes.parts] == [(3, 6, 2), (3, 4, 2), (3, 2, 2)]
-    joined = np.concatenate([part.transpose(1, 0, 2) for part in codes.parts])[:11]
-    assert (joined.astype(int) - 128).tolist() == numbered(11).tolist()
-    assert RegionCodes.of(RegionBlock.of(300 * numbered(2)), step=1.0).parts[0].max() == 255  # no more can be told
+    monkeypatch.setattr(region_scores, "READ", 4)
+    codes = RegionBlock.of(numbered(11)).codes
+    np.testing.assert_allclose(
+        (codes.codes_nrd.astype(np.float32) - 128) * codes.steps_n[:, None, None], numbered(11), atol=66 / 254
+    )
+    chosen = codes.at(np.array([7, 2]))
+    assert chosen.codes_nrd.tolist() == codes.codes_nrd[[7, 2]].tolist()
+    assert chosen.steps_n.tolist() == codes.steps_n[[7, 2]].tolist()
+
+
+def test_of_a_picture_without_length_every_code_is_the_middle() -> None:
+    codes = RegionCodes.of(np.zeros((1, 2, 3), np.float32))
+    assert codes.codes_nrd.tolist() == [[[128] * 3] * 2] and codes.steps_n.tolist() == [1.0]
+
+
+def test_groups_are_the_means_of_similar_regions() -> None:
+    # Three near (1, 0) and one near (0, 1): the first and the last region begin the groups.
+    regions_1rd = np.array([[[1.0, 0.0], [0.9, 0.1], [0.8, 0.2], [0.0, 1.0]]], np.float32)
+    np.testing.assert_allclose(group_means(regions_1rd, groups=2), [[[0.9, 0.1], [0.0, 1.0]]], atol=1e-6)
+
+
+def test_a_picture_of_few_regions_is_its_own_groups() -> None:
+    assert group_means(numbered(3), groups=3).tolist() == numbered(3).tolist()
+
+
+def test_what_is_kept_of_a_block_is_computed_for_the_new_pictures_alone() -> None:
+    kept: dict[str, np.ndarray] = {}
+
+    def keep(name: str, compute: Callable[[int], np.ndarray]) -> np.ndarray:
+        known = kept.get(name)
+        kept[name] = compute(0) if known is None else np.concatenate([known, compute(len(known))])
+        return kept[name]
+
+    regions_nrd = np.random.default_rng(0).standard_normal((9, 12, 4)).astype(np.float32)
+    first = replace(RegionBlock.of(regions_nrd[:5]), keep=keep)
+    assert len(first.groups) == len(first.codes) == 5
+    grown, fresh = replace(RegionBlock.of(regions_nrd), keep=keep), RegionBlock.of(regions_nrd)
+    for name in ("codes", "groups"):
+        assert getattr(grown, name).codes_nrd.tolist() == getattr(fresh, name).codes_nrd.tolist()
+        assert getattr(grown, name).steps_n.tolist() == getattr(fresh, name).steps_n.tolist()
+    assert sorted(kept) == ["codes", "codes-steps", "groups", "groups-steps"]

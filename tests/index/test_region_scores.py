@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jaxtyping import Float32
 from onnx import parser
 
-from viewfinder.index import region_scores
+from viewfinder.index import region_scores, scores
 from viewfinder.index.region_scores import (
     INTEGER_PRODUCT,
     RegionBlock,
@@ -181,6 +181,26 @@ def test_no_other_picture_comes_before_a_candidate(seed: int, candidates: int) -
     assert sorted(top_k(near_n, len(chosen)).tolist()) == sorted(chosen.tolist())
     others = [row for row in range(20) if row not in chosen]
     assert (np.diff(near_n[others][np.argsort(coarse_n[others])]) >= 0).all()
+
+
+def alike(seed: int, pictures: int) -> Array:
+    """Pictures of 24 regions in four kinds each, as photographs have: a sky, a lawn, a wall and a thing."""
+    kinds_n4d = np.repeat(unit(seed, pictures, 4, 32), 6, axis=1)
+    spread = np.random.default_rng(seed).standard_normal(kinds_n4d.shape, dtype=np.float32)
+    vectors = kinds_n4d + 0.08 * spread
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))
+
+
+def test_very_many_pictures_are_looked_at_by_groups_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "GROUPED", 2000)
+    monkeypatch.setattr(scores, "GROUP_CANDIDATES", 300)
+    block, queries_md = RegionBlock.of(alike(0, 3000)), unit(7, 3, 32)
+    exact_n, near_n = late_interaction(block, queries_md), late_interaction_near(block, queries_md)
+    best = top_k(exact_n, 10)
+    assert top_k(near_n, 10).tolist() == best.tolist()
+    np.testing.assert_allclose(near_n[best], exact_n[best], atol=1e-6)
+    first_n, closer = late_interaction_coarse(block.groups, queries_md), set(top_k(near_n, 300).tolist())
+    assert closer == set(top_k(first_n, 300).tolist())  # no other picture comes before those that were looked at again
 
 
 def test_8_bit_scores_are_close_to_the_exact_ones_for_any_length_of_vectors() -> None:

@@ -21,7 +21,7 @@ from viewfinder.index.rows import (
     split_date,
     to_utf8,
 )
-from viewfinder.index.stored_columns import StoredColumns, save_columns
+from viewfinder.index.snapshot_files import StoredColumns, save_columns
 
 COLOURS = AttributeColumn.of("colour", [("red", "Blue"), (), ("blue",), ("red", "red", " "), ("red",)])
 

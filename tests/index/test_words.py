@@ -20,6 +20,9 @@ from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
+NEVER = Calibration((0.0,) * 9 + (-9.0,), (0.0,) * 9 + (-9.0,), (0.0, 0.0), np.zeros(49, np.float32))
+"""By its looks, no picture is what was said."""
+
 SHOES = {3: "Nike Airliner WR-200", 4: "Nike Runner 7", 9: "Doctor Palm Men's Sandals"}
 
 
@@ -32,7 +35,7 @@ def gallery(
 
 
 def index_of(written: Mapping[int, str]) -> WordIndex:
-    return WordIndex(build_entries(gallery(written).snapshot), len(LOOKS))
+    return WordIndex([(0, build_entries(gallery(written).snapshot))], len(LOOKS))
 
 
 def search(text: str, where: Gallery, retriever: Any = None) -> tuple[Hits, Session]:
@@ -56,6 +59,28 @@ def matched(session: Session) -> list[str]:
 )
 def test_a_word_leads_to_the_pictures_that_have_it(word: str, rows: list[int]) -> None:
     assert index_of(SHOES).rows(word).tolist() == rows
+
+
+def test_a_file_with_a_catalogue_row_is_found_by_its_name_as_a_shop_types_it() -> None:
+    index = index_of(SHOES)
+    assert index.rows("p003").tolist() == [3]
+    assert index.rows("p002").tolist() == []  # a photograph of which nothing is written
+    hits, _ = search("P003", gallery(calibration=NEVER))
+    assert hits.verdict == "found"
+    assert [hit.id for hit in hits if hit.match == "likely"] == ["p003"]
+
+
+@pytest.mark.parametrize(("said", "same"), [("name: airliner", "airliner"), ("names p004", "p004")])
+def test_the_name_of_a_column_before_a_word_changes_nothing(said: str, same: str) -> None:
+    index, seldom = WordIndex([(0, build_entries(gallery().snapshot))], len(LOOKS), ["Name"]), lambda word: 0.0
+    np.testing.assert_array_equal(index.log_likelihood_ratios(said, seldom), index.log_likelihood_ratios(same, seldom))
+    assert matched(search(said, gallery())[1]) == [said]
+
+
+def test_the_name_of_a_column_is_a_word_where_it_is_written_too() -> None:
+    index = WordIndex([(0, build_entries(gallery().snapshot))], len(LOOKS), ["nike"])
+    assert index.rows_of_all(["nike airliner"]).tolist() == [3]
+    assert index.rows_of_all(["nike"]).tolist() == [3, 4]
 
 
 def test_words_are_found_in_whatever_way_they_are_written() -> None:
@@ -129,6 +154,30 @@ def test_bayes_adds_what_is_written_to_what_is_seen_in_the_verdict_and_in_each_m
     unnamed, _ = search("nike airliner wr-200", gallery({}, calibration=flat))
     assert unnamed.verdict == "unsure"
     assert {hit.match for hit in unnamed} == {"unlikely"}
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict", "likely"),
+    [
+        ("nike", "found", {"p003", "p004"}),
+        ("runners by nike", "found", {"p004"}),  # "by" says nothing
+        ("nike sandals", "unsure", set()),  # both are here, but of no picture
+        ("reebok", "unsure", set()),
+        ("the", "unsure", set()),
+    ],
+)
+def test_a_picture_of_which_all_that_was_said_is_written_is_what_was_said(
+    said: str, verdict: str, likely: set[str]
+) -> None:
+    hits, _ = search(said, gallery(calibration=NEVER))
+    assert hits.verdict == verdict
+    assert {hit.id for hit in hits if hit.match == "likely"} == likely
+
+
+def test_words_of_several_turns_must_all_be_written_of_a_picture() -> None:
+    _, session = search("nike", gallery(calibration=NEVER))
+    assert {hit.id for hit in session.say("an airliner") if hit.match == "likely"} == {"p003"}
+    assert session.say("with sandals").verdict == "unsure"
 
 
 def test_the_mean_of_odds_is_that_of_the_slow_way_and_does_not_overflow() -> None:

@@ -4,7 +4,6 @@ from collections import Counter
 
 import pytest
 
-from viewfinder.metrics import caption_words
 from viewfinder.metrics.captions import check_sentences, ngrams
 
 
@@ -13,12 +12,6 @@ def test_every_run_of_words_is_counted() -> None:
     assert found == Counter({("a",): 2, ("b",): 2, ("a", "b"): 2, ("b", "a"): 1})
     assert ngrams("one") == Counter({("one",): 1})
     assert ngrams("") == Counter()
-
-
-def test_a_caption_becomes_words_without_marks() -> None:
-    assert caption_words("A woman's RED hat - isn't it?") == "a woman 's red hat is n't it"
-    assert caption_words('"Stop" (in white); v-neck, 10:30...') == "stop in white v-neck 10:30"
-    assert caption_words("two\nlines\tand  blanks ") == "two lines and blanks"
 
 
 def test_sentences_without_references_are_refused() -> None:

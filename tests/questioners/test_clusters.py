@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.questioners.plugir import group_pictures, pick_most_telling, softmax
+from viewfinder.questioners.information_gain.gains import softmax
+from viewfinder.questioners.plugir import group_pictures, pick_most_telling
 
 COMPASS = np.array([[1, 0], [0.995, 0.0999], [-1, 0], [-0.995, 0.0999]], np.float32)
 

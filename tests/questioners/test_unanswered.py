@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float
 
+from tests.stand_ins import NothingKnown, ScriptedModel
 from viewfinder.conversation import Answer, Question, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed
 from viewfinder.questioners.base import Candidates, Lookup
@@ -21,7 +22,6 @@ from viewfinder.questioners.llm import (
 )
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.testing import NothingKnown, ScriptedModel
 from viewfinder.training.weights import Card
 
 THINGS = "snow rain fog water sand grass ice mud fire smoke"

@@ -131,7 +131,7 @@ def save_fashioniq() -> Callable[[Path, str, int], Path]:
         from viewfinder.retrievers.fashioniq.settings import TransformerModel
         from viewfinder.retrievers.shared.network import WordVectors
         from viewfinder.training import Card, save_network
-        from viewfinder.training.picture_layers import AttributeHead
+        from viewfinder.training.layers import AttributeHead
 
         torch.manual_seed(5)
         model = TransformerModel(

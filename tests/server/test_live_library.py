@@ -147,3 +147,24 @@ def test_an_index_is_made_in_a_process_of_its_own_and_then_served(
     indexed = live.gallery().indexed
     assert indexed is not None
     assert len(indexed.index) == 6
+
+
+def test_an_index_that_another_process_makes_is_served_too(
+    library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss", reason="the extra `scale` is not installed")
+    monkeypatch.setattr(index_files, "SMALLEST", 2)
+    monkeypatch.setattr(live_library, "COMMAND", (sys.executable, "-c", "pass"))  # as if the lock were held elsewhere
+    tiny_pictures(tmp_path / "pictures", 6)
+    library.add(tmp_path / "pictures")
+    live.gallery()
+    for _ in range(2):
+        live._refresh_index()
+        if (process := live._indexer_process) is not None:
+            process.wait()
+    assert live.gallery().indexed is None
+    assert library.build_index()
+    live._refresh_index()
+    indexed = live.gallery().indexed
+    assert indexed is not None
+    assert len(indexed.index) == 6

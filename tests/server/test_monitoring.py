@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
 import viewfinder
 import viewfinder.library
+from viewfinder.index import Gallery
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
@@ -100,3 +104,31 @@ def test_turns_are_timed_and_open_conversations_counted(client: TestClient) -> N
     assert _number(numbers, "viewfinder_open_sessions") == 2
     assert _number(numbers, "viewfinder_states_bytes") > 0
     assert _number(numbers, 'viewfinder_jobs{state="queued"}') == 0
+
+
+TURN, RESULTS, SEARCH = ("POST", "/turns", {"say": "red"}), ("GET", "/turns/1", None), ("POST", None, {"text": "red"})
+
+
+@pytest.mark.parametrize("asked", [TURN, RESULTS, SEARCH], ids=["a turn", "its results", "a search"])
+def test_the_event_loop_answers_while_pictures_are_scored(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, asked: tuple[str, str | None, dict[str, Any] | None]
+) -> None:
+    session = client.post("/api/v1/sessions", json={"questioner": "none"}).json()["id"]
+    client.post(f"/api/v1/sessions/{session}/turns", json={"say": "blue"})
+    begun, answered, in_time, scores = threading.Event(), threading.Event(), list[bool](), Gallery.turn_scores
+
+    def score_slowly(*args: Any, **kwargs: Any) -> Any:
+        begun.set()
+        in_time.append(answered.wait(10))
+        return scores(*args, **kwargs)
+
+    monkeypatch.setattr(Gallery, "turn_scores", score_slowly)
+    method, path, body = asked
+    address = "/api/v1/search" if path is None else f"/api/v1/sessions/{session}{path}"
+    with ThreadPoolExecutor(1) as threads:
+        searching = threads.submit(client.request, method, address, json=body)
+        assert begun.wait(20)
+        assert client.get("/api/v1/health/live").status_code == 200
+        answered.set()
+        assert searching.result().status_code < 300
+    assert in_time == [True], "health was answered when the scoring was over: the event loop itself was at it"

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from api_page import write_page
 from fastapi import FastAPI
 
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
-from viewfinder.server.api_page import write_page
-from viewfinder.server.app import create_app
-from viewfinder.server.openapi import list_operations
+from viewfinder.server.app import create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +67,7 @@ def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None
 
 def test_the_page_of_the_api_is_that_of_the_code(made: dict[str, Any]) -> None:
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert written == write_page(made), "run `python -m viewfinder.server.api_page > docs/api.md`"
+    assert written == write_page(made), "run `python benchmarks/api_page.py > docs/api.md`"
 
 
 def test_links_lead_to_operations_and_name_all_that_their_addresses_want(made: dict[str, Any]) -> None:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.training import Card, save_network
-from viewfinder.training.picture_layers import AttributeHead
+from viewfinder.training.layers import AttributeHead
 from viewfinder.training.weights import read_weights
 
 

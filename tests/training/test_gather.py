@@ -14,7 +14,8 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from viewfinder.training import count_processes, gather_with_gradient, read_log
+from tests.training_log import read_log
+from viewfinder.training import count_processes, gather_with_gradient
 
 SCRIPT = """
 import json, sys
@@ -23,7 +24,7 @@ import torch
 from torch import distributed, nn
 from torch.nn.functional import cross_entropy, dropout, normalize
 from viewfinder.training import (
-    Card, TrainingJob, TrainingSettings, count_processes, fit, gather_with_gradient, read_log, seed_all, shuffled
+    Card, TrainingJob, TrainingSettings, count_processes, fit, gather_with_gradient, seed_all, shuffled
 )
 
 seed_all(1)

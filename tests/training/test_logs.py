@@ -1,10 +1,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from viewfinder.errors import BadInput
-from viewfinder.training import LogRecord, read_log
+from tests.training_log import read_log
+from viewfinder.training import LogRecord
 from viewfinder.training.progress import TrainingLog
 
 
@@ -45,14 +43,6 @@ def test_a_figure_that_is_no_number_is_null(tmp_path: Path) -> None:
     log.write(_record(1, recall=float("nan"), best=float("inf")))
     log.close()
     assert json.loads((tmp_path / "log.jsonl").read_text())["figures"] == {"recall": None, "best": None}
-
-
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text('{"step": 1}\n')
-    with pytest.raises(BadInput, match=r"log.jsonl, line 1: this is no record of a training"):
-        read_log(tmp_path / "log.jsonl")
-    with pytest.raises(BadInput, match="no such file"):
-        read_log(tmp_path / "none.jsonl")
 
 
 def test_tensorboard_shows_the_same_numbers(tmp_path: Path) -> None:

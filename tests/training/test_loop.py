@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 import viewfinder.training
+from tests.training_log import read_log
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.training import (
     Card,
@@ -27,7 +28,6 @@ from viewfinder.training import (
     fit,
     load_network,
     read_card,
-    read_log,
     seed_all,
     shuffled,
 )

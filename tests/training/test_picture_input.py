@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.training.picture_layers import PictureInput, measure_scale, principal_components
+from viewfinder.training.layers import PictureInput, measure_scale, principal_components
 
 
 def raw(count: int = 40, width: int = 6) -> np.ndarray:

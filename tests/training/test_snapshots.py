@@ -12,7 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from viewfinder.training import read_log
+from tests.training_log import read_log
 from viewfinder.training.checkpoints import CHECKPOINT, newest_checkpoint, read_tensors
 
 SCRIPT = """

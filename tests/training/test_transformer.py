@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.training.transformer_layers import (
+from viewfinder.training.layers import (
     Attention,
     Decoder,
     DecoderLayer,

@@ -14,13 +14,14 @@ import torch
 from jaxtyping import Float, Float32
 from PIL import Image
 
+from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Say
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.questioners import trained
 from viewfinder.questioners.information_gain.gains import table_gains
 from viewfinder.questioners.trained import TrainedQuestions
-from viewfinder.testing import COLOURS, ColourEncoder, NothingKnown, TinyPicture, draw_halves, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
 from viewfinder.training.weights import read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.dialogues import read_dialogue_splits

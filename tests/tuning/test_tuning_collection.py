@@ -74,6 +74,7 @@ def test_where_names_are_written_the_vectors_stay_and_only_what_scores_mean_is_l
     space, before = library.status()["space"], meaning_of_scores(library)
     report = tune(library, captions=table)
     assert (report.chosen, report.held_out["shipped"]) == ("shipped", 1.0)  # words alone find every one
+    assert not report.others_lose
     assert library.status()["space"] == space
     assert meaning_of_scores(library) != before
     library.switch_back()

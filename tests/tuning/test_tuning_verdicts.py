@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Float32
 
-from viewfinder.encoders.base import Calibration
-from viewfinder.encoders.starter.encoder import VISUAL, Head, unit_rows
+from viewfinder.encoders.base import Calibration, unit_rows
+from viewfinder.encoders.starter.encoder import VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import NAMES, RAW_WIDTH
 from viewfinder.index.scores import LIKELY, SMALL_WORDS, Judgement, Spread, judge_conversation

@@ -13,9 +13,8 @@ from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users import Answerer, Oracle
 from viewfinder.users.words import NUMBER_WORDS
-from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
-from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.records import picture_truth, scene_dialogue
 from viewfinder.worlds.scene import PREDICATES, Scene, relation_holds, sample_scene
 from viewfinder.worlds.words import (
     CANT_TELL,

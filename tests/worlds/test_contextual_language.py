@@ -1,4 +1,4 @@
-"""What a world gives away, in explicit and in contextual language: read from its files by the rules of `audit`."""
+"""What a world gives away, in explicit and in contextual language, by the rules of `benchmarks/world_audit.py`."""
 
 import random
 import re
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import world_audit as audit
 
 from viewfinder.data import read_coco
 from viewfinder.data.chatsearch import write_chatsearch, write_gallery
@@ -13,18 +14,17 @@ from viewfinder.data.fashionmt import write_transactions
 from viewfinder.data.splits import split_of
 from viewfinder.data.truth import truth_line
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.worlds import audit, write_world
+from viewfinder.worlds import write_world
 from viewfinder.worlds.catalogue.items import item_truth, sample_item
 from viewfinder.worlds.catalogue.statements import caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, make_transactions
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
-from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.grammar import lean_on, speaker_for
 from viewfinder.worlds.kinds import Light
 from viewfinder.worlds.language import caption_scene, describe_regions
-from viewfinder.worlds.records import file_name, picture_truth
+from viewfinder.worlds.records import file_name, picture_truth, scene_dialogue
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
-from viewfinder.worlds.wording import LEADS, Language, add_lead, drop_lead, reword
+from viewfinder.worlds.words import LEADS, Language, add_lead, drop_lead, reword
 
 SCENES = [sample_scene(seed=3, number=number) for number in range(1, 161)]
 PICTURED = [PicturedScene(scene, f"images/{file_name(scene.number)}", "caption") for scene in SCENES]

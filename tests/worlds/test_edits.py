@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.data.instructions import read_instruct_pix2pix
+from viewfinder.data.picture_texts import read_instruct_pix2pix
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.pictures import scan

@@ -8,12 +8,11 @@ from PIL import Image, ImageDraw
 
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.errors import BadInput
-from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.edits import sample_edit
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
 from viewfinder.worlds.language import caption_scene, describe_regions
-from viewfinder.worlds.records import file_name
+from viewfinder.worlds.records import file_name, scene_dialogue
 from viewfinder.worlds.scene import box_overlap, sample_scene
 from viewfinder.worlds.stock import COLUMNS, DRAWN, Stock, cut_out, open_shop, stock_of
 from viewfinder.worlds.words import nouns_of, plural_of

@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 import pytest
 
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.worlds.dialogues import next_question, scene_dialogue, visdial_record
 from viewfinder.worlds.grammar import absent_kinds, speaker_for
 from viewfinder.worlds.kinds import Box
 from viewfinder.worlds.questions import (
@@ -18,6 +17,7 @@ from viewfinder.worlds.questions import (
     ask_presence,
     ask_relation,
 )
+from viewfinder.worlds.records import next_question, scene_dialogue, visdial_record
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
 from viewfinder.worlds.words import CANT_TELL, NOUNS, NUMBERS
 

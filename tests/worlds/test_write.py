@@ -16,14 +16,13 @@ from viewfinder.data.chatsearch import SUBTASKS, read_chatsearch, read_galleries
 from viewfinder.data.dialogues import read_dialogues, read_pool, read_visdial
 from viewfinder.data.splits import SPLITS
 from viewfinder.data.truth import read_truth
-from viewfinder.data.visual_genome.scene_graphs import read_scene_graph
+from viewfinder.data.visual_genome.regions import read_scene_graph
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.worlds import write_scenes, write_world
-from viewfinder.worlds.dialogues import scene_dialogue
 from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.kinds import HEIGHT, KINDS, WIDTH
 from viewfinder.worlds.language import describe_regions
-from viewfinder.worlds.records import picture_truth
+from viewfinder.worlds.records import picture_truth, scene_dialogue
 from viewfinder.worlds.scene import sample_scene
 
 COUNT = 14

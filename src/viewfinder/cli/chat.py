@@ -24,7 +24,7 @@ from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.cli.turns import TurnPrinter
+    from viewfinder.cli.terminal import TurnPrinter
     from viewfinder.library import Library
     from viewfinder.session import Session
 
@@ -49,7 +49,7 @@ def chat(
 
     Describe it, pick results, reject, answer, go back; "help" at the prompt says how.
     """
-    from viewfinder.cli.turns import TurnPrinter
+    from viewfinder.cli.terminal import TurnPrinter
     from viewfinder.questioners import load_questioner
     from viewfinder.retrievers import load_retriever
 
@@ -104,7 +104,7 @@ def demo(
     as_json: JsonOption = False,
 ) -> int:
     """Draw pictures, find one in a conversation, and serve them."""
-    from viewfinder.cli.turns import TurnPrinter
+    from viewfinder.cli.terminal import TurnPrinter
 
     plan = Demo(**json.loads(SCRIPT.read_text(encoding="utf-8")))
     library = _draw_and_index(plan, out, quiet=as_json)
@@ -161,7 +161,7 @@ def _take_turn(
     session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool
 ) -> dict[str, Any]:
     """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
-    from viewfinder.cli.turns import turn_json
+    from viewfinder.cli.terminal import turn_json
     from viewfinder.cli.typed import parse_script_line
 
     hits = session.take(parse_script_line(json.dumps(data), session.conversation))

@@ -316,7 +316,8 @@ def tune(
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"
-    kept = f"{before:.1%} of texts find their picture first, as before: every other head loses new pictures"
+    others = "every other head loses" if report.others_lose else "no other head finds more without losing"
+    kept = f"{before:.1%} of texts find their picture first, as before: {others} new pictures"
     last = f"space {report.space}; `viewfinder tune --undo` goes back"
     lines = (
         (f"{read}: {told}", last)

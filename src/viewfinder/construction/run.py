@@ -12,15 +12,11 @@ same samples, and what models wrote before comes from the journal. The run write
 
 from __future__ import annotations
 
-import errno
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from viewfinder.construction import setup
 from viewfinder.construction.pipelines import (
@@ -35,7 +31,8 @@ from viewfinder.construction.pipelines import (
 from viewfinder.construction.remembered import AnswerJournal
 from viewfinder.data.chatsearch import ChatSample, Subtask, review_file, write_chatsearch, write_gallery
 from viewfinder.data.files import read_json, write_json
-from viewfinder.errors import BadInput, DiskFull, LanguageModelFailed, LibraryBusy, UnknownName
+from viewfinder.encoders.features.store import claim_folder
+from viewfinder.errors import BadInput, LanguageModelFailed, UnknownName
 from viewfinder.worlds.chatsearch import PIPELINES, SUBTASK_OF, Pipeline
 from viewfinder.worlds.making import link_file
 
@@ -140,7 +137,7 @@ def construct_samples(
         LibraryBusy, DiskFull: as they say; what was written is kept.
     """
     _check(order)
-    with _claimed(order):
+    with claim_folder(order.out, "constructs samples here", lock=RECORDS):
         check_free(order)
         journal = AnswerJournal.read(order.out / RECORDS / "journal.jsonl")
         ready = setup.prepare_construction(order, journal, make_encoder, notify, progress)
@@ -275,23 +272,3 @@ def _check(order: setup.ConstructionOrder) -> None:
     if order.least_likeness > order.ceiling:
         threshold = f"--threshold {order.least_likeness}"
         raise BadInput(f"{threshold}: above the --ceiling of {order.ceiling}, so nothing is left")
-
-
-@contextmanager
-def _claimed(order: setup.ConstructionOrder) -> Iterator[None]:
-    """Locks the folder for us; disk errors become ours.
-
-    Raises:
-        LibraryBusy, DiskFull, BadInput: as `construct`.
-    """
-    try:
-        (order.out / RECORDS).mkdir(parents=True, exist_ok=True)
-        with FileLock(order.out / RECORDS / "writing.lock", blocking=False):
-            yield
-    except Timeout as error:
-        raise LibraryBusy(f"{order.out}: another process constructs samples here; wait for it to finish") from error
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"{order.out}: the disk is full; make room and repeat the command, it goes on") from error
-        where = error.filename or order.out
-        raise BadInput(f"{where}: cannot be read or written ({error.strerror}); check it, or choose --out") from error

@@ -33,7 +33,7 @@ from viewfinder.worlds.kinds import Kind, Light
 from viewfinder.worlds.making import MARKER
 from viewfinder.worlds.scene import Scene, Thing
 from viewfinder.worlds.stock import DRAWN, Stock
-from viewfinder.worlds.wording import Language
+from viewfinder.worlds.words import Language
 
 _WORD = re.compile(r"[a-z]+")
 

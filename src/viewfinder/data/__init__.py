@@ -6,7 +6,7 @@ sets are separate modules, so that a search does not load them:
 visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary and negation mode
 dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's rewritten dialogues
 fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
-chatsearch, instructions, web    what ChatSearcher is trained and judged with
+chatsearch, picture_texts        what ChatSearcher is trained and judged with
 truth           what a world knows of its pictures
 
 For a missing or damaged file, or a malformed record, every reader raises BadInput, which names file, record and field;
@@ -16,9 +16,7 @@ for a kind or split that is not there, UnknownName, which names those that are.
 from viewfinder.data.captions import CaptionedPicture, read_captions_csv, read_coco, read_flickr8k
 from viewfinder.data.catalogue import (
     Ambiguity,
-    Catalogue,
     CatalogueRow,
-    Matches,
     match_keys,
     read_catalogue,
     read_products,
@@ -28,10 +26,8 @@ from viewfinder.data.files import Dropped, ReadReport
 __all__ = [
     "Ambiguity",
     "CaptionedPicture",
-    "Catalogue",
     "CatalogueRow",
     "Dropped",
-    "Matches",
     "ReadReport",
     "match_keys",
     "read_captions_csv",

@@ -41,7 +41,6 @@ class Catalogue:
     """A catalogue file as read: its attributes (all columns but the key), rows in file order, and the report."""
 
     path: Path
-    key_column: str
     attributes: tuple[str, ...]
     rows: tuple[CatalogueRow, ...] = field(repr=False)
     report: ReadReport = field(repr=False)
@@ -76,7 +75,7 @@ def read_catalogue(path: Path) -> Catalogue:
         cells = [(name, cell) for i, (name, cell) in enumerate(zip(table.columns, row, strict=True)) if i != key]
         rows.append(CatalogueRow(row[key], {name: cell for name, cell in cells if name and cell not in NOT_GIVEN}))
     report = ReadReport(len(table.rows), len(rows), tuple(dropped))
-    return Catalogue(path, table.columns[key], attributes, tuple(rows), report)
+    return Catalogue(path, attributes, tuple(rows), report)
 
 
 def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:

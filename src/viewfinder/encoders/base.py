@@ -20,6 +20,12 @@ REGIONS = 36
 """Regions of a picture: a grid of 6 x 6, row by row."""
 
 
+def unit_rows(rows_nd: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+    """Rows scaled to length 1; a row of zeros stays zeros."""
+    lengths_n1 = np.linalg.norm(rows_nd, axis=-1, keepdims=True)
+    return np.asarray(rows_nd / np.maximum(lengths_n1, 1e-12))
+
+
 @dataclass(frozen=True)
 class Encoded:
     """A batch of pictures as an encoder sees them: always `global_bd`, and regions when asked for."""

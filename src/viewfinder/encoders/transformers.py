@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Pixels, Vocabulary, grid_boxes
+from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.pictures import AtMost, Fit
 
 if TYPE_CHECKING:
@@ -75,14 +75,14 @@ class TransformersEncoder:
             rows = slice(start, start + BATCH)
             with torch.inference_mode():
                 seen = family.look(network, self._pixel_inputs(batch[rows]))
-                global_bd[rows] = _unit(seen.global_bd.numpy())
+                global_bd[rows] = unit_rows(seen.global_bd.float().numpy())
                 if regions_brd is not None:
-                    regions_brd[rows] = _unit(encode_regions(network, family, seen).numpy())
+                    regions_brd[rows] = unit_rows(encode_regions(network, family, seen).float().numpy())
         return Encoded(global_bd, regions_brd)
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
         """The same vectors at unit length: this model's raw vectors lie in the shared space."""
-        return _unit(raw_nd)
+        return unit_rows(np.asarray(raw_nd, np.float32))
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors of texts, cut at the model's length (CLIP 77, SigLIP 64, BLIP 512 tokens).
@@ -104,7 +104,7 @@ class TransformersEncoder:
             )
             inputs = {name: tokens[name] for name in ("input_ids", "attention_mask") if name in tokens}
             with torch.inference_mode():
-                words_nd[rows] = _unit(family.read(network, inputs).numpy())
+                words_nd[rows] = unit_rows(family.read(network, inputs).float().numpy())
         return words_nd
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
@@ -168,9 +168,3 @@ class TransformersEncoder:
             seen = np.ascontiguousarray(pixels[top : height - top, left : width - left])
             images.append(Image.fromarray(seen))
         return dict(processor(images=images, return_tensors="pt").items())
-
-
-def _unit(rows_nd: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
-    rows_nd = np.asarray(rows_nd, dtype=np.float32)
-    lengths_n1 = np.linalg.norm(rows_nd, axis=-1, keepdims=True)
-    return np.asarray(rows_nd / np.maximum(lengths_n1, 1e-12), dtype=np.float32)

@@ -36,7 +36,6 @@ from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options
 from viewfinder.index import Gallery
 from viewfinder.training.progress import report_tenths
 from viewfinder.worlds.kinds import COLOURS
-from viewfinder.worlds.wording import drop_lead
 from viewfinder.worlds.words import (
     COLOUR_FAMILIES,
     COLOUR_WORDS,
@@ -46,6 +45,7 @@ from viewfinder.worlds.words import (
     PLACE_NOUNS,
     SIZE_WORDS,
     WHERE,
+    drop_lead,
 )
 
 PROTOCOL, ANSWERS = "visual", "answers.jsonl"

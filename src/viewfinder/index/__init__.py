@@ -2,8 +2,8 @@
 
 store, tables, rows   the store of record: Lance tables inside a library folder (Lance is imported when first used)
 ingest        pictures into it; grounding: which part of a picture answers which words
-snapshot, snapshot_files      `Snapshot`: what searching reads, one space of a library; how it lies on disk and grows
-stored_columns, growing_arrays   its columns; arrays on disk that get more rows
+snapshot, snapshot_files, growing_arrays   `Snapshot`: what searching reads, one space of a library; how it lies on
+    disk and grows, columns included
 raw_vectors   the vectors from which trained systems make their own; regions, made when first needed
 gallery       `Gallery`: a snapshot seen through its encoder; it scores pictures for a query
 shard_scores  merges the answers of several machines into one (`viewfinder.cluster`)

@@ -5,7 +5,7 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from itertools import islice
@@ -22,7 +22,9 @@ from viewfinder.index.near_scores import IndexedPictures, NearScores
 from viewfinder.index.near_search import NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
+from viewfinder.index.rows import FACTS
 from viewfinder.index.scores import (
+    CERTAIN,
     CROWD,
     UNHEARD,
     Judgement,
@@ -344,7 +346,8 @@ class Gallery:
         """What is written about the pictures; None if nothing is, or if words are not to be matched."""
         if not self._match_words:
             return None
-        index = WordIndex(self.snapshot.derived("words-1", build_entries), len(self))
+        headings = set(self.snapshot.columns()) - set(FACTS)
+        index = WordIndex(self.snapshot.derived_by_block("words-2", build_entries), len(self), headings)
         return index if len(index) else None
 
     def _written_likelihood_ratios(self, text: str) -> Float32[np.ndarray, " n"] | None:
@@ -526,7 +529,12 @@ class Gallery:
             return float(said.at(np.array([row]))[0])
 
         found = judge_conversation(calibration, said.spread, said_at, texts_md, texts, named)
-        return replace(found, written_n=adds_mn.sum(axis=0) * query.sharpness) if len(adds_mn) else found
+        written_n = adds_mn.sum(axis=0) * query.sharpness if len(adds_mn) else None
+        held_k = np.zeros(0, np.int64) if self.words is None else self.words.rows_of_all(texts)
+        if len(held_k):
+            written_n = np.zeros(len(self), np.float32) if written_n is None else written_n
+            written_n[held_k] = CERTAIN
+        return replace(found, written_n=written_n)
 
     # -- regions
 
@@ -546,7 +554,14 @@ class Gallery:
         if space.name not in self._blocks:
             # Captions need no mark in the name: other captions are another state of the tables.
             flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", project)
-            self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions)
+
+            def keep(name: str, compute: Callable[[int], np.ndarray]) -> np.ndarray:
+                def rows_of(new: Snapshot) -> np.ndarray:
+                    return compute(len(self) - len(new))
+
+                return self.snapshot.derived(f"regions-{space.name}-{name}", rows_of, by_row=True)
+
+            self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions, keep)
         return self._blocks[space.name]
 
     def attention(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k parts r"]:

@@ -3,9 +3,10 @@
     <library>/approximate/<space>.npz      a cache: what `approximate.save_index` writes
 
 It is made for one state of a collection and serves later ones too: pictures that it lacks are scanned beside it, those
-that have gone are skipped. With `MOST_LACKING` new ones it grows, in its existing lists; it is rebuilt with twice
-the pictures for which its lists were chosen, or when a tenth of them are gone. Its maker replaces the file, and
-searches go on with what they have read. Smaller collections are scanned, and so are all where faiss is missing.
+that have gone are skipped. When it lacks 10,000 (half of `MOST_LACKING`) it grows, in its existing lists, or is rebuilt
+if the collection has twice the pictures for which they were chosen. When one in twenty of its pictures has gone (half
+of `MOST_GONE`) it is rebuilt. With twice as many it is no longer used. Its maker replaces the file, and searches go on
+with what they have read. Collections smaller than `SMALLEST` are scanned, and so are all where faiss is missing.
 """
 
 from __future__ import annotations

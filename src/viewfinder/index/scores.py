@@ -7,7 +7,7 @@ reads a disk or knows a library.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -335,12 +335,16 @@ def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
     return float(np.log(whole / len(nats_n)) + highest)
 
 
+CERTAIN = 50.0
+"""Nats that settle it: a picture of which every word said is written is what was said, however it looks."""
+
+
 @dataclass(frozen=True, eq=False)
 class Judgement:
     """What was said, judged against a collection.
 
     `said_at` gives a picture's score for it, `highest` is the best picture's; `written_n` says how much likelier each
-    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds.
+    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN`: all is written.
     """
 
     calibration: Calibration
@@ -388,6 +392,12 @@ MANY = 20_000
 CANDIDATES = 100
 """How many of the best by 8 bits are scored in full."""
 
+GROUPED = 200_000
+"""Above this many, pictures are first scored by groups of their regions, which misses some (docs/scale.md)."""
+
+GROUP_CANDIDATES = 3_000
+"""How many of the best by groups are scored by all their regions in 8 bits."""
+
 
 def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:
     """The vectors of a query's parts, all of kind "regions"."""
@@ -428,16 +438,16 @@ def late_scores(
         alike_n = late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
         return np.asarray(alike_n + prior_n)
     scores_n = late_interaction_near(
-        block, vectors_md, candidates=CANDIDATES, temperature=space.temperature, weights_m=weights_m, prior_n=prior_n
+        block, vectors_md, temperature=space.temperature, weights_m=weights_m, prior_n=prior_n
     )
     if not allowed_n.all():
         # Only now, so that pictures that are not allowed are not moved too: chances are measured against the whole
         # collection.
-        found_k = np.sort(top_k(scores_n, CANDIDATES, allowed_n=allowed_n))
-        exact_k = late_interaction(block.at(found_k), vectors_md, temperature=space.temperature, weights_m=weights_m)
-        exact_k += prior_n[found_k]
-        np.minimum(scores_n, exact_k.min(initial=np.inf), out=scores_n, where=allowed_n)
-        scores_n[found_k] = exact_k
+        for count, score in closer_looks(block, vectors_md, temperature=space.temperature, weights_m=weights_m):
+            found_k = np.sort(top_k(scores_n, count, allowed_n=allowed_n))
+            closer_k = score(found_k) + prior_n[found_k]
+            np.minimum(scores_n, closer_k.min(initial=np.inf), out=scores_n, where=allowed_n)
+            scores_n[found_k] = closer_k
     return scores_n
 
 
@@ -452,23 +462,34 @@ def late_interaction_near(
 ) -> Float32[np.ndarray, " n"]:
     """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`; `prior_n` is added.
 
-    The order is consistent: if the other pictures would overlap the candidates, they are all moved below them by the
-    same amount. So a picture is misplaced among the first only if the 8-bit pass puts it behind `candidates` others.
+    Above `GROUPED` pictures, the first look is at groups of regions, and all regions are compared in 8 bits only of the
+    best by these. The order is consistent: if the other pictures would overlap those that were looked at more closely,
+    they are all moved below them by the same amount. So a picture is misplaced among the first only if a look puts it
+    behind as many others as the next one takes.
     """
-    scores_n = late_interaction_coarse(block.codes, queries_md, temperature=temperature, weights_m=weights_m)
-    if prior_n is not None:
-        scores_n += prior_n
-    found_k = np.sort(top_k(scores_n, candidates))
-    if len(found_k):
-        exact_k = late_interaction(block.at(found_k), queries_md, temperature=temperature, weights_m=weights_m)
-        if prior_n is not None:
-            exact_k += prior_n[found_k]
-        scores_n[found_k] = -np.inf
-        highest, lowest = scores_n.max(initial=-np.inf), exact_k.min()
-        if highest >= lowest:
-            scores_n -= np.float32(highest - lowest + 1e-6 * max(1.0, abs(highest)))
-        scores_n[found_k] = exact_k
+    how: Any = {"temperature": temperature, "weights_m": weights_m}
+    scores_n = late_interaction_coarse(block.groups if len(block) > GROUPED else block.codes, queries_md, **how)
+    prior = np.zeros(len(block), np.float32) if prior_n is None else prior_n
+    scores_n += prior
+    for count, score in closer_looks(block, queries_md, candidates=candidates, **how):
+        found_k = np.sort(top_k(scores_n, count))
+        if len(found_k):
+            closer_k = score(found_k) + prior[found_k]
+            scores_n[found_k] = -np.inf
+            highest, lowest = scores_n.max(initial=-np.inf), closer_k.min()
+            if highest >= lowest:
+                scores_n -= np.float32(highest - lowest + 1e-6 * max(1.0, abs(highest)))
+            scores_n[found_k] = closer_k
     return scores_n
+
+
+def closer_looks(
+    block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, candidates: int = CANDIDATES, **how: Any
+) -> Iterator[tuple[int, Callable[[Int64[np.ndarray, " k"]], Float32[np.ndarray, " k"]]]]:
+    """How many of the best each further look takes, and how it scores them (`how`: as `late_interaction`)."""
+    if len(block) > GROUPED:
+        yield GROUP_CANDIDATES, lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how)
+    yield candidates, lambda rows_k: late_interaction(block.at(rows_k), queries_md, **how)
 
 
 def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:

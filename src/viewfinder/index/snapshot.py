@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,8 @@ from viewfinder.index.rows import (
 )
 from viewfinder.index.tables import private_files
 
-DERIVED, BY_ROW = "derived-", "by-row-"
-"""Prefixes of files of arrays computed from a snapshot: as a whole, or with one row per picture."""
+DERIVED, BY_ROW, BLOCK = "derived-", "by-row-", "block-"
+"""Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
 
 CAPTURED = "captured"
 """A fact to filter by that is not offered as a column: most days have one picture."""
@@ -36,7 +37,8 @@ CAPTURED = "captured"
 class Snapshot:
     """Pictures of one space that exist and have a vector: row i is picture `ids[i]`.
 
-    The first `ordered` rows are in the order of their ids; pictures added since follow them.
+    The first `ordered` rows are in the order of their ids; pictures added since follow them. `block_ends` are the rows
+    at which the files of pictures end: first those in order, then what was added, of which small files are joined.
     """
 
     def __init__(
@@ -49,10 +51,12 @@ class Snapshot:
         generation: str,
         folder: Path | None,
         ordered: int | None = None,
+        block_ends: Sequence[int] | None = None,
     ) -> None:
         self.matrix_nd = matrix_nd
         self.ids: tuple[str, ...] = tuple(table["id"].to_pylist())
         self.ordered = len(self.ids) if ordered is None else ordered
+        self.block_ends = (len(self.ids),) if block_ends is None else tuple(block_ends)
         self.space = space
         self.generation = generation
         self.folder = folder
@@ -183,7 +187,7 @@ class Snapshot:
         new ones.
         """
         if name not in self._derived:
-            stem = None if self.folder is None else self.folder / f"{BY_ROW if by_row else DERIVED}{to_file_name(name)}"
+            stem = self._stem(BY_ROW if by_row else DERIVED, name)
             known = _read_derived(stem)
             if known is None or (by_row and len(known) > len(self)):
                 known = self._keep_derived(stem, compute(self))
@@ -191,6 +195,24 @@ class Snapshot:
                 known = self._keep_derived(stem, compute(self.after(len(known))), known)
             self._derived[name] = known
         return self._derived[name]
+
+    def derived_by_block(self, name: str, compute: Callable[[Snapshot], np.ndarray]) -> list[tuple[int, np.ndarray]]:
+        """The same for each block of pictures alone, with its first row: of a snapshot that grew, only of new blocks.
+
+        `compute` is given the pictures of a block as a snapshot of their own.
+        """
+        found = []
+        for first, end in pairwise((0, *self.block_ends)):
+            key, stem = f"{first}-{end}-{name}", self._stem(f"{BLOCK}{first}-{end}-", name)
+            if (known := self._derived.get(key)) is None and (known := _read_derived(stem)) is None:
+                known = self._keep_derived(stem, compute(self._block(first, end)))
+            self._derived[key] = known
+            found.append((first, known))
+        return found
+
+    def _stem(self, prefix: str, name: str) -> Path | None:
+        """Where what is derived lies; None: in memory alone."""
+        return None if self.folder is None else self.folder / f"{prefix}{to_file_name(name)}"
 
     def _keep_derived(self, stem: Path | None, rows: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
         """Writes an array beside the snapshot, or appends its new rows, and maps it; else keeps it in memory."""
@@ -208,6 +230,16 @@ class Snapshot:
         """The pictures from this row on, without columns, in memory."""
         table, mark = self._table.slice(row), self.generation
         return Snapshot(self.matrix_nd[row:], table, {}, space=self.space, generation=mark, folder=None, ordered=0)
+
+    def _block(self, first: int, end: int) -> Snapshot:
+        """The pictures of these rows, in memory."""
+        if (first, end) == (0, len(self)):
+            return self
+        table = self._table.slice(first, end - first)
+        return Snapshot(
+            self.matrix_nd[first:end], table, build_columns(table), space=self.space, generation=self.generation,
+            folder=None, ordered=0,
+        )  # fmt: skip
 
 
 def _read_derived(stem: Path | None) -> np.ndarray | None:

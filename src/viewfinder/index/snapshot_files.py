@@ -2,8 +2,9 @@
 
     <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
                                                        pictures-*.arrow        paths, facts, captions, attributes
-                                                       columns.json, column-*  what can be filtered and asked by
-                                                       by-row-*, derived-*     what callers computed from the snapshot
+                                                       columns.json            the number of each column; sealed
+                                                       column-*                what can be filtered and asked by
+                                                       by-row-*, block-*, derived-*     what callers computed from it
 
 A snapshot is a cache of the store of record. It is rebuilt when the tables change, or when a file is damaged: each is
 sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). It is built in a folder
@@ -12,16 +13,20 @@ written, a snapshot lives in memory.
 
 If since an earlier one only pictures were added, and not many (`GROWS_FROM`, `MOST_ADDED`), a snapshot shares the files
 of that one and appends the new pictures, so that adding a thousand pictures costs as much as a thousand.
+
+Columns, those of the catalogue first, are written once, grown with the snapshot, and each read on first use: its values
+in the order in which they came (`.values.json`, sealed), and `.codes`, `.offsets` as in `AttributeColumn`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -30,12 +35,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.errors import LibraryError
-from viewfinder.index.checksums import map_sealed, seal_file
+from viewfinder.index.checksums import map_sealed, seal, seal_file
 from viewfinder.index.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
-from viewfinder.index.rows import build_columns
-from viewfinder.index.snapshot import BY_ROW, Snapshot, hold_snapshots
+from viewfinder.index.rows import FACTS, AttributeColumn, build_columns
+from viewfinder.index.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots
 from viewfinder.index.store import Store
-from viewfinder.index.stored_columns import StoredColumns, can_grow, grow_columns, save_columns
 from viewfinder.index.tables import FILLED, TABLES, missing_library, private_files, read_growth, read_state
 
 FORMAT = 3
@@ -185,13 +189,18 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
     import pyarrow as pa
 
     matrix_nd = map_rows(home / MATRIX)
-    table = pa.concat_tables(read_tables(home))
+    tables = read_tables(home)
+    table = pa.concat_tables(tables)
     if len(matrix_nd) != table.num_rows:
         raise ValueError(f"{home}: {len(matrix_nd)} vectors for {table.num_rows} pictures")
     with suppress(OSError):
         os.utime(home)  # still in use: `_remove_old` spares it
     ordered = count_rows(home / MATRIX)[0]
-    return Snapshot(matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered)
+    block_ends = np.cumsum([piece.num_rows for piece in tables]).tolist()
+    return Snapshot(
+        matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered,
+        block_ends=block_ends,
+    )  # fmt: skip
 
 
 # -- growing
@@ -246,6 +255,10 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32
     # Small pieces are joined with the new one, so that there are few, and each picture is written a few times at most.
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
         table = pa.concat_tables([tables.pop(), table])
+    kept = sum(piece.num_rows for piece in tables)
+    for file in before.glob(f"{BLOCK}*.json"):
+        if int(file.stem.split("-")[2]) <= kept:
+            link_rows(file.with_suffix(""), folder / file.stem)
     for number in range(len(tables)):
         name = TABLE.format(number)
         try:
@@ -275,3 +288,103 @@ def _is_abandoned(name: str) -> bool:
 
     number = name.removeprefix(_BUILDING).partition("-")[0]
     return number.isdigit() and not psutil.pid_exists(int(number))
+
+
+LISTED = "columns.json"
+
+
+class StoredColumns(Mapping[str, AttributeColumn]):
+    """Columns of a snapshot's folder. Raises OSError, ValueError: damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        numbers = _read_list(folder)
+        # All are mapped now: another process may rewrite the folder and number them differently.
+        self._parts = {name: _read_parts(folder, number) for name, number in numbers.items()}
+        self._read: dict[str, AttributeColumn] = {}
+
+    def __getitem__(self, name: str) -> AttributeColumn:
+        if name not in self._read:
+            values, offsets, codes = self._parts[name]
+            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).most_frequent_first()
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
+    """Writes columns into a folder. Raises OSError."""
+    for number, column in enumerate(columns.values()):
+        _save(folder, number, column)
+    _write_list(folder, {name: number for number, name in enumerate(columns)})
+
+
+def can_grow(before: Mapping[str, AttributeColumn], added: Mapping[str, AttributeColumn]) -> bool:
+    """Whether columns of pictures and of added pictures can be joined.
+
+    They cannot if the catalogue has a column with the name of a fact, which it replaces for all pictures.
+    """
+    names = [*before, *added]
+    return len({name.casefold() for name in names}) == len(set(names)) and {*FACTS} <= {*before} & {*added}
+
+
+def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn], count: int) -> None:
+    """Appends the columns of added pictures (`added`) to those of `before`, where `can_grow` allows.
+
+    `count`: how many pictures there were before. Raises OSError, ValueError: damaged.
+    """
+    known = _read_list(before)
+    catalogue = sorted({*known, *added} - {*FACTS})
+    numbers = {name: known[name] if name in known else len(known) + at for at, name in enumerate(catalogue)}
+    numbers |= {name: known[name] for name in FACTS}
+    more = len(next(iter(added.values())))
+    for name, number in numbers.items():
+        column = added.get(name) or AttributeColumn.of(name, [()] * more)
+        if name in known:
+            _grow_column(before, folder, number, column)
+        else:
+            offsets = np.concatenate([np.zeros(count, np.int64), column.offsets])
+            _save(folder, number, AttributeColumn(name, column.values, offsets, column.codes))
+    _write_list(folder, numbers)
+
+
+def _grow_column(before: Path, folder: Path, number: int, added: AttributeColumn) -> None:
+    values, offsets, _ = _read_parts(before, number)
+    code = {value: at for at, value in enumerate(_parse_values(values))}
+    code |= {value: len(code) + at for at, value in enumerate(value for value in added.values if value not in code)}
+    codes = np.array([code[value] for value in added.values], np.int32)[added.codes]
+    for part, rows in (("codes", codes), ("offsets", added.offsets[1:] + offsets[-1])):
+        link_rows(before / f"column-{number}.{part}", folder / f"column-{number}.{part}")
+        extend_rows(folder / f"column-{number}.{part}", rows)
+    _write_values(folder, number, tuple(code))
+
+
+def _save(folder: Path, number: int, column: AttributeColumn) -> None:
+    save_rows(folder / f"column-{number}.offsets", column.offsets)
+    save_rows(folder / f"column-{number}.codes", column.codes)
+    _write_values(folder, number, column.values)
+
+
+def _write_values(folder: Path, number: int, values: tuple[str, ...]) -> None:
+    (folder / f"column-{number}.values.json").write_bytes(seal(json.dumps(values).encode()))
+
+
+def _write_list(folder: Path, numbers: Mapping[str, int]) -> None:
+    (folder / LISTED).write_bytes(seal(json.dumps(numbers).encode()))
+
+
+def _read_list(folder: Path) -> dict[str, int]:
+    return dict(json.loads(bytes(map_sealed(folder / LISTED))))
+
+
+def _read_parts(folder: Path, number: int) -> tuple[memoryview, np.ndarray, np.ndarray]:
+    stem = f"column-{number}"
+    values = map_sealed(folder / f"{stem}.values.json")
+    return values, map_rows(folder / f"{stem}.offsets"), map_rows(folder / f"{stem}.codes")
+
+
+def _parse_values(values: memoryview) -> tuple[str, ...]:
+    return tuple(json.loads(bytes(values)))

@@ -9,9 +9,10 @@ to the top, and a sentence in which a word happens to be a value moves nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32, Int64
@@ -37,29 +38,48 @@ LEAST_TELLING = -5.0
 class WordIndex:
     """Finds pictures by the words in their captions and catalogue rows.
 
-    `entries_2e` is one array, so that it can be stored beside a snapshot and mapped: for every word of every picture
-    the word's key, ascending, and the picture's row, ascending with it.
+    `blocks` are the entries of blocks of pictures, each with its first row. Entries are one array, so that they can be
+    stored beside a snapshot and mapped: for every word of every picture the word's key, ascending, and the picture's
+    row in its block, ascending with it. `headings` are the names of the columns.
     """
 
-    def __init__(self, entries_2e: Int64[np.ndarray, "2 e"], pictures: int) -> None:
-        self._keys_e, self._rows_e = entries_2e
+    def __init__(
+        self, blocks: Sequence[tuple[int, Int64[np.ndarray, "2 _e"]]], pictures: int, headings: Iterable[str] = ()
+    ) -> None:
+        self._blocks = blocks
         self._pictures = pictures
+        self._headings = frozenset(word for name in headings for word in said_words(name))
 
     def __len__(self) -> int:
         """The words of all pictures."""
-        return len(self._keys_e)
+        return sum(entries_2e.shape[1] for _, entries_2e in self._blocks)
 
     def rows(self, word: str) -> Int64[np.ndarray, " k"]:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
-        first, last = np.searchsorted(self._keys_e, [key := _key(word), key + 1])
-        return np.asarray(self._rows_e[first:last])
+        key, found = _key(word), []
+        for start, (keys_e, rows_e) in self._blocks:
+            first, last = np.searchsorted(keys_e, [key, key + 1])
+            found.append(start + rows_e[first:last])
+        return np.concatenate(found)
+
+    def telling_words(self, text: str) -> list[str]:
+        """The `said_words` of a text without those that only say which column is meant ("sku 10111")."""
+        return [word for word in said_words(text) if word not in self._headings or len(self.rows(word))]
+
+    def rows_of_all(self, texts: Iterable[str]) -> Int64[np.ndarray, " k"]:
+        """The pictures that have all words of the texts; none if the texts have no words that may be names."""
+        found = sorted((self.rows(word) for text in texts for word in self.telling_words(text)), key=len)
+        rows_k = found[0] if found else np.zeros(0, np.int64)
+        for more_m in found[1:]:
+            rows_k = rows_k[np.isin(rows_k, more_m, assume_unique=True)]
+        return rows_k
 
     def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
         """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
 
         None if no word of the text is written about any picture. `share_of`: how often people say a word at all.
         """
-        words = said_words(text)
+        words = self.telling_words(text)
         found = []
         for word in words:
             if len(rows_k := self.rows(word)):
@@ -89,7 +109,10 @@ class WordIndex:
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
-    """The entries of a snapshot's `WordIndex`: captions, and catalogue columns except those that files fill as well."""
+    """A block's entries in a `WordIndex`: captions, and catalogue columns except those that files fill as well.
+
+    Also the names of files that have catalogue rows: a shop names them by the number or the code of the product.
+    """
     columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for column in columns:
@@ -100,6 +123,10 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
         place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
         keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
         rows.append(np.repeat(column.rows, count_c))
+    for row in np.unique(np.concatenate(rows)).tolist():
+        found = [_key(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
     for row in range(len(snapshot) if snapshot.has_captions else 0):
         found = [_key(word) for caption in snapshot.captions(row) for word in written_words(caption)]
         keys.append(np.array(found, np.int64))

@@ -4,16 +4,7 @@ Ranks come first: `rank_bounds` counts them from vectors, `score_bounds` and `ta
 0-based: 0 is the first place. `q` queries (or sessions at one round), `n` pictures, `s` sessions, `t` rounds, `e` runs.
 """
 
-from viewfinder.metrics.bounds import Bounds, rank_bounds, score_bounds
-from viewfinder.metrics.captions import bleu, caption_words, cider_d, rouge_l
-from viewfinder.metrics.dialogues import (
-    best_log_rank_integral,
-    carry_ranks,
-    count_repeated_questions,
-    count_unique_tokens,
-    freeze_ranks,
-    has_hit,
-)
+from viewfinder.metrics.captions import bleu, cider_d, count_repeated_questions, count_unique_tokens, rouge_l
 from viewfinder.metrics.intervals import (
     Interval,
     Measure,
@@ -27,19 +18,24 @@ from viewfinder.metrics.intervals import (
     seeded_test,
 )
 from viewfinder.metrics.ranks import (
-    Ranks,
     Ties,
+    best_log_rank_integral,
+    carry_ranks,
     expected_hits,
+    freeze_ranks,
+    has_hit,
     mean_reciprocal_rank,
     percentile,
+    rank_bounds,
     ranks_between,
     recall_at,
+    score_bounds,
     target_ranks,
 )
 
 __all__ = [
-    "Bounds", "Interval", "Measure", "MeasureName", "Ranks", "Ties", "best_log_rank_integral", "bleu",
-    "bootstrap_interval", "caption_words", "carry_ranks", "cider_d", "correct_holm", "count_repeated_questions",
+    "Interval", "Measure", "MeasureName", "Ties", "best_log_rank_integral", "bleu",
+    "bootstrap_interval", "carry_ranks", "cider_d", "correct_holm", "count_repeated_questions",
     "count_unique_tokens", "difference_interval", "expected_hits", "freeze_ranks", "has_hit",
     "mean_reciprocal_rank", "median_interval", "percentile", "permutation_test", "rank_bounds", "ranks_between",
     "recall_at", "rouge_l", "score_bounds", "seeded_interval", "seeded_test", "target_ranks",

@@ -283,7 +283,7 @@ def _of_model(name: str, source: str, tags: TagVectors | None) -> Questioner:
 
 
 def _recorded(source: str, tags: TagVectors | None) -> Questioner:
-    from viewfinder.questioners.recorded import load_recorded
+    from viewfinder.questioners.pool import load_recorded
 
     if not source:
         raise BadInput(

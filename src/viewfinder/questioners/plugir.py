@@ -30,7 +30,7 @@ from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, wait_until_loaded
 from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.information_gain.gains import entropy_bits
+from viewfinder.questioners.information_gain.gains import entropy_bits, softmax
 from viewfinder.questioners.llm import parse_question
 from viewfinder.questioners.said import ConversationSoFar, write_statement
 
@@ -106,16 +106,6 @@ def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
 def is_uncertain(reply: str) -> bool:
     """Whether a reply says that the description does not tell."""
     return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
-
-
-def softmax(similar: Float[np.ndarray, "*many w"]) -> Float[np.ndarray, "*many w"]:
-    """Likeness into chances along the last axis, at temperature 1 as PlugIR has it.
-
-    >>> softmax(np.log(np.array([1.0, 3.0]))).round(2).tolist()
-    [0.25, 0.75]
-    """
-    weight = np.exp(similar.astype(np.float64) - similar.max(axis=-1, keepdims=True))
-    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
 
 
 def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int) -> Int[np.ndarray, " k"]:

@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Lookup, PictureProjection
+from viewfinder.questioners.information_gain.gains import softmax
 from viewfinder.questioners.said import ConversationSoFar, question_meaning, required_mentions
 from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
 
@@ -162,9 +164,7 @@ class TrainedQuestions:
         answers_rs: Float[np.ndarray, "r s"],
     ) -> Float[np.ndarray, " q"]:
         """How likely people are to ask each question next; frozen sentence vectors, zeros for no caption."""
-        logits_q = self.selector.logits(caption_s, questions_rs, answers_rs).astype(np.float64)
-        raised_q = np.exp(logits_q - logits_q.max())
-        return np.asarray(raised_q / raised_q.sum())
+        return softmax(self.selector.logits(caption_s, questions_rs, answers_rs))
 
     def select_askable(self, so_far: ConversationSoFar, *, predicted: bool = False) -> list[int]:
         """Which questions take nothing for granted that was not mentioned, and were not asked in other words.
@@ -272,7 +272,7 @@ def _project_raw(arrays: Mapping[str, np.ndarray], raw_ng: Float[np.ndarray, "n 
     plain_ng = (np.asarray(raw_ng, np.float32) - arrays["mean_g"]) / arrays["deviation_g"]
     hidden_nh = np.maximum(plain_ng @ arrays["in_hg"].T + arrays["in_h"], 0)
     seen_nk = hidden_nh @ arrays["out_kh"].T + arrays["out_k"]
-    unit_nk = seen_nk / np.maximum(np.linalg.norm(seen_nk, axis=1, keepdims=True), 1e-12)
+    unit_nk = unit_rows(seen_nk)
     if "familiar_g" in arrays:
         unit_nk *= 0.5 + 0.5 * np.tanh((plain_ng @ arrays["familiar_g"] + arrays["familiar"]) / 2)[:, None]
     return np.asarray(unit_nk, np.float32)

@@ -140,20 +140,20 @@ class LiveLibrary(Library):
         return None if self._shards is not None else super()._find_index(snapshot)
 
     def _refresh_index(self) -> None:
-        """Starts building the index of what is served if it is due, once a generation, and takes over the result."""
+        """Takes over a new index, whichever process made it; starts building it if it is due, once a generation."""
         served, process = self._served, self._indexer_process
-        if served is None or (process is not None and process.poll() is None):
-            return
-        if process is not None:
+        if process is not None and process.poll() is not None:
             self._end_indexer(process)
+        if served is None or self._shards is not None or not pays(len(served)):
+            return
+        if self._mark_index(served.snapshot) != self._index[0]:
             served.indexed = self._find_index(served.snapshot)
             served.warm()
         generation = served.snapshot.generation
         if (
-            self._shards is None
-            and pays(len(served))
-            and is_due(served.indexed)
+            is_due(served.indexed)
             and generation != self._indexed_for
+            and self._indexer_process is None
             and not self._ending.is_set()
         ):
             self._indexed_for = generation

@@ -48,9 +48,7 @@ if TYPE_CHECKING:
     )
     from viewfinder.training.checkpoints import load_network, save_network
     from viewfinder.training.loop import TrainingJob, TrainingResult, fit
-    from viewfinder.training.presets import build_settings, load_preset
-    from viewfinder.training.progress import LogRecord, read_log
-    from viewfinder.training.settings import (
+    from viewfinder.training.presets import (
         Constant,
         Exponential,
         HalveOnPlateau,
@@ -59,15 +57,18 @@ if TYPE_CHECKING:
         Schedule,
         TrainingSettings,
         WarmupCosine,
+        build_settings,
+        load_preset,
     )
+    from viewfinder.training.progress import LogRecord
     from viewfinder.training.weights import Card, read_card
 
-_MODULES = ("settings", "weights", "presets", "progress", "batches", "checkpoints", "loop")
+_MODULES = ("weights", "presets", "progress", "batches", "checkpoints", "loop")
 """The modules that hold the names; those without torch come first."""
 
 __all__ = [  # noqa: RUF022 - as the modules stand above
     "Batches", "count_processes", "draw_epochs", "gather_with_gradient", "seed_all", "shuffled", "load_network",
-    "save_network", "TrainingJob", "TrainingResult", "fit", "build_settings", "load_preset", "LogRecord", "read_log",
+    "save_network", "TrainingJob", "TrainingResult", "fit", "build_settings", "load_preset", "LogRecord",
     "Constant", "Exponential", "HalveOnPlateau", "Noam", "OneCycle", "Schedule", "TrainingSettings", "WarmupCosine",
     "Card", "read_card",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ from torch.optim import Optimizer
 from viewfinder.errors import BadInput, DiskFull
 from viewfinder.training.batches import random_state, set_random_state
 from viewfinder.training.optimisers import PlateauSchedule, TorchSchedule
-from viewfinder.training.settings import OneCycle, TrainingSettings, WarmupCosine
+from viewfinder.training.presets import OneCycle, TrainingSettings, WarmupCosine
 from viewfinder.training.weights import (
     NETWORK,
     VERSION,

@@ -36,8 +36,8 @@ from viewfinder.training.checkpoints import (
     save_network,
 )
 from viewfinder.training.optimisers import make_optimiser, make_schedule
+from viewfinder.training.presets import TrainingSettings
 from viewfinder.training.progress import LogRecord, Report, TrainingLog, progress_bar
-from viewfinder.training.settings import TrainingSettings
 from viewfinder.training.weights import Card
 
 Figures = Mapping[str, Tensor | float | int]

@@ -13,7 +13,7 @@ from torch.optim import Adam, AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import (
+from viewfinder.training.presets import (
     Constant,
     Exponential,
     HalveOnPlateau,

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from viewfinder.errors import BadInput
-
 
 class Report(Protocol):
     """Is told how far the work has got."""
@@ -116,21 +114,3 @@ class TrainingLog:
         self._file.close()
         if self._board is not None:
             self._board.close()
-
-
-def read_log(file: Path) -> list[LogRecord]:
-    """The records of a `log.jsonl`; a truncated last line (the process was killed) is left out.
-
-    Raises:
-        BadInput: the file is missing, or another line is damaged.
-    """
-    if not file.is_file():
-        raise BadInput(f"{file}: no such file")
-    lines = file.read_bytes().split(b"\n")[:-1]
-    records = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            records.append(LogRecord(**json.loads(line)))
-        except (ValueError, TypeError) as error:
-            raise BadInput(f"{file}, line {number}: this is no record of a training ({error})") from error
-    return records

@@ -114,7 +114,8 @@ class TuneReport:
     """The result of `tune`: which head is kept, and how many texts find their picture first, with each head.
 
     `own` counts the pictures that were learnt, `held_out` pictures that were not (by cross-validation): what a new one
-    gains. Both are searched as the library searches: also by captions or a catalogue, if it has them.
+    gains. Both are searched as the library searches: also by captions or a catalogue, if it has them. `others_lose`:
+    whether every other head than the shipped one finds new pictures less well.
     """
 
     pictures: int
@@ -123,6 +124,7 @@ class TuneReport:
     own: dict[str, float]
     held_out: dict[str, float]
     space: str
+    others_lose: bool
 
 
 def tune(
@@ -160,7 +162,8 @@ def tune(
         head = replace(head, calibration=calibration)
     library.use_head(head)
     name = "shipped" if chosen.ridge is None else "tuned"
-    return TuneReport(len(kind), len(kind.captions_ms), name, chosen.own, chosen.held_out, library.encoder.version)
+    space = library.encoder.version
+    return TuneReport(len(kind), len(kind.captions_ms), name, chosen.own, chosen.held_out, space, chosen.others_lose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,6 +180,8 @@ class RidgeChoice:
     rows_k: Int[np.ndarray, " k"]
     new: tuple[Float[np.ndarray, "k d"], Float[np.ndarray, " k"]]
     written: Written | None
+    others_lose: bool = True
+    """Whether all other corrections than none make new pictures harder to find."""
 
 
 def choose_ridge(
@@ -227,14 +232,18 @@ def choose_ridge(
         reciprocal * 2,
         RidgeChoice(None, {"shipped": first}, {"shipped": first}, rows_k, (before_kd, before_k), written),
     )
+    others_lose = True
     for ridge in RIDGES:
         learnt_kd, new_kd = correction.learnt_and_new(ridge, fold_k)
         own_first, own, _ = found(tuned, learnt_kd, learnt_kd)
         new_first, new, new_k = found(tuned, learnt_kd, new_kd)
-        if new >= reciprocal and new_first >= first and own + new > best[0]:
+        if new < reciprocal or new_first < first:
+            continue
+        others_lose = False
+        if own + new > best[0]:
             figures = {"shipped": first, "tuned": own_first}, {"shipped": first, "tuned": new_first}
             best = own + new, RidgeChoice(ridge, *figures, rows_k, (new_kd, new_k), written)
-    return best[1]
+    return replace(best[1], others_lose=others_lose)
 
 
 def _with_labels(head: Head, kind: CaptionedVectors) -> Head:

@@ -22,7 +22,7 @@ from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import RAW_VERSION
 from viewfinder.questioners.photographs import SYSTEM, count_mentions, label_chances
 from viewfinder.training.checkpoints import write_tensors
-from viewfinder.training.transformer_layers import FeedForward
+from viewfinder.training.layers import FeedForward
 from viewfinder.training.weights import NETWORK, Card
 
 ALL_CAPTIONS = 5

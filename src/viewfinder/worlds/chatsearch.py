@@ -22,8 +22,7 @@ from jaxtyping import Float
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 from viewfinder.worlds.grammar import Ellipsis, Speaker, change_instruction, lean_on, speaker_for
 from viewfinder.worlds.scene import Scene
-from viewfinder.worlds.wording import Language, add_lead
-from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, join_with_and, with_article
+from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, Language, add_lead, join_with_and, with_article
 
 Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
 

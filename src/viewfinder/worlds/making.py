@@ -22,7 +22,7 @@ from viewfinder.data.files import write_json
 from viewfinder.data.splits import RULE
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
 from viewfinder.worlds.stock import Stock, stock_of
-from viewfinder.worlds.wording import Language
+from viewfinder.worlds.words import Language
 
 MARKER = "world.json"
 MOST_PICTURES = 1_000_000

@@ -1,16 +1,27 @@
-"""A scene as the records of the published formats: COCO, Visual Genome, a catalogue; and its truth."""
+"""A scene as the records of the published formats: COCO, Visual Genome, a catalogue, a dialogue; and its truth.
+
+The dialogue has ten rounds of question and answer, as two people would have them of whom one cannot see the picture.
+The first sentence tells a part of the scene only; each question asks for something that has not been said. Written in
+ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dialogues`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.data.visual_genome.scene_graphs import SceneGraph, SceneObject, SceneRelation
+from viewfinder.data.visual_genome.regions import SceneGraph, SceneObject, SceneRelation
+from viewfinder.worlds import questions
+from viewfinder.worlds.grammar import Speaker, speaker_for
 from viewfinder.worlds.kinds import HEIGHT, WIDTH, Box
 from viewfinder.worlds.language import CAPTIONS, RegionPhrase
+from viewfinder.worlds.questions import AnsweredQuestion, AskerKnowledge, QuestionMaker, ask_about_thing, yes_or_no
 from viewfinder.worlds.scene import Relation, Scene, Thing, box_area
-from viewfinder.worlds.words import FRONTED
+from viewfinder.worlds.words import FRONTED, LIGHT_WORDS, PLACE_NOUNS, Language, add_lead, join_with_and, with_article
 
 
 def file_name(number: int) -> str:
@@ -141,3 +152,113 @@ def picture_truth(scene: Scene) -> PictureTruth:
     )
     relations = ((one.subject.number, one.predicate, one.object.number) for one in scene.relations)
     return PictureTruth(file_name(scene.number), tuple(things), tuple(relations), scene.place, scene.light)
+
+
+ROUNDS = 10
+_TRIES = 60
+
+_MAKERS: Sequence[tuple[QuestionMaker, float]] = (
+    (questions.ask_presence, 2.2),
+    (questions.ask_more, 1.6),
+    (questions.ask_number, 1.6),
+    (questions.ask_colour, 3.2),
+    (questions.ask_colours, 0.6),
+    (partial(ask_about_thing, ask=questions.ask_pattern), 1.4),
+    (partial(ask_about_thing, ask=questions.ask_size, hide="size"), 1.2),
+    (partial(ask_about_thing, ask=questions.ask_position, hide="column"), 1.6),
+    (questions.ask_relation, 1.2),
+    (partial(ask_about_thing, ask=questions.ask_neighbour, hide="column"), 1.6),
+    (questions.ask_bigger, 0.7),
+    (partial(ask_about_thing, ask=questions.ask_facing), 0.5),
+    (partial(ask_about_thing, ask=questions.ask_unknowable), 0.25),
+    (questions.ask_place, 1.4),
+    (questions.ask_indoors, 0.6),
+    (questions.ask_light, 0.8),
+)
+"""What asks, and how often."""
+
+
+def scene_dialogue(scene: Scene, image: str, language: Language = "explicit") -> Dialogue:
+    """The dialogue about a scene; it depends on nothing else. `image` is what the picture is called."""
+    speaker, known = speaker_for(scene, "dialogue"), AskerKnowledge()
+    caption = _opening(speaker, known)
+    if any(hour in caption for hour in LIGHT_WORDS[scene.light] if hour):
+        known.facts.add("light")
+    rounds: list[Round] = []
+    leads = random.Random(f"viewfinder/leads/{scene.seed}/{scene.number}")
+    for _ in range(ROUNDS):
+        asked = next_question(speaker, known)
+        known.learn(asked)
+        question = asked.question if language == "explicit" else add_lead(asked.question, leads)
+        rounds.append(Round(f"{question}?", asked.answer))
+    return make_dialogue(image, caption, rounds)
+
+
+def next_question(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion:
+    """A question that was not asked before."""
+    makers, weights = zip(*_MAKERS, strict=True)
+    for _ in range(_TRIES):
+        maker: QuestionMaker = speaker.rng.choices(makers, weights=weights)[0]
+        asked = maker(speaker, known)
+        if asked is not None and known.is_news(asked):
+            return asked
+    # Dull questions, but more of them than a dialogue has rounds: is it this place, is it that.
+    guesses = (
+        AnsweredQuestion(
+            (f"last/{place}",), f"does it look like {words[0]}", yes_or_no(speaker, place == speaker.scene.place)
+        )
+        for place, words in PLACE_NOUNS.items()
+    )
+    return next(asked for asked in guesses if known.is_news(asked))
+
+
+def _opening(speaker: Speaker, known: AskerKnowledge) -> str:
+    """What is said first: one or two kinds of things, and sometimes where it is."""
+    kinds = list(speaker.scene.counts())
+    told = speaker.rng.sample(kinds, min(len(kinds) - 1, speaker.pick((1, 1, 2))) or 1)
+    known.kinds |= set(told)
+    named = join_with_and([_mentioned(speaker, known, kind) for kind in told])
+    form = speaker.rng.choices(("bare", "stands", "where", "place"), weights=(3, 2, 3, 2))[0]
+    if form == "bare":
+        return speaker.pick((named, f"there is {named}", f"a picture of {named}"))
+    if form == "stands" and len(told) == 1:
+        return f"{named} {speaker.footing(speaker.scene.of_kind(told[0])[0])}"
+    known.facts.add("place")
+    if form == "place":
+        return f"{speaker.pick(PLACE_NOUNS[speaker.scene.place])} with {named}"
+    return f"{named} {speaker.setting()}"
+
+
+def _mentioned(speaker: Speaker, known: AskerKnowledge, kind: str) -> str:
+    """Things of a kind as one would mention them first: counted, or with the colour of the only one."""
+    group = speaker.scene.of_kind(kind)
+    if len(group) > 1:
+        known.facts.add(f"number/{kind}")
+        return speaker.count(kind, len(group))
+    coloured = speaker.chance(0.4)
+    if coloured:
+        known.facts.add(f"colour/{group[0].number}")
+    return with_article(speaker.describe(group[0], size=0.0, colour=float(coloured), pattern=0.0))
+
+
+def visdial_record(split: str, dialogues: Iterable[tuple[int, Dialogue]]) -> Mapping[str, Any]:
+    """Dialogues as VisDial 1.0 has them: lists of all questions and answers, and indices into them.
+
+    Args:
+        split: train, val or test.
+        dialogues: the number of a picture, and its dialogue.
+    """
+    asked: dict[str, int] = {}
+    answers: dict[str, int] = {}
+    records = []
+    for number, dialogue in dialogues:
+        rounds = [
+            {
+                "question": asked.setdefault(turn.question.removesuffix("?"), len(asked)),
+                "answer": answers.setdefault(turn.answer, len(answers)),
+            }
+            for turn in dialogue.rounds
+        ]
+        records.append({"image_id": number, "caption": dialogue.caption, "dialog": rounds})
+    data = {"dialogs": records, "questions": list(asked), "answers": list(answers)}
+    return {"version": "1.0", "split": split, "data": data}

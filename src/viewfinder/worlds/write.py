@@ -26,17 +26,17 @@ from viewfinder.data.dialogues import Dialogue, make_dialogue, write_dialogues, 
 from viewfinder.data.files import write_json
 from viewfinder.data.splits import SPLITS, Split, split_of
 from viewfinder.data.truth import TRUTH_FILE, truth_line
-from viewfinder.data.visual_genome.scene_graphs import scene_graph_xml
+from viewfinder.data.visual_genome.regions import scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.worlds import making, records
 from viewfinder.worlds.catalogue import write_catalogue
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
-from viewfinder.worlds.dialogues import scene_dialogue, visdial_record
 from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_scene
 from viewfinder.worlds.edits import write_edits
 from viewfinder.worlds.language import caption_scene, describe_regions
+from viewfinder.worlds.records import scene_dialogue, visdial_record
 from viewfinder.worlds.scene import Scene, sample_scene
-from viewfinder.worlds.wording import LANGUAGES, Language, reword
+from viewfinder.worlds.words import LANGUAGES, Language, reword
 
 VERSION = 3
 _FOLDERS = (

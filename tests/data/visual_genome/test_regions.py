@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from viewfinder.data.visual_genome import choose_captions, list_splits, read_visual_genome
-from viewfinder.data.visual_genome.scene_graphs import SceneGraph, SceneObject, scene_graph_xml
+from viewfinder.data.visual_genome.regions import SceneGraph, SceneObject, scene_graph_xml
 from viewfinder.errors import BadInput, UnknownName
 
 TWELVE = tuple(f"caption {letter}" for letter in "abcdefghijkl")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.visual_genome.scene_graphs import (
+from viewfinder.data.visual_genome.regions import (
     SceneGraph,
     SceneObject,
     SceneRelation,

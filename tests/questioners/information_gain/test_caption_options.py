@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Say
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.questioners.information_gain.caption_options import (
@@ -14,7 +15,6 @@ from viewfinder.questioners.information_gain.caption_options import (
     presence_chances,
     write_thing_question,
 )
-from viewfinder.testing import NothingKnown
 
 
 class Captioned(NothingKnown):

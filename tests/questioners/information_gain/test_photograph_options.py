@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float32
 
+from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.questioners.information_gain.gains import Option
@@ -20,7 +21,6 @@ from viewfinder.questioners.photographs import (
     open_question,
     photograph_options,
 )
-from viewfinder.testing import NothingKnown
 
 Labels = Mapping[str, Sequence[str]]
 """The labels that a picture shows, by facet."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float32
 
+from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners import Candidates, PictureProjection
@@ -25,7 +26,6 @@ from viewfinder.questioners.information_gain.trained_options import (
 from viewfinder.questioners.names import InformationGain
 from viewfinder.questioners.said import required_mentions
 from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.testing import NothingKnown
 from viewfinder.training.weights import Card
 
 RAW = "raw-of-tests"

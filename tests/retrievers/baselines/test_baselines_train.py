@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.training_log import read_log
 from viewfinder.conversation import Say
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers import ResolvedTurn, load_retriever
@@ -17,7 +18,6 @@ from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.baselines.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
-from viewfinder.training import read_log
 from viewfinder.training.weights import read_weights
 
 ENCODER = ColourEncoder()

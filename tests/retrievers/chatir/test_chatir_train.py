@@ -16,6 +16,7 @@ import pytest
 import torch
 import transformers
 
+from tests.training_log import read_log
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.network import load_text_model
@@ -23,7 +24,7 @@ from viewfinder.retrievers.chatir.settings import MASKED_SHARE, Preset
 from viewfinder.retrievers.chatir.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
-from viewfinder.training import load_preset, read_log
+from viewfinder.training import load_preset
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()

@@ -12,8 +12,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, write_dialogues
-from viewfinder.retrievers.chatsearcher.language_model import draw_language_model
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes, draw_language_model
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.testing import RAW_WIDTH, tiny_pictures

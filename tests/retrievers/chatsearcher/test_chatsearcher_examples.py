@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem
 from viewfinder.data.dialogues import Round, make_dialogue
 from viewfinder.data.fashionmt import Transaction
-from viewfinder.data.web import PagePicture, WebPage
+from viewfinder.data.picture_texts import PagePicture, WebPage
 from viewfinder.retrievers.chatsearcher import examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, TrainingExample
 

@@ -16,8 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import Tensor
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.language_model import load_pretrained_language
-from viewfinder.retrievers.chatsearcher.network import Perceiver, load_perceiver
+from viewfinder.retrievers.chatsearcher.network import Perceiver, load_perceiver, load_pretrained_language
 from viewfinder.retrievers.chatsearcher.sequence import TextTokenizer
 from viewfinder.retrievers.chatsearcher.settings import ModelSettings
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.retrievers.chatsearcher.language_model import add_lora, draw_language_model
+from viewfinder.retrievers.chatsearcher.network import add_lora, draw_language_model
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
 

@@ -15,13 +15,15 @@ from torch.nn.functional import normalize
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
-from viewfinder.retrievers.chatsearcher.language_model import SPECIAL, add_special_pieces, draw_language_model
 from viewfinder.retrievers.chatsearcher.network import (
     PICTURES_AT_ONCE,
+    SPECIAL,
     ChatSearcherNetwork,
     InputSizes,
     Perceiver,
     PictureFeatures,
+    add_special_pieces,
+    draw_language_model,
     read_picture_features,
 )
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenizerRecord, TrainingExample

@@ -15,7 +15,7 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.batches import StageExamples, bucket_by_length, mix_examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, Stage
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.presets import TrainingSettings
 
 TRAINING = TrainingSettings(learning_rate=0.1, epochs=1)
 

@@ -14,6 +14,7 @@ import torch
 from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+from tests.training_log import read_log
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import trainers
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
@@ -21,8 +22,8 @@ from viewfinder.retrievers.chatsearcher.settings import LoraSettings, Mixture, M
 from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
-from viewfinder.training import TrainingResult, read_log
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training import TrainingResult
+from viewfinder.training.presets import TrainingSettings
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()

@@ -25,7 +25,7 @@ from viewfinder.retrievers.chatsearcher.train import (
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 from viewfinder.testing import RAW_WIDTH
-from viewfinder.training.settings import TrainingSettings
+from viewfinder.training.presets import TrainingSettings
 
 Made = Callable[..., ChatSearcherNetwork]
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=6)

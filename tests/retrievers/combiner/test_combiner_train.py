@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training_log import read_log
 from viewfinder.conversation import Like
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
@@ -26,7 +27,6 @@ from viewfinder.retrievers.combiner.train import (
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import train_system
 from viewfinder.testing import ColourEncoder
-from viewfinder.training import read_log
 from viewfinder.training.weights import read_card, read_weights
 
 Plans = Callable[..., TrainPlan]

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.training_log import read_log
 from viewfinder.data.splits import split_of
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.drilldown.retriever import load
 from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
-from viewfinder.training import read_log
 from viewfinder.training.checkpoints import read_tensors, write_tensors
 from viewfinder.training.training_list import TrainingList
 from viewfinder.training.weights import NETWORK, read_card, read_weights

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from viewfinder.retrievers.fashioniq.retriever import DistanceEmbedding, longest_normed_vector
-from viewfinder.training.transformer_layers import Norm
+from viewfinder.training.layers import Norm
 
 LOOSE = settings(deadline=None, max_examples=50)
 

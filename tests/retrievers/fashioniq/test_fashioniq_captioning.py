@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training_log import read_log
 from viewfinder.data.fashion_iq import CaptionVocabulary, FashionPair, build_caption_vocabulary, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.metrics import bleu
@@ -27,10 +28,9 @@ from viewfinder.retrievers.fashioniq.captioner_training import (
 from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs, read_garments
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
-from viewfinder.training import TrainingResult, load_preset, read_log
+from viewfinder.training import TrainingResult, load_preset
 from viewfinder.training.weights import read_card
-from viewfinder.users.captioner.captioner import Captioner
-from viewfinder.users.captioner.decoding import END, PAD, START
+from viewfinder.users.captioner.captioner import END, PAD, START, Captioner
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
 

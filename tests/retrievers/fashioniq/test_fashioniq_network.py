@@ -14,7 +14,7 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.network import Feedback, TransformerRetriever, pad_numbers
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors
-from viewfinder.training.transformer_layers import sinusoid_positions
+from viewfinder.training.layers import sinusoid_positions
 
 SMALL: dict[str, Any] = {"width": 16, "heads": 2, "layers": 2, "hidden": 24, "most_words": 3, "attributes": 2}
 MODERN: dict[str, Any] = {

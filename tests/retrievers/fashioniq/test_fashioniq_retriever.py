@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, Query, ResolvedTurn, SentenceEncoder, load_retriever
@@ -32,7 +32,7 @@ from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, Re
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.training.picture_layers import AttributeHead
+from viewfinder.training.layers import AttributeHead
 from viewfinder.training.weights import Weights
 
 ENCODER = ColourEncoder()

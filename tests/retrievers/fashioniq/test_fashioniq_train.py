@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training_log import read_log
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
@@ -18,7 +19,7 @@ from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
-from viewfinder.training import load_preset, read_log
+from viewfinder.training import load_preset
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()

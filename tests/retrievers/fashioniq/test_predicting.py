@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.fashion_iq import write_fashion_iq
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.attribute_training import (
     attribute_figures,

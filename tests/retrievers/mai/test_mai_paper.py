@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training_log import read_log
 from viewfinder.conversation import Like
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
@@ -21,9 +22,8 @@ from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures
-from viewfinder.training import load_network, load_preset, read_log
-from viewfinder.training.presets import build_settings
-from viewfinder.training.settings import OneCycle
+from viewfinder.training import load_network, load_preset
+from viewfinder.training.presets import OneCycle, build_settings
 from viewfinder.training.weights import read_weights
 
 ENCODER = ColourEncoder()

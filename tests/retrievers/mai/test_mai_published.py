@@ -16,9 +16,9 @@ from safetensors.torch import load_file, save_file
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.published import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer
+from viewfinder.retrievers.mai.train import blip2_sizes, copy_blip2_weights, load_blip2, load_tokeniser
 
 Blip2 = transformers.Blip2ForImageTextRetrieval
 

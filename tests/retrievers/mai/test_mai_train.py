@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.training_log import read_log
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers import trainers
 from viewfinder.retrievers.mai.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
-from viewfinder.training import TrainingResult, read_log
+from viewfinder.training import TrainingResult
 from viewfinder.training.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()

@@ -15,7 +15,7 @@ from PIL import Image
 
 from viewfinder.data.splits import split_of
 from viewfinder.data.visual_genome import build_vocabulary, choose_captions, read_visual_genome
-from viewfinder.data.visual_genome.scene_graphs import SceneGraph, SceneObject, scene_graph_xml
+from viewfinder.data.visual_genome.regions import SceneGraph, SceneObject, scene_graph_xml
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.shared.captioned_pictures import (

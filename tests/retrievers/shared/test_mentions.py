@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.retrievers.shared.back_reference_patterns import GAP, MARK, Mention, mark_mentions, void_mention
+from viewfinder.retrievers.shared.back_references import GAP, MARK, Mention, mark_mentions, void_mention
 
 
 @pytest.mark.parametrize(

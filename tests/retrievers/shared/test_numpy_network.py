@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from viewfinder.data.visual_genome import build_vocabulary
+from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers import SentenceEncoder
 from viewfinder.retrievers.shared import numpy_network
@@ -19,10 +20,9 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_project_regions,
     numpy_read_words,
     numpy_update_cell,
-    to_unit,
 )
 from viewfinder.testing import ColourEncoder
-from viewfinder.training.transformer_layers import FeedForward
+from viewfinder.training.layers import FeedForward
 
 
 def arrays_of(**parts: nn.Module) -> dict[str, np.ndarray]:
@@ -39,7 +39,7 @@ def seeded() -> None:
 
 
 def test_rows_of_zeros_stay_zeros_at_unit_length() -> None:
-    assert to_unit(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
+    assert unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])).tolist() == [[0.6, 0.8], [0.0, 0.0]]
 
 
 @torch.no_grad()

@@ -17,7 +17,7 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_qformer,
     softmax,
 )
-from viewfinder.training.picture_layers import PictureInput
+from viewfinder.training.layers import PictureInput
 
 
 @pytest.mark.parametrize("cross_every", [1, 2])

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from viewfinder.retrievers.shared.network import UpdateCell, WordReader, initialise_network
-from viewfinder.training.transformer_layers import FeedForward
+from viewfinder.training.layers import FeedForward
 
 
 @torch.no_grad()

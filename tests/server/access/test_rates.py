@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viewfinder.server.access.limits import MOST, RateLimit, TokenBuckets
-from viewfinder.server.access.shared_buckets import SLOTS, SharedBuckets
+from viewfinder.server.access.limits import MOST, SLOTS, RateLimit, SharedBuckets, TokenBuckets
 from viewfinder.server.access.tokens import LOCAL, Caller
 
 Clients = Callable[..., Any]

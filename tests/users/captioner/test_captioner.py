@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 
 from viewfinder.data.fashion_iq import SPECIAL_WORDS
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import read_weights
 from viewfinder.users.captioner import captioner as module
-from viewfinder.users.captioner.captioner import Captioner
-from viewfinder.users.captioner.decoding import caption_texts, decode_greedily
+from viewfinder.users.captioner.captioner import Captioner, caption_texts, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork
 
 Make = Callable[..., CaptionerNetwork]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from viewfinder.users.captioner.decoding import (
+from viewfinder.users.captioner.captioner import (
     END,
     FORBIDDEN,
     PAD,

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput
-from viewfinder.training.transformer_layers import sinusoid_positions
+from viewfinder.training.layers import sinusoid_positions
 from viewfinder.users.captioner.network import (
     CaptionerNetwork,
     RecurrentCaptionerNetwork,

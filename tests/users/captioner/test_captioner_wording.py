@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.data.fashion_iq import tokenize_captions
-from viewfinder.users.captioner.decoding import join_words
+from viewfinder.users.captioner.captioner import join_words
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput
-from viewfinder.worlds.catalogue.items import COLUMNS, attribute_lists, item_truth, noun_of
-from viewfinder.worlds.catalogue.photos import read_photos, words_of
+from viewfinder.worlds.catalogue.items import COLUMNS, attribute_lists, item_truth, noun_of, read_photos, words_of
 
 ROWS = [
     ("7", "Men", "Apparel", "Topwear", "Shirts", "Navy Blue", "Fall", "2011", "Sports", "Lee Men Striped Shirt"),

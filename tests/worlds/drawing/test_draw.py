@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageChops
 
-from viewfinder.worlds.drawing.backgrounds import PAINTINGS, SCALE, Scenery
-from viewfinder.worlds.drawing.draw import caption_sheet, draw_scene, draw_sheet
+from viewfinder.worlds.drawing.draw import PAINTINGS, SCALE, Scenery, caption_sheet, draw_scene, draw_sheet
 from viewfinder.worlds.drawing.sprites import SPRITES, draw_sprite
 from viewfinder.worlds.kinds import COLOURS, HEIGHT, KINDS, PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.scene import Scene, Thing, sample_scene

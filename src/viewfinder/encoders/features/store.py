@@ -322,19 +322,21 @@ def writable_folder(places: Sequence[Path]) -> Path:
 
 
 @contextmanager
-def claim_folder(folder: Path) -> Iterator[None]:
-    """Keeps others from computing in `folder` meanwhile; turns errors of the disk into ours.
+def claim_folder(folder: Path, doing: str = "computes these features", *, lock: str = "") -> Iterator[None]:
+    """Keeps others from `doing` the same in `folder` meanwhile; turns errors of the disk into ours.
+
+    The lock is in `folder`, or in its folder `lock`.
 
     Raises:
         LibraryBusy, DiskFull: as they say; what was acknowledged is kept.
         BadInput: the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / "writing.lock", blocking=False):
+        (folder / lock).mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / lock / "writing.lock", blocking=False):
             yield
     except Timeout as error:
-        raise LibraryBusy(f"{folder}: another process computes these features; wait for it to finish") from error
+        raise LibraryBusy(f"{folder}: another process {doing}; wait for it to finish") from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise DiskFull(f"{folder}: the disk is full; make room and repeat the command, it goes on") from error

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes
+from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.starter.network import NETWORK, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
 from viewfinder.errors import EncoderMismatch
@@ -50,13 +50,6 @@ BANK_TEMPERATURE = 0.1
 
 AT_ONCE = 1 << 24
 """Numbers compared with the bank at once: 64 MB."""
-
-
-def unit_rows(rows_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-    """Rows scaled to length 1; a zero row stays zero."""
-    norms_n1 = np.linalg.norm(rows_nd, axis=1, keepdims=True)
-    units_nd: Float[np.ndarray, "n d"] = rows_nd / np.maximum(norms_n1, 1e-12)
-    return units_nd
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from viewfinder.encoders.starter.encoder import Head, head_input, unit_rows
+from viewfinder.encoders.base import unit_rows
+from viewfinder.encoders.starter.encoder import Head, head_input
 from viewfinder.encoders.starter.network import OBJECTS, TEXTURE
 from viewfinder.errors import BadInput
 

@@ -17,7 +17,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from viewfinder.encoders.starter.encoder import MOST_WORDS, Head, Residual, head_input, unit_rows, words_of
+from viewfinder.encoders.base import unit_rows
+from viewfinder.encoders.starter.encoder import MOST_WORDS, Head, Residual, head_input, words_of
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, with_bank
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 

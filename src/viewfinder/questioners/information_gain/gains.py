@@ -64,6 +64,16 @@ def add_errors(answer_ca: Float[np.ndarray, "c a"], error: float = ERROR) -> Flo
     return np.asarray((1 - error) * answer_ca + error / answer_ca.shape[1])
 
 
+def softmax(logits: Float[np.ndarray, "*many a"]) -> Float[np.ndarray, "*many a"]:
+    """Chances along the last axis, in double precision.
+
+    >>> softmax(np.log(np.array([1.0, 3.0]))).round(2).tolist()
+    [0.25, 0.75]
+    """
+    weight = np.exp(logits.astype(np.float64) - logits.max(axis=-1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
 def entropy_bits(probabilities: Float[np.ndarray, "*many a"]) -> Float[np.ndarray, "*many"]:
     """Entropy along the last axis; 0 log 0 = 0.
 

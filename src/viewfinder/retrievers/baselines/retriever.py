@@ -13,6 +13,7 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.base import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
@@ -20,7 +21,6 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_project_regions,
     numpy_read_words,
     numpy_update_cell,
-    to_unit,
 )
 from viewfinder.retrievers.shared.wording import verbalize_turn
 from viewfinder.training.presets import read_card_settings
@@ -88,7 +88,12 @@ class Baseline:
         groups = [(said,) for said in state.said] if alone else [state.said] * bool(state.said)
         parts = tuple(
             Part(
-                "regions", said[-1][0], "; ".join(sentence for _, sentence in said), 1.0, to_unit(vector_d), holds=said
+                "regions",
+                said[-1][0],
+                "; ".join(sentence for _, sentence in said),
+                1.0,
+                unit_rows(vector_d),
+                holds=said,
             )
             for said, vector_d in zip(groups, state.vectors, strict=True)
         )

@@ -38,8 +38,7 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.numpy_network import BEFORE_ROUNDS
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.retrievers.shared.network import EPS, add_scale, scale_raw
-from viewfinder.training.picture_layers import measure_scale, principal_components
-from viewfinder.training.transformer_layers import FeedForward
+from viewfinder.training.layers import FeedForward, measure_scale, principal_components
 
 TEXTS_AT_ONCE = 16
 """How many texts of about the same length go through a text encoder together."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Float32
 
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
@@ -19,7 +20,6 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_attend,
     numpy_layer_norm,
     numpy_linear,
-    to_unit,
 )
 
 BEFORE_ROUNDS = 2
@@ -47,7 +47,7 @@ def encode_dialogue(
         tokens_lw = transformer_block(arrays, f"blocks.{number}", tokens_lw, settings.heads)
     pooled_w = tokens_lw[0] if settings.pooling == "first" else tokens_lw.mean(axis=0)
     pooled_w = numpy_layer_norm(arrays, "last", pooled_w, NORM_EPS)
-    return np.asarray(to_unit(numpy_linear(arrays, "out", pooled_w)), np.float32)
+    return np.asarray(unit_rows(numpy_linear(arrays, "out", pooled_w)), np.float32)
 
 
 def transformer_block(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import TrainingSettings, check_settings
+from viewfinder.training.presets import TrainingSettings, check_settings
 
 Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"]
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference, split_modification
-from viewfinder.data.web import WebPage
+from viewfinder.data.picture_texts import WebPage
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 

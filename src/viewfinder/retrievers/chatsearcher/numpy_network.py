@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
 from viewfinder.retrievers.shared import numpy_network as shared
 
@@ -284,12 +285,12 @@ def score_pieces(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> F
 
 def encode_query(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " d"]:
     """The query of the state at [IMG], of length 1 (Eq. 2)."""
-    return np.asarray(shared.to_unit(arrays["visual_head.weight"] @ state_h), np.float32)
+    return np.asarray(unit_rows(arrays["visual_head.weight"] @ state_h), np.float32)
 
 
 def encode_pictures(arrays: shared.Arrays, whole_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n d"]:
     """Pictures as unit vectors (Eq. 2); zeros for those of which nothing is known."""
     return np.asarray(
-        shared.to_unit(shared.numpy_picture_input(arrays, "whole_input", whole_ng) @ arrays["queue_head.weight"].T),
+        unit_rows(shared.numpy_picture_input(arrays, "whole_input", whole_ng) @ arrays["queue_head.weight"].T),
         np.float32,
     )

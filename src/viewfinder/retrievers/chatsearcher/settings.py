@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from viewfinder.errors import BadInput
-from viewfinder.training.settings import TrainingSettings, check_settings
+from viewfinder.training.presets import TrainingSettings, check_settings
 
 StageName = Literal["language", "alignment", "instruction"]
 ExampleKind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits", "requests"]

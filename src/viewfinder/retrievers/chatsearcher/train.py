@@ -24,12 +24,6 @@ from torch.nn.functional import pad
 from viewfinder.data.chatsearch import TextItem
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples
-from viewfinder.retrievers.chatsearcher.language_model import (
-    CausalLanguageModel,
-    add_lora,
-    draw_language_model,
-    load_pretrained_language,
-)
 from viewfinder.retrievers.chatsearcher.loss import (
     FeaturePool,
     combine_losses,
@@ -39,10 +33,14 @@ from viewfinder.retrievers.chatsearcher.loss import (
     word_loss,
 )
 from viewfinder.retrievers.chatsearcher.network import (
+    CausalLanguageModel,
     ChatSearcherNetwork,
     InputSizes,
     PictureFeatures,
+    add_lora,
+    draw_language_model,
     load_perceiver,
+    load_pretrained_language,
     read_picture_features,
 )
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, train_tokenizer
@@ -58,7 +56,7 @@ from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_
 from viewfinder.retrievers.shared.network import DEPTH, target_ranks
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, save_network, seed_all
-from viewfinder.training.picture_layers import sample_regions
+from viewfinder.training.layers import sample_regions
 
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")

@@ -29,11 +29,10 @@ from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
-from viewfinder.data.instructions import read_instruct_pix2pix, read_llava
+from viewfinder.data.picture_texts import PICTURES, read_cc3m, read_instruct_pix2pix, read_llava, read_mmc4
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import find_layout, list_splits
 from viewfinder.data.visual_genome.regions import read_picture_ids
-from viewfinder.data.web import PICTURES, read_cc3m, read_mmc4
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples

@@ -23,6 +23,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.fashionmt import split_modification
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.base import Operation, Part, Picture, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.combiner.settings import ModelSettings
 from viewfinder.retrievers.shared.back_references import find_back_reference, to_operations
@@ -32,7 +33,6 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_linear,
     numpy_sigmoid,
     numpy_update_cell,
-    to_unit,
 )
 from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
@@ -49,7 +49,7 @@ def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d:
         joined_j = joined_j + arrays["recall.weight"] @ state_d
     share_1 = numpy_sigmoid(numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j)))
     mixed_d = numpy_linear(arrays, "out", _positive(arrays, "mixed", joined_j))
-    return np.asarray(to_unit(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
+    return np.asarray(unit_rows(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
 
 
 def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
@@ -77,7 +77,7 @@ def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> 
 
 def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarray, " d"]:
     """The vector of a text from those of its pieces: their mean, at length 1."""
-    return np.asarray(to_unit(of_pieces_pd.mean(axis=0)), np.float32)
+    return np.asarray(unit_rows(of_pieces_pd.mean(axis=0)), np.float32)
 
 
 def look_back(said: PictureTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> PictureTurn:

@@ -15,7 +15,7 @@ from torch.nn.functional import dropout, normalize
 
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.retrievers.shared import network as shared
-from viewfinder.training.transformer_layers import FeedForward
+from viewfinder.training.layers import FeedForward
 
 
 class SlotStates(NamedTuple):

@@ -15,6 +15,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.base import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
@@ -23,7 +24,7 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_linear,
     numpy_project_regions,
     numpy_update_cell,
-    to_unit,
+    softmax,
 )
 from viewfinder.retrievers.shared.wording import verbalize_turn
 from viewfinder.training.presets import read_card_settings
@@ -93,7 +94,7 @@ class Drilldown:
                 said[-1][0] if said else latest,
                 "; ".join(text for _, text in said) or "what the other slots hold",
                 1.0 if self.settings.mean_over == "all" else float(written),
-                to_unit(state_d),
+                unit_rows(state_d),
                 holds=said,
             )
             for state_d, written, said in zip(state.states_md, state.written_m, state.said_m, strict=True)
@@ -110,8 +111,7 @@ class Drilldown:
         if self.settings.write == "soft":
             logits_m = self._policy_logits(state, query_d).copy()
             logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
-            gate_m = np.exp(logits_m - logits_m.max())
-            gate_m = np.asarray(gate_m / gate_m.sum(), np.float32)
+            gate_m = np.asarray(softmax(logits_m), np.float32)
             queries_md = np.broadcast_to(query_d, state.states_md.shape)
             new_md = numpy_update_cell(self._arrays, "update", queries_md, state.states_md)
             states_md = state.states_md + gate_m[:, None] * (new_md - state.states_md)
@@ -138,8 +138,7 @@ class Drilldown:
         if settings.choice == "random":
             return int(rng.integers(settings.slots))
         logits_m = self._policy_logits(state, query_d).astype(np.float64)
-        chances_m = np.exp(logits_m - logits_m.max())
-        return int(rng.choice(settings.slots, p=chances_m / chances_m.sum()))
+        return int(rng.choice(settings.slots, p=softmax(logits_m)))
 
     def _policy_logits(self, state: DrilldownState, query_d: Float[np.ndarray, " d"]) -> Float[np.ndarray, " m"]:
         queries_md = np.broadcast_to(query_d, state.states_md.shape)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.settings import DescriptionPreset, RegionSettings
-from viewfinder.training.settings import TrainingSettings, check_settings
+from viewfinder.training.presets import TrainingSettings, check_settings
 
 Choice = Literal["circular", "learned", "sampled", "first", "random"]
 

@@ -18,7 +18,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, linear
 
-from viewfinder.encoders.attributes import SYSTEM
+from viewfinder.encoders.tags import SYSTEM
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -32,8 +32,8 @@ from viewfinder.training import (
     load_preset,
     read_card,
 )
-from viewfinder.training.picture_layers import measure_scale, standardise
-from viewfinder.training.settings import check_settings
+from viewfinder.training.layers import measure_scale, standardise
+from viewfinder.training.presets import check_settings
 from viewfinder.training.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from viewfinder.data.fashion_iq import CaptionVocabulary, build_caption_vocabulary
-from viewfinder.encoders.attributes import SYSTEM as ATTRIBUTES
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import SYSTEM as ATTRIBUTES
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.retrievers.fashioniq.attribute_training import train_attributes
@@ -36,11 +36,10 @@ from viewfinder.training import (
     read_card,
     seed_all,
 )
-from viewfinder.training.picture_layers import AttributeHead
-from viewfinder.training.settings import check_settings
+from viewfinder.training.layers import AttributeHead
+from viewfinder.training.presets import check_settings
 from viewfinder.training.weights import check_card
-from viewfinder.users.captioner.captioner import SYSTEM, Captioner
-from viewfinder.users.captioner.decoding import END, PAD, START, caption_texts, decode_greedily
+from viewfinder.users.captioner.captioner import END, PAD, START, SYSTEM, Captioner, caption_texts, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
 

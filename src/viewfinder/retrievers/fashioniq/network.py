@@ -29,8 +29,15 @@ from viewfinder.retrievers.fashioniq.settings import (
 )
 from viewfinder.retrievers.shared.network import EPS, WordVectors
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
-from viewfinder.training.picture_layers import AttributeHead, PictureInput
-from viewfinder.training.transformer_layers import Encoder, KeysValues, Norm, add_positions, sinusoid_positions
+from viewfinder.training.layers import (
+    AttributeHead,
+    Encoder,
+    KeysValues,
+    Norm,
+    PictureInput,
+    add_positions,
+    sinusoid_positions,
+)
 
 SEPARATOR, WORD, ATTRIBUTE, IMAGE = range(4)
 """The kinds of tokens, as `modalities` numbers them."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float32
 
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.fashioniq.settings import (
     ROUNDS,
     CompositionModel,
@@ -33,11 +34,10 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_linear,
     numpy_picture_input,
     numpy_sigmoid,
-    to_unit,
 )
 
 NORM_EPS = 1e-6
-"""Epsilon of `training.transformer_layers.Norm`."""
+"""Epsilon of `training.layers.Norm`."""
 
 BATCH_NORM_EPS = 1e-5
 """Epsilon of torch's batch norm."""
@@ -60,13 +60,15 @@ def numpy_pictures(
     if settings.image != "raw":
         read_nx = numpy_picture_input(arrays, "looks.input", read_nx)
     projected_nh = read_nx @ arrays["looks.project.weight"].T
-    found_nh = to_unit(projected_nh) if settings.compare == "cosine" else numpy_norm(arrays, "looks.norm", projected_nh)
+    found_nh = (
+        unit_rows(projected_nh) if settings.compare == "cosine" else numpy_norm(arrays, "looks.norm", projected_nh)
+    )
     return np.asarray(found_nh, np.float32)
 
 
 def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
     """`PictureEncoder.compared`: a query in the form that is compared with pictures."""
-    return np.asarray(to_unit(query_h) if settings.compare == "cosine" else query_h, np.float32)
+    return np.asarray(unit_rows(query_h) if settings.compare == "cosine" else query_h, np.float32)
 
 
 # -- the transformer
@@ -141,7 +143,7 @@ def numpy_tokens(
 def numpy_encode_tokens(
     arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[KeysValues]
 ) -> tuple[Float[np.ndarray, "t h"], tuple[KeysValues, ...]]:
-    """`transformer_layers.Encoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
+    """`layers.Encoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
     kept = []
     for at in range(settings.layers):
         name = f"encoder.layers.{at}"
@@ -162,14 +164,14 @@ def numpy_encode_tokens(
 
 
 def numpy_norm(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n h"]) -> Float[np.ndarray, "*n h"]:
-    """`transformer_layers.Norm`."""
+    """`layers.Norm`."""
     centred = rows - rows.mean(axis=-1, keepdims=True)
     deviation = np.sqrt(np.square(centred).sum(axis=-1, keepdims=True) / (rows.shape[-1] - 1))
     return np.asarray(arrays[f"{name}.alpha"] * centred / (deviation + NORM_EPS) + arrays[f"{name}.bias"])
 
 
 def numpy_sinusoid(places: Sequence[int], width: int, *, published: bool) -> Float32[np.ndarray, "t h"]:
-    """`transformer_layers.sinusoid_positions` at some positions."""
+    """`layers.sinusoid_positions` at some positions."""
     number_h = np.arange(width)
     exponent_h = 2 * number_h if published else number_h - number_h % 2
     angle_th = np.asarray(places, np.float64)[:, None] * 10000.0 ** (-exponent_h / width)

@@ -19,7 +19,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.data.fashion_iq import tokenize_captions
-from viewfinder.encoders.attributes import AttributePredictor
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq.numpy_network import NUMPY_NETWORKS, FeedbackVectors, numpy_pictures
 from viewfinder.retrievers.fashioniq.settings import (
@@ -71,7 +71,7 @@ class DistanceEmbedding:
 
 
 def longest_normed_vector(alpha_h: Float[np.ndarray, " h"], bias_h: Float[np.ndarray, " h"]) -> float:
-    """The greatest length of a vector that comes out of a `transformer_layers.Norm`.
+    """The greatest length of a vector that comes out of a `layers.Norm`.
 
     Divided by the unbiased deviation, a vector has a length of at most sqrt(h - 1), before it is scaled and shifted.
     """

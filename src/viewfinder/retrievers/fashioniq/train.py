@@ -54,9 +54,8 @@ from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
 from viewfinder.training import Card, Constant, TrainingJob, TrainingResult, load_network, seed_all
-from viewfinder.training.picture_layers import AttributeHead
-from viewfinder.users.captioner.captioner import Captioner
-from viewfinder.users.captioner.decoding import caption_texts, decode_greedily
+from viewfinder.training.layers import AttributeHead
+from viewfinder.users.captioner.captioner import Captioner, caption_texts, decode_greedily
 
 SYSTEM = "fashioniq"
 SUPERVISED = "supervised"

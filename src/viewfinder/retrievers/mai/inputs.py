@@ -18,7 +18,7 @@ from viewfinder.retrievers.mai.settings import WHITENING, WHOLE_TOKENS, Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
-from viewfinder.training.picture_layers import PictureInput, PictureKind
+from viewfinder.training.layers import PictureInput, PictureKind
 
 
 class PictureComponents(NamedTuple):

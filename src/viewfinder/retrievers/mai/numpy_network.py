@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Iteration, Model
 from viewfinder.retrievers.shared import numpy_network as shared
 
@@ -120,7 +121,7 @@ def numpy_encode_pictures(
             learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(some), axis=0)
             text_blh = np.stack([captions[row] for row in some])
             found_bkh = numpy_fuse(arrays, settings, learned_bth, text_blh, image_biz, wanted)
-            found_bkd[some] = shared.to_unit(shared.numpy_linear(arrays, "target_project", found_bkh))
+            found_bkd[some] = unit_rows(shared.numpy_linear(arrays, "target_project", found_bkh))
     return found_bkd
 
 
@@ -179,7 +180,7 @@ def numpy_encode_turn(
     if settings.query == "fused":
         mean_h = shared.numpy_linear(arrays, "fused", tokens_qh.mean(axis=0))
         first_h = shared.numpy_layer_norm(arrays, "fused_norm", mean_h, NORM_EPS)
-    return carried, np.asarray(shared.to_unit(shared.numpy_linear(arrays, "text_project", first_h)), np.float32)
+    return carried, np.asarray(unit_rows(shared.numpy_linear(arrays, "text_project", first_h)), np.float32)
 
 
 # -- what is carried from turn to turn

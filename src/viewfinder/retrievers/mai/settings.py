@@ -7,7 +7,7 @@ from typing import Literal
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.settings import WordSettings
-from viewfinder.training.settings import TrainingSettings, check_settings
+from viewfinder.training.presets import TrainingSettings, check_settings
 
 MemoryKind = Literal["none", "concatenation", "lstm", "gru", "ntm", "mio"]
 Treatment = Literal["replace", "ignore", "random", "blend"]

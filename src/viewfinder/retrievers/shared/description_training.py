@@ -29,7 +29,7 @@ from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.settings import DescriptionPreset
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences
 from viewfinder.training import Card, TrainingJob, TrainingResult, TrainingSettings, draw_epochs
-from viewfinder.training.picture_layers import measure_scale
+from viewfinder.training.layers import measure_scale
 
 Heard = TypeVar("Heard")
 

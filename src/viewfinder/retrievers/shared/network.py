@@ -23,7 +23,7 @@ from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, split_words
 from viewfinder.retrievers.shared.settings import WordSettings
-from viewfinder.training.picture_layers import standardise
+from viewfinder.training.layers import standardise
 
 
 class UpdateCell(nn.Module):

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.data.visual_genome import Vocabulary
+from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
 from viewfinder.retrievers.base import SentenceEncoder
 from viewfinder.training.weights import Card
@@ -34,11 +35,6 @@ def numpy_linear(arrays: Arrays, name: str, rows: Float[np.ndarray, "*n i"]) -> 
     flat = rows if rows.ndim < 3 else rows.reshape(-1, rows.shape[-1])
     mapped = flat @ arrays[f"{name}.weight"].T + arrays[f"{name}.bias"]
     return np.asarray(mapped.reshape(*rows.shape[:-1], mapped.shape[-1]))
-
-
-def to_unit(rows: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
-    """Rows scaled to length 1; a row of zeros stays zeros."""
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=-1, keepdims=True), 1e-10))
 
 
 def numpy_update_cell(
@@ -92,7 +88,7 @@ def numpy_project_regions(
         there = (rows != 0).any(axis=-1, keepdims=True)
         if scaled_by is not None:
             rows = (rows - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
-        found_nkd[at : at + AT_ONCE] = to_unit(numpy_linear(arrays, name, rows)) * there
+        found_nkd[at : at + AT_ONCE] = unit_rows(numpy_linear(arrays, name, rows)) * there
     return found_nkd
 
 
@@ -241,7 +237,7 @@ def _fed(arrays: Arrays, name: str, kind: str, places_bwh: Float32[np.ndarray, "
 
 
 def numpy_picture_input(arrays: Arrays, name: str, raw: Float[np.ndarray, "*b g"]) -> Float32[np.ndarray, "*b x"]:
-    """`picture_layers.PictureInput`: raw vectors on one scale, or their principal components; zeros stay zeros."""
+    """`layers.PictureInput`: raw vectors on one scale, or their principal components; zeros stay zeros."""
     there = (raw != 0).any(axis=-1, keepdims=True)
     standard = (np.asarray(raw, np.float32) - arrays[f"{name}.mean"]) / arrays[f"{name}.deviation"]
     components = arrays.get(f"{name}.components")
@@ -266,7 +262,7 @@ def numpy_attend(
     return np.asarray(gathered.reshape(*gathered.shape[:-2], gathered.shape[-2] * gathered.shape[-1]))
 
 
-def softmax(scores: Float32[np.ndarray, "*b s"]) -> Float32[np.ndarray, "*b s"]:
+def softmax(scores: Float[np.ndarray, "*b s"]) -> Float[np.ndarray, "*b s"]:
     """Softmax, in place: shares that add up to 1."""
     scores -= scores.max(axis=-1, keepdims=True)
     np.exp(scores, out=scores)

@@ -364,6 +364,6 @@ def guard_app(
 def _make_buckets(name: str, settings: ServerSettings, clock: Callable[[], float], shared: Path | None) -> Buckets:
     if shared is None:
         return TokenBuckets(settings.requests_per_s, settings.requests_burst, clock)
-    from viewfinder.server.access.shared_buckets import SharedBuckets  # of systems where processes can share a socket
+    from viewfinder.server.access.limits import SharedBuckets  # of systems where processes can share a socket
 
     return SharedBuckets(shared / f"{name}.buckets", settings.requests_per_s, settings.requests_burst, clock)

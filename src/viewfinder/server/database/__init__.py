@@ -2,11 +2,21 @@
 
 tables    the columns, and rows as frozen dataclasses
 engine    `Database`: opening, transactions, errors; the schema, step by step (`migrations/`)
-sessions, studies, records   the stores (records: jobs, tokens, uploads)
+sessions, records   the stores (records: jobs, tokens, uploads, studies)
 """
 
 from viewfinder.server.database.engine import Database
-from viewfinder.server.database.records import JobRow, JobRows, TokenRow, TokenRows, UploadRow, UploadRows
+from viewfinder.server.database.records import (
+    JobRow,
+    JobRows,
+    StudyRow,
+    StudyRows,
+    TokenRow,
+    TokenRows,
+    TrialRow,
+    UploadRow,
+    UploadRows,
+)
 from viewfinder.server.database.sessions import (
     FeedbackRow,
     FeedbackRows,
@@ -15,7 +25,6 @@ from viewfinder.server.database.sessions import (
     TurnQuestion,
     TurnTaken,
 )
-from viewfinder.server.database.studies import ParticipantRow, StudyRow, StudyRows, TrialRow
 
 __all__ = [
     "Database",
@@ -23,7 +32,6 @@ __all__ = [
     "FeedbackRows",
     "JobRow",
     "JobRows",
-    "ParticipantRow",
     "SessionRow",
     "SessionRows",
     "StudyRow",

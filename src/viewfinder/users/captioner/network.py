@@ -19,8 +19,15 @@ from torch import Tensor, nn
 from torch.nn.functional import dropout, relu
 
 from viewfinder.errors import BadInput
-from viewfinder.training.picture_layers import AttributeHead, PictureInput
-from viewfinder.training.transformer_layers import Decoder, Encoder, KeysValues, add_positions, sinusoid_positions
+from viewfinder.training.layers import (
+    AttributeHead,
+    Decoder,
+    Encoder,
+    KeysValues,
+    PictureInput,
+    add_positions,
+    sinusoid_positions,
+)
 from viewfinder.users.captioner.settings import CaptionerModel, PictureReading, RecurrentCaptioner, TransformerCaptioner
 
 MOMENTUM = 0.01

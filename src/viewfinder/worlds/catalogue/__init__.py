@@ -1,6 +1,6 @@
 """Worlds of articles: drawn, or real product photos, with everything that Fashion IQ and its kin have of them.
 
-Read it as items (the truth, drawn by lot; `photos` reads it) -> garments (pixels), statements (what is true of one
+Read it as items (the truth, drawn by lot or read of photos) -> garments (pixels), statements (what is true of one
 article seen from another) -> pairs, transactions (words) -> write (files).
 """
 

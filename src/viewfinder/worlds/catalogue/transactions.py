@@ -29,7 +29,7 @@ from viewfinder.worlds.catalogue.statements import (
     tell_apart,
 )
 from viewfinder.worlds.catalogue.vocabulary import FACETS, FORMS
-from viewfinder.worlds.wording import Language
+from viewfinder.worlds.words import Language
 
 Setting = Literal["rollback", "combination"]
 SETTINGS: tuple[Setting, ...] = ("rollback", "combination")

@@ -49,6 +49,7 @@ from viewfinder.worlds.catalogue.items import (
     attribute_numbers,
     item_truth,
     largest_kinds,
+    read_photos,
     sample_item,
 )
 from viewfinder.worlds.catalogue.pairs import (
@@ -59,11 +60,10 @@ from viewfinder.worlds.catalogue.pairs import (
     make_session,
     relative_captions,
 )
-from viewfinder.worlds.catalogue.photos import read_photos
 from viewfinder.worlds.catalogue.statements import CAPTIONS, caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
 from viewfinder.worlds.drawing.draw import Captioned, draw_sheet, rows_of_six
-from viewfinder.worlds.wording import Language, reword
+from viewfinder.worlds.words import Language, reword
 
 KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from viewfinder.metrics import bounds as module
 from viewfinder.metrics import rank_bounds, score_bounds
+from viewfinder.metrics import ranks as module
 
 WHOLE = st.integers(-2, 2).map(float)  # products of small whole numbers are exact, so ties are ties
 SCORES = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, np.inf, np.nan])

@@ -23,8 +23,7 @@ from viewfinder.worlds.catalogue.statements import denials_of, phrases_of
 from viewfinder.worlds.catalogue.transactions import SETTINGS, noun_phrase
 from viewfinder.worlds.catalogue.vocabulary import FACETS
 from viewfinder.worlds.kinds import COLOURS
-from viewfinder.worlds.wording import reword
-from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, NUMBERS, PLACE_NOUNS, WHERE
+from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, NUMBERS, PLACE_NOUNS, WHERE, reword
 
 # Questions and searches
 

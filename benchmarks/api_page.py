@@ -1,4 +1,4 @@
-"""The API as a page of docs, from its OpenAPI document: `python -m viewfinder.server.api_page > docs/api.md`."""
+"""The API as a page of docs, from its OpenAPI document: `python benchmarks/api_page.py > docs/api.md`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Any
 
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
-from viewfinder.server.app import create_app
-from viewfinder.server.openapi import Document, list_operations
+from viewfinder.server.app import Document, create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 
 HEAD = """# The API
 
 Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) by
-`python -m viewfinder.server.api_page > docs/api.md`.
+`python benchmarks/api_page.py > docs/api.md`.
 
 {}
 
