@@ -26,8 +26,9 @@ from viewfinder.evaluation import Plan, Run, Task, compute_figures, evaluate, re
 from viewfinder.evaluation.deciding import measure_decisions
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.grounding import ground_phrases
+from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_training_texts
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
-from viewfinder.evaluation.plan import load_system
+from viewfinder.evaluation.plan import SearchDialogue, load_system
 from viewfinder.evaluation.replay import pictures_only
 from viewfinder.evaluation.results import describe_machine, provenance_of, task_result, write_measured_run
 from viewfinder.evaluation.visual_conversation import answer_questions
@@ -90,12 +91,14 @@ def chat(job: Job, out: Path) -> None:
 
 
 def without_shown(task: Task) -> Task:
-    """The task with every picture that a dialogue names left out of its ranking, but for the one that is looked for."""
-    dialogues = tuple(
-        replace(one, leaves_out=tuple(dict.fromkeys(name for name in one.pictures() if name != one.target)))
-        for one in task.dialogues
-    )
-    return replace(task, dialogues=dialogues)
+    """The task with every picture that a dialogue shows left out of its ranking, but for those that it looks for."""
+    return replace(task, dialogues=tuple(map(_without_shown, task.dialogues)))
+
+
+def _without_shown(dialogue: SearchDialogue) -> SearchDialogue:
+    shown = replace(dialogue, among=(), targets=()).pictures()
+    wanted = {dialogue.target, *dialogue.targets}
+    return replace(dialogue, leaves_out=tuple(dict.fromkeys(name for name in shown if name not in wanted)))
 
 
 def last_turn(job: Job, out: Path) -> None:
@@ -127,17 +130,21 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
     return replace(task, name=data, split="test", dialogues=talks, gallery=gallery)
 
 
-def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task]) -> None:
-    """Recorded talks of all tasks of a plan, which are changed first."""
+def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Encoder | None = None) -> None:
+    """Recorded talks of all tasks of a plan, which are changed first; read by the starter or another encoder."""
+    reader = reader or encoder()
     system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
     results = []
     for task in load_tasks(plan):
-        pictures = load_pictures(plan, encoder(), system, notify=told)
-        known = changed(match_pictures(task, pictures))
+        pictures = load_pictures(plan, reader, system, notify=told)
+        known = changed(match_pictures(task, pictures, plan.limit))
         told(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
-        table = replay_task(known, pictures.gallery(tuple(known.pictures())), system)
-        results.append(task_result(known, table, compute_figures(known, table)))
-    write_run(Run(out, provenance_of(plan, encoder()), describe_machine(), tuple(results)))
+        gallery = pictures.gallery(tuple(known.pictures()), known.captions if plan.captions else None)
+        table = replay_task(known, gallery, system)
+        texts = read_training_texts((plan.data, *plan.learnt_from), known.protocol)
+        overlap = measure_overlap(known, plan.data, list_parts(system, reader), texts)
+        results.append(replace(task_result(known, table, compute_figures(known, table)), overlap=overlap))
+    write_run(Run(out, provenance_of(plan, reader), describe_machine(), tuple(results)))
 
 
 def cirr(job: Job, out: Path) -> None:

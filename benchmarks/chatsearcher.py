@@ -253,7 +253,7 @@ def results(place: Place) -> dict[str, Any]:
     speed = place.work / "speed.json"
     trained = [folder_of(row, seed, place) for row, seed in ORDER]
     return {
-        "data": "1,000 test dialogues of each task about scenes of product photos, 1,000 pictures to search in",
+        "data": describe_data(place),
         "chat": {name: found for name, row in ROWS.items() if (found := chat_of(row, place))},
         "captions": {name: found for name, row in ROWS.items() if (found := captions_of(row, place))},
         "cirr": {name: found for name, row in ROWS.items() if (found := cirr_of(row, place))},
@@ -264,6 +264,15 @@ def results(place: Place) -> dict[str, Any]:
         "minutes of training": round(sum(map(minutes, trained))),
         "machine": described(),
     }
+
+
+def describe_data(place: Place) -> str:
+    """How many dialogues of each task there are, and pictures to search in."""
+    folders = [folder for row in ROWS.values() for folder in folders_with(row, "chat", place)]
+    tasks = run_in(folders[0] / "chat").tasks if folders else ()
+    talks = " / ".join(dict.fromkeys(f"{len(task.dialogue_ids):,}" for task in tasks))
+    pictures = " / ".join(dict.fromkeys(f"{task.ranks.gallery_size:,}" for task in tasks))
+    return f"{talks} test dialogues of each task about scenes of product photos, {pictures} pictures to search in"
 
 
 def folders_with(row: Row, test: str, place: Place, seeds: Sequence[int] = SEEDS) -> list[Path]:

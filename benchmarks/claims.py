@@ -1,10 +1,13 @@
 """Tests the claims of claims.toml on the ranks that benchmarks keep: intervals, p-values, verdicts.
 
-A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`); its p-value
-is that of a test in which both are drawn (`seeded_test`), Holm-corrected within a paper.
+A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`). Two p-values
+are those of tests in which both are drawn (`seeded_test`): of no difference, and of one of 2 points or more.
+Both are Holm-corrected over all claims of a paper that can be asked. One that is not measured yet counts as a test that
+shows nothing (p = 1), so measuring it can confirm verdicts, but not take any back.
 
-reproduced, not reproduced   the interval excludes 0 and the corrected p is at most 0.05
-equivalent                   else: interval and test (two one-sided ones) say that it is within 2 points either way
+reproduced, not reproduced   the interval excludes 0 and the corrected p of no difference is at most 0.05
+equivalent                   else: interval and corrected p (of two one-sided tests) say that it is within 2 points, and
+                             not all rows find less than 5 % (flag "floor"): nothing can differ by much there
 undecided                    else
 to be measured               ranks are not kept ("again": a figure without ranks is known), or what was trained has
                              fewer than `FEWEST` seeds: no verdict
@@ -31,6 +34,10 @@ FEWEST = 3
 LEVEL = 0.05
 MARGIN = 0.02
 """Two points: differences within are none that matter."""
+
+FLOOR = "floor"
+LEAST = 0.05
+"""Rows that all find less are not said to be equivalent: near the floor nothing differs by much."""
 
 REPRODUCED, REFUTED, EQUIVALENT, UNDECIDED = "reproduced", "not reproduced", "equivalent within 2 points", "undecided"
 WAITING, CLOSED = "to be measured", "cannot be asked here"
@@ -78,7 +85,13 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What came of a claim; shares, not points. `seeds` is empty where nothing was trained."""
+    """What came of a claim; shares, not points.
+
+    Attributes:
+        p_value: of no difference.
+        equivalence: the p-value of a difference of 2 points or more.
+        seeds: none where nothing was trained.
+    """
 
     claim: Claim
     outcome: str
@@ -144,21 +157,25 @@ def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict
     if not seeds or known_c.sum() < 2:
         return Judged(claim=claim, outcome=WAITING, missing=("seeds or conversations that both rows have",))
     values = [np.array([one.get(seed, one.get(UNTRAINED))[known_c] for seed in seeds]) for one in sides]  # type: ignore[index]
+    is_low = "@" in claim.metric and max(side.mean() for side in values) < LEAST
+    if claim.gain:  # low is what finds little in the end, not what gains little
+        late = replace(claim, gain=(), turns=claim.gain[1:])
+        ends = [_values_by_seed(late, [kept[test][row] for test in claim.tests], None) for row in needed]
+        is_low = max(np.nanmean([*by_seed.values()]) for by_seed in ends) < LEAST
     if claim.over:
         values = [values[0] - values[2], values[1] - values[3]]
     difference_es = values[0] - values[1]
     p_more, p_less = seeded_test(difference_es)
     p_value = min(1.0, 2 * min(p_more, p_less))
     equivalence = max(seeded_test(difference_es, above=-MARGIN)[0], seeded_test(difference_es, above=MARGIN)[1])
-    flags = [
-        flag for test in claim.tests for row in (claim.rows[0], other) for flag in facts[test]["rows"][row]["flags"]
-    ]
+    told = [facts[test]["rows"][row]["flags"] for test in claim.tests for row in (claim.rows[0], other)]
+    flags = [*claim.flags, *(flag for flags in told for flag in flags), *([FLOOR] if is_low else [])]
     return Judged(
         claim=claim, outcome="", rows=(claim.rows[0], other), values=tuple(float(side.mean()) for side in values),
         interval=seeded_interval(difference_es), p_value=p_value, equivalence=equivalence,
         seeds=seeds if trained else (), trained=bool(trained), conversations=int(known_c.sum()),
         gallery=tuple(dict.fromkeys(facts[test]["gallery"] for test in claim.tests)),
-        flags=tuple(dict.fromkeys((*claim.flags, *flags))),
+        flags=tuple(dict.fromkeys(flags)),
     )  # fmt: skip
 
 
@@ -193,30 +210,28 @@ def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndar
 
 
 def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
-    """The claims of one paper with their verdicts and p-values corrected."""
-    asked = [one for one in found if not one.outcome and not (one.trained and len(one.seeds) < FEWEST)]
-    p_values = correct_holm([one.equivalence if one.claim.same else one.p_value for one in asked])
-    corrected = {id(one): p_value for one, p_value in zip(asked, p_values, strict=True)}
-    judged = []
-    for one in found:
-        if one.outcome:
-            judged.append(one)
-        elif id(one) not in corrected:
-            judged.append(replace(one, outcome=WAITING))
-        else:
-            judged.append(replace(one, outcome=verdict_of(one, corrected[id(one)]), p_value=corrected[id(one)]))
-    return judged
+    """The claims of one paper with their verdicts, and both p-values corrected over all that can be asked."""
+    family = [one for one in found if one.outcome != CLOSED]
+    measured = [not one.outcome and not (one.trained and len(one.seeds) < FEWEST) for one in family]
+    differences = correct_holm([one.p_value if is_in else 1.0 for one, is_in in zip(family, measured, strict=True)])
+    equivalences = correct_holm(
+        [one.equivalence if is_in else 1.0 for one, is_in in zip(family, measured, strict=True)]
+    )
+    judged = {id(one): one for one in found}
+    for one, is_in, p_value, equivalence in zip(family, measured, differences, equivalences, strict=True):
+        corrected = replace(one, p_value=p_value, equivalence=equivalence)
+        judged[id(one)] = replace(corrected, outcome=verdict_of(corrected) if is_in else WAITING)
+    return [judged[id(one)] for one in found]
 
 
-def verdict_of(one: Judged, p_value: float) -> str:
-    """What a difference says, with its corrected p-value (of equivalence, where that is the claim)."""
+def verdict_of(one: Judged) -> str:
+    """What a difference with its corrected p-values says."""
     assert one.interval is not None, "claims without a difference have no verdict"
     low, high = one.interval.low, one.interval.high
-    is_within = low > -MARGIN and high < MARGIN
+    differs = (low > 0 or high < 0) and one.p_value <= LEVEL
+    is_equivalent = low > -MARGIN and high < MARGIN and one.equivalence <= LEVEL and FLOOR not in one.flags
     if one.claim.same:
-        if is_within and p_value <= LEVEL:
-            return REPRODUCED
-        return REFUTED if (low > 0 or high < 0) and one.p_value <= LEVEL else UNDECIDED
-    if p_value <= LEVEL and (low > 0 or high < 0):
+        return REPRODUCED if is_equivalent else REFUTED if differs else UNDECIDED
+    if differs:
         return REPRODUCED if low > 0 else REFUTED
-    return EQUIVALENT if is_within and one.equivalence <= LEVEL else UNDECIDED
+    return EQUIVALENT if is_equivalent else UNDECIDED

@@ -98,7 +98,8 @@ WIDE = tuple(
     Row(f"{name} {width}{', mean of regions' if pooled else ''}", name.lower(),
         settings=(f"model.width={width}", *(("model.pooled=true",) if pooled else ())), numbers=width)
     for name, width, pooled in (
-        ("R-HRE", 384, False), ("R-RE", 1280, False), ("HRE", 1280, True), ("R-RankFusion", 1280, False),
+        ("R-HRE", 384, False), ("R-HRE", 1280, False), ("R-RE", 1280, False), ("HRE", 1280, True),
+        ("R-RankFusion", 1280, False),
     )
 )  # fmt: skip
 STRICT = (

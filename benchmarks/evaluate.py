@@ -14,14 +14,14 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from chat_tests import Job, Place, chat
+from chat_tests import Job, Place, chat, replayed, without_shown
 from chat_tests import keep as keep_chat
 from machine import described
 from rows import UNTRAINED, facts_of, kept_row, overlap_flags, write_ranks, write_results
 
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
-from viewfinder.evaluation import Plan, Run, evaluate, write_run
+from viewfinder.evaluation import Plan, Run, evaluate, read_run, write_run
 from viewfinder.evaluation.report import write_report
 from viewfinder.worlds import write_world
 
@@ -29,7 +29,9 @@ SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
 TALKING = ("composer+oracle", "composer+oracle+information_gain")
 """System, simulated user and what asks: on the scenes, by ChatIR's protocol."""
 
-SCENES, SEED, MOST_TALKS = 2600, 7, 2000
+SCENES, SEED, MOST_TALKS = 8000, 7, 2000
+"""Of so many scenes 1,018 are for testing."""
+
 SHOWN = {"R@10", "Hits@10", "P", "BRI", "mean R@1,5,10,20", "mean R@5,8"}
 """Figures that go into the committed file; the run folders have all."""
 
@@ -51,7 +53,7 @@ def main() -> None:
             jobs = {name: pool.submit(run_one, data[name.partition("/")[0]], name, given.work) for name in names}
             runs = {name: job.result() for name, job in jobs.items()}
         result = {
-            "data": {"scenes": f"{SCENES} drawn scenes, seed {SEED}; test split"},
+            "data": {"scenes": f"{SCENES:,} drawn scenes, seed {SEED}, contextual language; test split"},
             "runs": {name: shown(run) for name, run in runs.items()},
             "machine": described(),
         }
@@ -85,7 +87,7 @@ def run_one(folder: Path, name: str, work: Path) -> Run:
 def data_sets(data: Path, work: Path) -> dict[str, Path]:
     """The folders to evaluate on; worlds are made (or found whole from the last time)."""
     scenes, products = work / "scenes", work / "products"
-    write_world(scenes, kind="scenes", count=SCENES, seed=SEED)
+    write_world(scenes, kind="scenes", count=SCENES, seed=SEED, language="contextual")
     write_world(products, kind="catalogue", count=0, seed=SEED, sprites=data / "fashion-products")
     return {"scenes": scenes, "products": products, "flickr8k": data / "flickr8k"}
 
@@ -103,12 +105,14 @@ def shown(run: Run) -> list[dict[str, Any]]:
 
 
 def keep_one_turn(system: str, products: Path, work: Path) -> None:
-    """Keeps the ranks of one turn about a product, kind by kind."""
+    """Keeps the ranks of one turn about a product, kind by kind; the product shown is not searched."""
     plan = Plan(
         system=system, data=products, protocol="fashioniq", task="split gallery",
         features=work / "features" / "products",
     )  # fmt: skip
-    for task in evaluate(plan, load_encoder("starter"), work / "runs" / "one-turn" / system).run.tasks:
+    out = work / "runs" / "one-turn" / system
+    replayed(plan, out, without_shown)
+    for task in read_run(out).tasks:
         facts = facts_of("python benchmarks/evaluate.py DATA --only claims", (), ["own data", *overlap_flags([task])])
         test = f"products, {task.title.split(', ')[1]}"
         found = kept_row({UNTRAINED: [task]})

@@ -54,6 +54,9 @@ SEQUENCES = "ade20k-sequences"
 OF_SEQUENCES = "ADE_"
 """How the pictures of it are called, alone of all sets."""
 
+OTHER_DATA = "other training data"
+"""Flag of what is not trained here on `LEARN`: the encoder's head learnt from products, too."""
+
 TESTS = ("photographs", "sequences")
 LEARN = "learn"
 
@@ -220,7 +223,8 @@ def keep(row: Row, seed: int, place: Place) -> None:
         table = replay_task(task, pictures.gallery(task.gallery), retriever)
         found = kept_row({seed: [task_result(task, table, ())]})
         files, trainings = ([weights], [place.folder(row.name, seed)]) if weights is not None else ([], [])
-        flags = measure_overlap(task, plan.data, list_parts(retriever, place.encoder)).flags
+        overlap = measure_overlap(task, plan.data, list_parts(retriever, place.encoder))
+        flags = [*([] if row.preset else [OTHER_DATA]), *overlap.flags]
         facts = facts_of(f"python benchmarks/photographs.py DATA --rows '{row.name}'", files, flags, trainings)
         write_ranks(NAME, test, row.name, found, gallery=len(task.gallery), facts=facts)
         print(f"{row.name}, seed {seed}, {test}: {np.mean(table.best_st < 10):.3f}", flush=True)

@@ -12,14 +12,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from cells import interval, machine_line, percent, spread, table, tenths
 from claims import judge_claims, read_claims
+from mai import paper_of
 from plots import Plot
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, curves, short_rows
 from report_scale import scale_parts, scale_plot
 from report_talking import side_by_side_parts, talking_parts
+from rows import KeptRow, read_ranks
+from rows import measured as ours
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -362,16 +366,17 @@ def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
     cost = json.loads((RESULTS / "iteration.json").read_text())
     return {
         "mai-speed": iteration_table(cost),
-        **{f"mai-{name}": mai_table(rows) for name, rows in tables.items() if name not in ("memories", "rollback")},
+        **{f"mai-{t}": mai_table(t, rows) for t, rows in tables.items() if t not in ("memories", "rollback")},
         "mai-memories": memories_table(tables["memories"]),
         "mai-rollback": rollback_table(tables["rollback"]),
         "mai-turns": mai_turns_table(tables["parts"] | tables["others"]),
         "mai-sessions": sessions_table(mai["sessions"]),
+        "mai-contextual": contextual_table(read_ranks("mai")),
         "mai-machine": [f"{mai['data']}; {minutes}. {machine_line(mai['machine'])}"],
     }
 
 
-def mai_table(rows: dict[str, Any]) -> list[str]:
+def mai_table(title: str, rows: dict[str, Any]) -> list[str]:
     """One row a line of `mai.py`: what it finds in the last turn, by setting; the paper's mean; what it cost."""
     metrics = ("R@1", "R@5", "R@10", "R@20")
     head = [f"{source[:4]}. {metric}" for source in MAI_SOURCES for metric in metrics]
@@ -380,10 +385,29 @@ def mai_table(rows: dict[str, Any]) -> list[str]:
     for name, row in rows.items():
         last = [row[source]["last turn"] for source in MAI_SOURCES]
         cells = [tenths(found[metric]) for found in last for metric in metrics]
-        cells += [tenths(found[MEAN_RECALL]) for found in last] + [spread(row["last turn"]), published(row)]
+        cells += [tenths(found[MEAN_RECALL]) for found in last] + [spread(row["last turn"]), published(title, name)]
         cells += [", ".join(f"{value:.1f}" for value in row.get("minutes", ())), str(row["seeds"])]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+        lines.append(f"| {with_language(name, row)} | {' | '.join(cells)} |")
     return lines
+
+
+def with_language(name: str, row: dict[str, Any]) -> str:
+    """A line's name, marked if it was measured before the data were in contextual language."""
+    return name if "language" in row else f"{name} (explicit)"
+
+
+def contextual_table(kept: dict[str, dict[str, KeptRow]]) -> list[str]:
+    """One row a line of `mai.py` whose ranks are kept: mean recall in the last turn, over all dialogues and seeds."""
+    rows = []
+    for name in kept.get(MAI_SOURCES[0], {}):
+        if all(name in kept[source] for source in MAI_SOURCES):
+            both = [kept[source][name] for source in MAI_SOURCES]
+            seeds = sorted(set.intersection(*(set(one.seeds) for one in both)))
+            ranks = [one.values_ect[[one.seeds.index(seed) for seed in seeds], :, -1] / 2 for one in both]
+            found = [np.mean([ranks_ec < depth for depth in (1, 5, 10, 20)], axis=0) for ranks_ec in ranks]
+            cells = [*(tenths(float(one_ec.mean())) for one_ec in found), spread(ours(np.concatenate(found, axis=1)))]
+            rows.append([name, *cells, str(len(seeds)), f"{sum(one_ec.shape[1] for one_ec in found):,}"])
+    return table(["", "comb. mean", "roll. mean", "**Mean**", "seeds", "dialogues"], rows)
 
 
 def iteration_table(cost: dict[str, Any]) -> list[str]:
@@ -412,7 +436,7 @@ def mai_turns_table(rows: dict[str, Any]) -> list[str]:
         every = [row[source]["every turn"] for source in MAI_SOURCES]
         cells = [tenths(value) for value in row["by turn"]]
         cells += [tenths(sum(found[metric] for found in every) / len(every)) for metric in metrics]
-        lines.append(f"| {name} | {' | '.join([*cells, spread(row['every turn'])])} |")
+        lines.append(f"| {with_language(name, row)} | {' | '.join([*cells, spread(row['every turn'])])} |")
     return lines
 
 
@@ -424,7 +448,8 @@ def memories_table(rows: dict[str, Any]) -> list[str]:
         cells = [f"{row['memory']['carried bytes'][turn]:,}" for turn in ("1", "3", "10")]
         cells += [f"{row['memory']['weights bytes']:,}"]
         cells += [tenths(row[source]["last turn"][MEAN_RECALL]) for source in MAI_SOURCES]
-        lines.append(f"| {name} | {' | '.join([*cells, spread(row['last turn']), published(row)])} |")
+        cells += [spread(row["last turn"]), published("memories", name)]
+        lines.append(f"| {with_language(name, row)} | {' | '.join(cells)} |")
     return lines
 
 
@@ -435,24 +460,25 @@ def rollback_table(rows: dict[str, Any]) -> list[str]:
     lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
     for name, row in rows.items():
         cells = [tenths(row["rollback"]["last turn"][metric]) for metric in metrics]
-        cells += [spread(row["last turn"]), published(row), str(row["seeds"])]
-        lines.append(f"| {name.removeprefix('rollback: ')} | {' | '.join(cells)} |")
+        cells += [spread(row["last turn"]), published("rollback", name), str(row["seeds"])]
+        lines.append(f"| {with_language(name.removeprefix('rollback: '), row)} | {' | '.join(cells)} |")
     return lines
 
 
 def sessions_table(rows: dict[str, Any]) -> list[str]:
     """R@5, R@8 and their mean on MT Fashion IQ, a gallery a column."""
-    kinds = list(dict.fromkeys(kind for row in rows.values() for kind in row if kind != "seeds"))
+    kinds = list(dict.fromkeys(kind for row in rows.values() for kind in row if kind not in ("seeds", "language")))
     lines = ["| R@5 / R@8 / mean | " + " | ".join([*kinds, "seeds"]) + " |", "|---|" + "---|" * (1 + len(kinds))]
     for name, row in rows.items():
         cells = [f"{tenths(row[k]['R@5'])} / {tenths(row[k]['R@8'])} / {spread(row[k]['mean'])}" for k in kinds]
-        lines.append(f"| {name} | {' | '.join([*cells, str(row['seeds'])])} |")
+        lines.append(f"| {with_language(name, row)} | {' | '.join([*cells, str(row['seeds'])])} |")
     return lines
 
 
-def published(row: dict[str, Any]) -> str:
-    """What the paper has, if it has it."""
-    return tenths(row["paper"]) if "paper" in row else ""
+def published(title: str, name: str) -> str:
+    """What the paper has for a line of a table of `mai.py`, if it has it."""
+    figure = paper_of(title, name)
+    return "" if figure is None else tenths(figure)
 
 
 def captioners_table(rows: dict[str, Any]) -> list[str]:
@@ -517,20 +543,19 @@ def heard_table(rows: dict[str, Any]) -> list[str]:
 
 
 def photos_table(rows: dict[str, Any]) -> list[str]:
-    """R@10 on photographs, turn by turn."""
+    """R@10 on photographs, turn by turn, and what a reader should know of a row."""
     turns = range(1, 1 + max(len(row["R@10"]) for row in rows.values()))
-    lines = ["| | " + " | ".join(f"R@10, turn {turn}" for turn in turns) + " |", "|---|" + "---|" * len(turns)]
-    for name, row in rows.items():
-        lines.append(f"| {name} | {' | '.join(interval(found) for found in row['R@10'])} |")
-    return lines
+    cells = [[name, *map(interval, row["R@10"]), ", ".join(row["flags"])] for name, row in rows.items()]
+    return table(["", *(f"R@10, turn {turn}" for turn in turns), "flags"], cells)
 
 
 def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Systems on photographs that no training here has seen, for the page of each."""
+    """Systems on photographs that no training of photographs.py has seen, for the page of each."""
     about = (
         f"{found['learn']['pictures']:,} photographs to learn from; {found['photographs']['pictures']:,} to search. "
         f"{machine_line(found['machine'])}"
     )
+    kept = found["kept"]["photographs"]["rows"]
     pages: dict[str, tuple[str, ...]] = {
         "chatir": ("chatir", "clip-t"),
         "fashioniq": ("fashioniq", "composer"),
@@ -540,7 +565,7 @@ def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         f"{page}-photographs": [
             *photos_table(
                 {
-                    name: {"R@10": row["R@10"]["photographs"]}
+                    name: {"R@10": row["R@10"]["photographs"], "flags": kept[name]["flags"]}
                     for name, row in found["rows"].items()
                     if row["system"] in systems
                 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import table
-from claims import FEWEST, OUTCOMES, VERDICTS, WAITING, Judged, papers_of
+from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, VERDICTS, WAITING, Judged, papers_of
 from plots import Plot
 from rows import RESULTS, UNTRAINED, read_facts
 
@@ -25,7 +25,9 @@ def claim_parts(judged: Sequence[Judged], results: Path = RESULTS) -> dict[str, 
     for paper in papers_of(one.claim for one in judged):
         own = [one for one in judged if one.claim.paper == paper]
         name = paper.lower().replace(" ", "-")
-        parts[f"claims-{name}"] = [*claims_table(own), "", *measured_lines(own, results)]
+        asked = sum(one.outcome != CLOSED for one in own)
+        family = f"Holm's correction is over the {asked} claims of this table that can be asked, measured or not."
+        parts[f"claims-{name}"] = [family, "", *claims_table(own), "", *measured_lines(own, results)]
     return parts
 
 
@@ -73,13 +75,22 @@ def claim_cells(one: Judged) -> list[str]:
         return [says, *counted(one), earlier(one), paper, "", "", "", ", ".join(claim.flags), outcome]
     low, high = 100 * one.interval.low, 100 * one.interval.high
     sides = " − ".join(f"{100 * value:.1f}" for value in one.values)
-    p_value = f", p {one.p_value:.4f}" if one.outcome in VERDICTS else ""
-    ours = f"{sides} = **{100 * one.interval.mean:+.1f}** ({low:+.1f} to {high:+.1f}){p_value}"
+    ours = f"{sides} = **{100 * one.interval.mean:+.1f}** ({low:+.1f} to {high:+.1f}){p_cell(one)}"
     seeds = str(len(one.seeds)) if one.trained else NOTHING
     gallery = ", ".join(f"{size:,}" for size in one.gallery if size)
     outcome = f"{one.outcome}: fewer than {FEWEST} seeds" if one.outcome == WAITING else one.outcome
     cells = [says, *counted(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
     return [*cells, ", ".join(one.flags), outcome]
+
+
+def p_cell(one: Judged) -> str:
+    """The corrected p-value that the verdict is about, where there is one."""
+    if one.outcome not in VERDICTS:
+        return ""
+    is_of_equivalence = one.outcome == EQUIVALENT or (one.claim.same and one.outcome != REFUTED)
+    p_value = one.equivalence if is_of_equivalence else one.p_value
+    shown = f"p {p_value:.4f}" if p_value >= 0.0001 else "p < 0.0001"
+    return f", {shown} of equivalence" if is_of_equivalence else f", {shown}"
 
 
 def counted(one: Judged) -> list[str]:

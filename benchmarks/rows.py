@@ -181,7 +181,7 @@ def is_kept(benchmark: str, test: str, row: str, seed: int, results: Path = RESU
 def facts_of(
     command: str, weights: Sequence[Path] = (), flags: Sequence[str] = (), trainings: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """What is known of a measurement.
+    """What is known of a measurement; its commit ends in "-dirty" where src/ differs from it.
 
     Args:
         command: what measures it again.
@@ -189,15 +189,21 @@ def facts_of(
         flags: what a reader should know of it.
         trainings: the folder of every seed's training, whose minutes are kept.
     """
-    head = subprocess.run(
-        ["git", "rev-parse", "--short=9", "HEAD"], cwd=RESULTS.parent, capture_output=True, text=True, check=True
-    )
     hashes = [hashlib.sha256(file.read_bytes()).hexdigest()[:8] for file in weights]
     day = datetime.now(UTC).date().isoformat()
     return {
-        "command": command, "commit": head.stdout.strip(), "weights": hashes, "date": day, "flags": list(flags),
+        "command": command, "commit": describe_commit(), "weights": hashes, "date": day, "flags": list(flags),
         "minutes": [round(minutes(folder), 1) for folder in trainings],
     }  # fmt: skip
+
+
+def describe_commit(root: Path = RESULTS.parents[1]) -> str:
+    """The commit of a working tree, marked where its src/ has changes that are in no commit."""
+    head, changes = (
+        subprocess.run(["git", *command], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+        for command in (("rev-parse", "--short=9", "HEAD"), ("status", "--porcelain", "--", "src"))
+    )
+    return f"{head}-dirty" if changes else head
 
 
 def overlap_flags(tasks: Sequence[TaskResult]) -> list[str]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from chat_tests import replayed, without_shown
 from jaxtyping import Float
 from machine import described
 from rows import is_measured, measured
@@ -44,7 +45,8 @@ class Test:
 
     `own` is what the protocol itself counts; the figures are those after the last turn. `unseen`: only talks about
     pictures of the test split, where a protocol knows no splits. `captions`: whether what is written about pictures
-    may be read.
+    may be read. `simulated`: nothing is recorded, a simulated user talks. Elsewhere pictures that a talk shows are not
+    searched, unless an earlier turn looks for them.
     """
 
     data: str
@@ -54,6 +56,7 @@ class Test:
     limit: int | None = TALKS
     unseen: bool = False
     captions: bool = False
+    simulated: bool = False
 
 
 TESTS = {
@@ -63,7 +66,7 @@ TESTS = {
     "iChat": Test("scenes", "chatsearch", "R@10", "ichat"),
     "mChat": Test("scenes", "chatsearch", "R@10", "mchat"),
     "fashioniq: one turn": Test("products", "fashioniq", "R@10", "split gallery"),
-    "fashioniq: five turns": Test("products", "fashioniq", "P", "dialogue", limit=100),
+    "fashioniq: five turns": Test("products", "fashioniq", "P", "dialogue", limit=100, simulated=True),
     "mai: rollback": Test("products", "mai", "mean R@1,5,10,20", "rollback"),
     "mai: combination": Test("products", "mai", "mean R@1,5,10,20", "combination"),
     "mai: sessions": Test("products", "mai", "mean R@5,8", "sessions all"),
@@ -118,7 +121,7 @@ def main() -> None:
         for name, test in tests_of(system).items():
             if (name in given.tests or name in READS_CAPTIONS) and folders[test.data].is_dir():
                 plan = plan_of(system, test, folders, given.features, weights.get(system))
-                once(plan, encoder, given.work / system / plain(name))
+                once(plan, encoder, given.work / system / plain(name), simulated=test.simulated)
     given.out.write_text(json.dumps(results(given.work, folders), indent=1) + "\n")
 
 
@@ -158,12 +161,15 @@ def plan_of(system: str, test: Test, folders: Folders, features: Path, checkpoin
     )  # fmt: skip
 
 
-def once(plan: Plan, encoder: Encoder, out: Path) -> None:
+def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool) -> None:
     """Evaluates unless it is done; a system without weights is told and left out."""
     if is_measured(out):
         return
     try:
-        write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
+        if simulated:
+            write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
+        else:
+            replayed(plan, out, without_shown, encoder)
     except ViewfinderError as error:
         print(f"{out}: left out, {error}", flush=True)
 

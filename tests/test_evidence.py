@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import drilldown
+import mai
 import numpy as np
 import pytest
+from chat_tests import without_shown
 from claims import (
+    CLOSED,
     EQUIVALENT,
     REFUTED,
     REPRODUCED,
@@ -17,14 +23,30 @@ from claims import (
     WAITING,
     Claim,
     Judged,
+    give_verdicts,
     judge_claims,
     read_claims,
 )
 from plots import fingerprint
-from report_claims import claim_parts, few_seeds, plotted
-from rows import DEPTH, UNTRAINED, KeptRow, facts_of, is_kept, read_facts, read_ranks, write_ranks, write_results
+from report_claims import claim_parts, few_seeds, p_cell, plotted
+from rows import (
+    DEPTH,
+    RESULTS,
+    UNTRAINED,
+    KeptRow,
+    describe_commit,
+    facts_of,
+    is_kept,
+    read_facts,
+    read_ranks,
+    write_ranks,
+    write_results,
+)
 
+from viewfinder.conversation import Like
 from viewfinder.errors import BadInput
+from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.metrics import Interval
 
 FACTS: dict[str, Any] = {"command": "made.py", "commit": "0", "weights": [], "date": "2026-11-23", "flags": []}
 
@@ -103,6 +125,43 @@ def test_a_row_is_kept_seed_by_seed_and_in_one_where_nothing_was_trained(tmp_pat
 def test_weights_are_known_by_their_hash(tmp_path: Path) -> None:
     (tmp_path / "best").write_bytes(b"abc")
     assert facts_of("x", [tmp_path / "best"])["weights"] == ["ba7816bf"]
+
+
+def test_pictures_that_a_dialogue_shows_are_not_searched_unless_it_looks_for_them() -> None:
+    turns = (Like("a", "in blue"), Like("b", "in red"))
+    one = SearchDialogue("1", "d", turns, targets=("b", "d"), first="f", among=("d", "x"), leaves_out=("y",))
+    task = Task("mai", "", "test", tuple("abdfxy"), (one,), ("R@10",))
+    assert without_shown(task).dialogues[0].leaves_out == ("a", "f", "y")
+
+
+def test_a_commit_is_marked_where_the_package_differs_from_it(tmp_path: Path) -> None:
+    def git(*command: str) -> None:
+        own = ("-c", "user.name=a", "-c", "user.email=a@a.example")
+        subprocess.run(["git", *own, *command], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.py").write_text("1\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "a")
+    (tmp_path / "ranks.npz").write_text("written meanwhile")
+    clean = describe_commit(tmp_path)
+    (tmp_path / "src" / "a.py").write_text("2\n")
+    assert (len(clean), describe_commit(tmp_path)) == (9, f"{clean}-dirty")
+
+
+def test_every_commit_of_kept_ranks_is_one_of_this_history() -> None:
+    def git(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *command], check=False, cwd=RESULTS, capture_output=True, text=True)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("no history here, or a part of it")
+    history = git("rev-list", "HEAD").stdout.split()
+    for file in RESULTS.glob("*.json"):
+        for test, about in json.loads(file.read_text(encoding="utf-8")).get("kept", {}).items():
+            for row, facts in about["rows"].items():
+                for commit in {one["commit"].removesuffix("-dirty") for one in facts["seeds"].values()}:
+                    assert any(one.startswith(commit) for one in history), f"{file.name}, {test}, {row}: {commit}"
 
 
 # -- what claims come to
@@ -186,6 +245,36 @@ def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
     assert (more.outcome, same.outcome) == (EQUIVALENT, REPRODUCED)
 
 
+def test_rows_that_find_next_to_nothing_are_not_equivalent(tmp_path: Path) -> None:
+    write(tmp_path, "talks", "ours", of_seeds([0.02, 0.021, 0.019], 2000))
+    write(tmp_path, "talks", "theirs", of_seeds([0.022, 0.022, 0.022], 2000))
+    write(tmp_path, "talks", "better", of_seeds([0.051, 0.051, 0.051], 2000))
+    both = judge(tmp_path, claim(), claim(same=True))
+    assert [(one.outcome, one.flags) for one in both] == [(UNDECIDED, ("floor",))] * 2
+    [differs] = judge(tmp_path, claim(rows=("better", "theirs")))
+    assert (differs.outcome, differs.flags) == (REPRODUCED, ())
+
+
+def test_rows_that_find_much_and_gain_nothing_are_not_at_the_floor(tmp_path: Path) -> None:
+    for name, share in {"ours": 0.4, "theirs": 0.4, "low": 0.01, "lower": 0.01}.items():
+        one = of_seeds([share] * 3, 500)
+        write(tmp_path, "talks", name, KeptRow(one.ids, one.seeds, np.repeat(one.values_ect, 2, axis=2)))
+    [much, little] = judge(
+        tmp_path, claim(gain=(1, 2), same=True), claim(gain=(1, 2), same=True, rows=("low", "lower"))
+    )
+    assert (much.flags, little.flags) == ((), ("floor",))
+    assert (much.outcome, little.outcome) == (REPRODUCED, UNDECIDED)
+
+
+def test_values_that_are_no_recall_have_no_floor(tmp_path: Path) -> None:
+    few = KeptRow(tuple("abcd"), (UNTRAINED,), np.array([[[0.01], [0.0], [0.0], [0.01]]], dtype=np.float32))
+    none = KeptRow(tuple("abcd"), (UNTRAINED,), np.zeros((1, 4, 1), np.float32))
+    write(tmp_path, "talks", "ours", few)
+    write(tmp_path, "talks", "theirs", none)
+    [one] = judge(tmp_path, claim(same=True, metric="repeated questions, %"))
+    assert (one.outcome, one.flags) == (REPRODUCED, ())
+
+
 def test_the_other_way_round_is_not_reproduced(tmp_path: Path) -> None:
     write(tmp_path, "talks", "ours", of_seeds([0.2, 0.25, 0.22]))
     write(tmp_path, "talks", "theirs", of_seeds([0.6, 0.61, 0.59]))
@@ -198,6 +287,39 @@ def test_gains_over_other_rows_are_compared(tmp_path: Path) -> None:
         write(tmp_path, "talks", name, of_seeds([shares, shares, shares]))
     [one] = judge(tmp_path, claim(over=("before ours", "before theirs")))
     assert one.values == pytest.approx((0.1, 0.4))
+
+
+def test_both_p_values_are_corrected_over_all_that_can_be_asked_of_a_paper() -> None:
+    # A family of four: the fifth cannot be asked, and the fourth, not measured, counts as p = 1.
+    # Differences 0.001, 0.02, 0.9, 1: 0.001 x 4 = 0.004; 0.02 x 3 = 0.06; 0.9 x 2 = 1.8, at most 1.
+    # Equivalence 1, 0.02, 0.01, 1: 0.01 x 4 = 0.04; 0.02 x 3 = 0.06.
+    def found(mean: float, p_value: float, equivalence: float, *, same: bool = False) -> Judged:
+        return Judged(
+            claim=claim(same=same), outcome="", interval=Interval(mean, mean - 0.005, mean + 0.005), p_value=p_value,
+            equivalence=equivalence,
+        )  # fmt: skip
+
+    differs, hardly, alike = found(0.03, 0.001, 1.0), found(0.006, 0.02, 0.02), found(0.0, 0.9, 0.01)
+    waiting, closed = Judged(claim=claim(), outcome=WAITING), Judged(claim=claim(), outcome=CLOSED)
+    judged = give_verdicts([differs, hardly, alike, waiting, closed])
+    assert [one.p_value for one in judged[:3]] == pytest.approx([0.004, 0.06, 1.0])
+    assert [one.equivalence for one in judged[:3]] == pytest.approx([1.0, 0.06, 0.04])
+    outcomes = [REPRODUCED, UNDECIDED, EQUIVALENT, WAITING, CLOSED]
+    assert [one.outcome for one in judged] == outcomes
+    # Of claims that both find equally much: what differs by 0.001 is refuted, by 0.02 is not.
+    pairs = [found(0.03, 0.001, 1.0, same=True), found(0.006, 0.02, 0.9, same=True), alike, waiting]
+    assert [one.outcome for one in give_verdicts(pairs)] == [REFUTED, UNDECIDED, EQUIVALENT, WAITING]
+
+
+def test_a_verdict_stands_when_the_other_claims_of_its_paper_are_measured(tmp_path: Path) -> None:
+    for name, shares in {"ours": [0.6, 0.61, 0.6], "theirs": [0.5, 0.5, 0.5]}.items():
+        write(tmp_path, "talks", name, of_seeds(shares, 1000))
+    claims = (claim(), claim(rows=("later", "theirs")))
+    [before, _] = judge(tmp_path, *claims)
+    write(tmp_path, "talks", "later", of_seeds([0.5, 0.5, 0.5], 1000))
+    [after, later] = judge(tmp_path, *claims)
+    assert (before.outcome, after.outcome, later.outcome) == (REPRODUCED, REPRODUCED, EQUIVALENT)
+    assert before.p_value == after.p_value
 
 
 def test_more_claims_of_a_paper_ask_for_smaller_p_values(tmp_path: Path) -> None:
@@ -234,6 +356,17 @@ def test_a_page_tells_what_was_measured_with_what(tmp_path: Path) -> None:
     assert not few_seeds(page)
 
 
+def test_a_cell_says_which_p_value_it_has() -> None:
+    def cell(outcome: str, *, same: bool = False) -> str:
+        interval = Interval(0.0, -0.01, 0.01)
+        judged = Judged(claim=claim(same=same), outcome=outcome, interval=interval, p_value=0.00001, equivalence=0.0321)
+        return p_cell(judged)
+
+    assert cell(REPRODUCED) == cell(UNDECIDED) == cell(REFUTED, same=True) == ", p < 0.0001"
+    assert cell(EQUIVALENT) == cell(REPRODUCED, same=True) == ", p 0.0321 of equivalence"
+    assert cell(WAITING) == ""
+
+
 def test_a_verdict_of_one_seed_on_the_page_is_found() -> None:
     page = "| claim | seeds | outcome |\n|---|---|---|\n| It helps. | {} | reproduced |\n"
     assert few_seeds(page.format("1")) == ["1 seeds: It helps."]
@@ -256,7 +389,16 @@ def test_committed_claims_are_whole() -> None:
     claims = read_claims()
     assert all(one.reason or (one.benchmark and one.tests and len(one.rows) == 2) for one in claims)
     assert all(one.where for one in claims if one.effect is not None)
+    drilldowns = {row.name for row in (*drilldown.CHAIN, *drilldown.CONTROL, *drilldown.GRID, *drilldown.WIDE)}
+    assert {name for one in claims if one.benchmark == "drilldown" for name in one.rows} <= drilldowns
     assert len({(one.paper, one.says) for one in claims}) == len(claims)
+
+
+def test_no_claim_that_is_asked_compares_a_row_that_reads_captions_with_one_that_reads_none() -> None:
+    reads = {row.name for row in (*mai.EVERY, mai.BOX) if mai.reads_captions(row)}
+    for one in (one for one in read_claims() if one.benchmark == "mai" and not one.reason):
+        kinds = {name.partition(", goes back by:")[0] in reads for name in (*one.rows, *one.over)}
+        assert len(kinds) == 1, one.says
 
 
 def test_no_committed_verdict_has_fewer_than_three_seeds() -> None:
