@@ -50,7 +50,7 @@ def session(retriever: Retriever[Any] | None = None, gallery: Gallery | None = N
 
 
 def judged_by(calibration: Calibration, said_n: np.ndarray, text: str) -> Judgement:
-    return judge_conversation(calibration, Spread.of(said_n), lambda row: float(said_n[row]), np.zeros((1, 48)), [text])
+    return judge_conversation(calibration, Spread.of(said_n), lambda rows_k: said_n[rows_k], np.zeros((1, 48)), [text])
 
 
 def said(*turns: Turn) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ def test_a_drawn_world_is_told_from_what_is_not_in_it(monkeypatch: pytest.Monkey
     def judged(texts: Sequence[str]) -> Judgement:
         texts_md: Float[np.ndarray, "m d"] = head.sentences(sentences(texts), texts)
         said_n = (texts_md.mean(axis=0) @ pictures_nd.T - background_n).astype(np.float32)
-        return judge_conversation(known, Spread.of(said_n), lambda row: float(said_n[row]), texts_md, texts)
+        return judge_conversation(known, Spread.of(said_n), lambda rows_k: said_n[rows_k], texts_md, texts)
 
     there = [judged(asked.vectors.texts[3 * n : 3 * n + 2]) for n in range(50)]
     absent = [
@@ -147,7 +147,7 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
     def likely(text: str) -> tuple[str, list[bool]]:
         texts_md = head.sentences(sentences([text]), [text])
         said_n = (texts_md[0] @ seen_nd.T - background_n).astype(np.float32)
-        judged = judge_conversation(known, Spread.of(said_n), lambda row: float(said_n[row]), texts_md, [text])
+        judged = judge_conversation(known, Spread.of(said_n), lambda rows_k: said_n[rows_k], texts_md, [text])
         best = np.argsort(-said_n)[:10].tolist()
         return judged.verdict, [held[row] == text for row in best if judged.match(row) >= LIKELY]
 

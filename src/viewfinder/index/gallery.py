@@ -134,7 +134,7 @@ class Gallery:
         self.written_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._written_likelihood_ratios)
 
     def __len__(self) -> int:
-        return len(self.snapshot)
+        return len(self.snapshot.matrix_nd)
 
     @cached_property
     def key(self) -> tuple[str, ...]:
@@ -524,11 +524,7 @@ class Gallery:
                 return None
         best = said.crowd().tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
-
-        def said_at(row: int) -> float:
-            return float(said.at(np.array([row]))[0])
-
-        found = judge_conversation(calibration, said.spread, said_at, texts_md, texts, named)
+        found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
         written_n = adds_mn.sum(axis=0) * query.sharpness if len(adds_mn) else None
         held_k = np.zeros(0, np.int64) if self.words is None else self.words.rows_of_all(texts)
         if len(held_k):

@@ -183,7 +183,7 @@ class Ranking:
         if not rows:
             return []
         if self._judgement is not None:
-            return [self._judgement.match(row) for row in rows]
+            return self._judgement.matches(rows)
         spread = self.scores.spread
         chance_of = ChanceOf(spread.mean, spread.deviation)
         return [chance_of(score) for score in self._rounded_scores(rows)]

@@ -343,14 +343,14 @@ CERTAIN = 50.0
 class Judgement:
     """What was said, judged against a collection.
 
-    `said_at` gives a picture's score for it, `highest` is the best picture's; `written_n` says how much likelier each
+    `scores_at` gives pictures' scores for it, `highest` is the best picture's; `written_n` says how much likelier each
     is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN`: all is written.
     """
 
     calibration: Calibration
     features_f: Float[np.ndarray, " f"]
     highest: float
-    said_at: Callable[[int], float]
+    scores_at: Callable[[Int64[np.ndarray, " k"]], Float[np.ndarray, " k"]]
     written_n: Float32[np.ndarray, " n"] | None = None
 
     @cached_property
@@ -364,26 +364,36 @@ class Judgement:
 
     def match(self, row: int) -> float:
         """The chance that a picture is what was said."""
-        written = 0.0 if self.written_n is None else float(self.written_n[row])
-        return curve(self.calibration.match, self.features_f, self.said_at(row), written)
+        return self.matches([row])[0]
+
+    def matches(self, rows: Sequence[int]) -> list[float]:
+        """The chances of some pictures."""
+        scores = self.scores_at(np.asarray(rows, np.int64)).tolist()
+        written = [0.0] * len(rows) if self.written_n is None else self.written_n[list(rows)].tolist()
+        known = zip(scores, written, strict=True)
+        return [curve(self.calibration.match, self.features_f, *of_picture) for of_picture in known]
+
+    def said_at(self, row: int) -> float:
+        """A picture's score for what was said."""
+        return float(self.scores_at(np.array([row]))[0])
 
 
 def judge_conversation(
     calibration: Calibration,
     said: Spread,
-    said_at: Callable[[int], float],
+    scores_at: Callable[[Int64[np.ndarray, " k"]], Float[np.ndarray, " k"]],
     texts_md: Float[np.ndarray, "m d"],
     texts: Sequence[str],
     named: Collection[str] = (),
 ) -> Judgement:
     """The judgement of `texts` (vectors `texts_md`) on a collection of at least one picture.
 
-    `said` is the spread of all pictures' scores for them, `said_at` the score of one; `named`: stems that captions of
-    the best pictures have.
+    `said` is the spread of all pictures' scores for them, `scores_at` gives those of some; `named`: stems that captions
+    of the best pictures have.
     """
     familiar = mean_familiarity(calibration.familiar, texts, named)
     features_f = conversation_features(said, expected_score(calibration, texts_md), familiar, texts)
-    return Judgement(calibration, features_f, said.highest, said_at)
+    return Judgement(calibration, features_f, said.highest, scores_at)
 
 
 MANY = 20_000
