@@ -58,6 +58,11 @@ STEPS = {
         "tune(Library.open(pathlib.Path(LIBRARY)), captions=pathlib.Path(LIBRARY).with_name('captions.csv'))",
         LEARNING,
     ),
+    "a world of goods": (
+        "from viewfinder.cli import run; shop = LIBRARY + '-shop'\n"
+        "assert run(['world', shop, '--kind', 'catalogue', '--count', '24']) == 0",
+        LEARNING + STORING + SERVING,
+    ),
     "questioners": (
         "from viewfinder.questioners.names import load_questioner as load; load('information_gain');"
         "load('llm=http://127.0.0.1:9/v1#none'); load('plugir=http://127.0.0.1:9/v1#none')",

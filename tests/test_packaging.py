@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tomllib
 import venv
+from fnmatch import fnmatch
 from importlib import import_module
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -91,6 +92,34 @@ def test_the_container_asks_a_route_that_exists_whether_it_is_ready(tmp_path: Pa
     app = create_app(Library.open(tmp_path / "library"), ServerSettings(_env_file=None))
     assert asked == ["/api/v1/health/ready"]
     assert set(asked) <= set(app.openapi()["paths"])
+
+
+def is_sent(path: str) -> bool:
+    """Whether .dockerignore leaves a file in what a build of the container is given: the last pattern counts."""
+    names = [path, *(str(parent) for parent in PurePosixPath(path).parents)][:-1]
+    sent = True
+    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split():
+        if any(fnmatch(name, line.removeprefix("!")) for name in names):
+            sent = line.startswith("!")
+    return sent
+
+
+def test_the_container_is_built_of_files_that_its_build_is_given() -> None:
+    """No container could be built here: there is no daemon. These are the steps of the Dockerfile that name files."""
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^COPY (.*)$", dockerfile, re.MULTILINE) == [". ."]
+    [source, target] = re.findall(r"--wheel-dir (\S+)|source=([^,\s]+)", dockerfile)
+    assert source[0] == target[1] == "/dist"
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project, [packages] = settings["project"], settings["tool"]["setuptools"]["packages"]["find"]["where"]
+    named = ["pyproject.toml", project["readme"], *project["license-files"]]
+    listed = run("git", "-C", ROOT, "ls-files", packages).stdout.split()
+    assert len(listed) > 300
+    assert [path for path in (*named, *listed) if not (is_sent(path) and (ROOT / path).exists())] == []
+    assert not any(map(is_sent, ("tests/test_docs.py", ".git/config", "src/viewfinder/__pycache__/library.pyc")))
+    extras = re.findall(r"EXTRAS=(\S+)", dockerfile)
+    assert extras
+    assert {extra for given in extras for extra in given.split(",")} <= set(project["optional-dependencies"])
 
 
 def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:

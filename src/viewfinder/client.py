@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx
 
@@ -28,10 +28,13 @@ from viewfinder.errors import (
     ServerFailed,
     UnknownName,
     ViewfinderError,
+    check_path,
     check_type,
 )
+from viewfinder.index.ingest import AddReport
 from viewfinder.index.ranking import Hit, Hits, PicturePath
-from viewfinder.pictures import pack_image
+from viewfinder.index.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
+from viewfinder.pictures import pack_image, scan
 from viewfinder.session import Answered, Picture, TurnMethods, id_of
 
 if TYPE_CHECKING:
@@ -53,6 +56,15 @@ ERRORS: dict[str, type[ViewfinderError]] = {
     "failed": ViewfinderError,
 }
 """The kinds of problem documents that are errors of the engine; all others are told apart by their status."""
+
+PAGE = 500
+"""Pictures or failures that are asked for at once."""
+
+LOOK_S = 0.2
+"""How often to look whether a job has ended."""
+
+TRIES = 20
+"""How often a request is sent that the server asks to send later."""
 
 BUSY = (408, 429)
 """Statuses below 500 that do not mean that the request is wrong."""
@@ -102,6 +114,63 @@ class RemoteLibrary:
     def __bool__(self) -> bool:
         """Always true: a library without pictures is a library."""
         return True
+
+    def __iter__(self) -> Iterator[PictureRow]:
+        """The pictures, by id; a file is its last name only. A request for each: `find` is for looking for one."""
+        for id in sorted(card["id"] for card in self._pages("POST", "/pictures/browse", "pictures")):
+            try:
+                known = self.ask("GET", f"/pictures/{id}")
+            except UnknownName:  # forgotten since
+                continue
+            yield _row(known)
+
+    def to_arrow(self) -> Any:
+        """Like `Library.to_arrow`, with names in place of paths."""
+        return describe_pictures(list(self))
+
+    def to_pandas(self) -> Any:
+        """`to_arrow` as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
+        return to_frame(self.to_arrow())
+
+    def failures(self) -> list[Failure]:
+        """The files in quarantine, by their last names, with the reasons; what size they had is not told."""
+        return [
+            Failure(it["name"], 0, 0, it["reason"]) for it in self._pages("GET", "/collection/failures", "failures")
+        ]
+
+    def add(self, *paths: str | Path) -> AddReport:
+        """Sends picture files of this machine, and those in folders, and waits until the server has added them.
+
+        The server keeps copies; searches find them a few seconds later. `unchanged` counts those that it had already,
+        `quarantined` those that it refused: `report.failures` says why, and the server remembers nothing of them.
+
+        Raises:
+            BadInput: no such file or folder; or the server wants a token with the scope `admin`.
+            ServerFailed: a job that adds them failed.
+        """
+        found = scan([check_path("a path to add", path) for path in paths])
+        report = AddReport(found=len(found.files) + len(found.unreadable))
+        report.failures += [Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable]
+        jobs: dict[str, set[str]] = {}
+        for file in found.files:
+            try:
+                sent = self._send_picture(file.path)
+            except PictureError as error:
+                report.failures.append(Failure(str(file.path), file.size, file.mtime_ns, str(error)))
+                continue
+            if sent["job"] is None:
+                report.unchanged += 1
+            elif any(sent["picture"] in pictures for pictures in jobs.values()):
+                report.duplicates += 1
+            else:
+                jobs.setdefault(sent["job"], set()).add(sent["picture"])
+        for job, pictures in jobs.items():
+            if self._wait_for(job):
+                report.added += len(pictures)
+            else:
+                report.stopped = True
+        report.quarantined = len(report.failures)
+        return report
 
     def status(self) -> dict[str, Any]:
         """What the server says about its library (`GET /collection`)."""
@@ -164,9 +233,7 @@ class RemoteLibrary:
             content = None if body is None else json.dumps(body).encode()
         except (TypeError, ValueError) as error:
             raise BadInput(f"this cannot be sent: {error}") from error
-        with self._reached():
-            answer = self._http.request(method, path, content=content, headers={"Content-Type": "application/json"})
-            return self._read(answer)
+        return self._read(self._send(method, path, content=content, headers={"Content-Type": "application/json"}))
 
     def upload(self, image: OwnImage) -> str:
         """Uploads the user's own image; returns its id. Raises BadInput: not an image, or no such file."""
@@ -179,8 +246,7 @@ class RemoteLibrary:
                 raise BadInput(f"{image} cannot be read: {error.strerror}") from error
         else:
             content = pack_image(image)
-        with self._reached():
-            return str(self._read(self._http.post("/uploads", files={"file": ("image", content)}))["id"])
+        return str(self._read(self._send("POST", "/uploads", files={"file": ("image", content)}))["id"])
 
     def events(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Server-sent events, name and data, up to the one called `done`."""
@@ -198,6 +264,48 @@ class RemoteLibrary:
                     if name == "done":
                         return
         raise ServerFailed(f"{self.url} broke off in the middle of an answer: ask again")
+
+    def _pages(self, method: str, path: str, name: str) -> Iterator[dict[str, Any]]:
+        """What is listed under `name`, page after page."""
+        cursor: str | None = None
+        while True:
+            asked = {"n": PAGE} if cursor is None else {"n": PAGE, "cursor": cursor}
+            page = self.ask(method, path, asked) if method == "POST" else self.ask(method, f"{path}?{urlencode(asked)}")
+            yield from page[name]
+            if (cursor := page["next"]) is None:
+                return
+
+    def _send_picture(self, path: Path) -> dict[str, Any]:
+        """The picture's id, and the job that adds it, None if it is there. Raises PictureError: it is not accepted."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise PictureError(f"cannot be read: {error.strerror}") from error
+        answer = self._send("POST", "/pictures", files={"file": ("image", content)})
+        if answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+            raise PictureError("larger than the server accepts")
+        return cast(dict[str, Any], self._read(answer))
+
+    def _wait_for(self, job: str) -> bool:
+        """Waits until a job has ended; False if somebody paused or cancelled it. Raises ServerFailed: it failed."""
+        while True:
+            now = self.ask("GET", f"/collection/jobs/{job}")
+            if now["state"] == "failed":
+                raise ServerFailed(f"{self.url} could not add the pictures: {now['error']}")
+            if now["state"] not in ("queued", "running"):
+                return bool(now["state"] == "done")
+            time.sleep(LOOK_S)
+
+    def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
+        """The answer to a request; it is sent again after the seconds that a server asks to wait for."""
+        with self._reached():
+            for _ in range(TRIES):
+                answer = self._http.request(method, path, **given)
+                pause = answer.headers.get("Retry-After", "")
+                if answer.status_code != httpx.codes.TOO_MANY_REQUESTS or not pause.isdigit():
+                    break
+                time.sleep(int(pause))
+            return answer
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -301,6 +409,18 @@ class RemoteSession(TurnMethods):
 
     def _name_image(self, image: OwnImage) -> str:
         return self._library.upload(image)
+
+
+def _row(known: Mapping[str, Any]) -> PictureRow:
+    """A picture as the API describes it."""
+    facts = known["facts"]
+    return PictureRow(
+        known["id"],
+        tuple(FileRecord(name, facts["bytes"], 0) for name in known["names"]),
+        **{name: facts[name] for name in ("width", "height", "format", "bytes", "captured", "camera")},
+        captions=tuple(known["captions"]),
+        attributes={name: tuple(values) for name, values in known["attributes"].items()},
+    )
 
 
 def _filters(where: Mapping[str, str] | None) -> dict[str, str]:

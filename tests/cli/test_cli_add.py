@@ -109,6 +109,11 @@ def test_a_long_preparation_is_told(viewfinder: Run, drawn: Draw, tmp_path: Path
     folder, library = drawn(tmp_path / "pictures", 1), tmp_path / "library"
     assert "viewfinder: preparing the encoder took " in viewfinder("add", folder, "--library", library).err
     assert viewfinder("add", folder, "--library", library, "--json").err == ""
+    script = tmp_path / "turns.jsonl"
+    script.write_text('{"say": "red"}\n', encoding="utf-8")
+    for verb in (("find", "red"), ("chat", "--script", script)):
+        assert "viewfinder: preparing the encoder took " in viewfinder(*verb, "--library", library).err
+        assert viewfinder(*verb, "--library", library, "--json").err == ""
 
 
 def test_nothing_to_add_is_wrong_use(viewfinder: Run, tmp_path: Path) -> None:

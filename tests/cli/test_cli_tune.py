@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from viewfinder.cli import output
 from viewfinder.tuning import TuneReport
 
 Run = Callable[..., Any]
 
 
 @pytest.mark.slow
-def test_tune_reports_what_it_chose_and_undo_goes_back(viewfinder: Run, library: Path, world: Path) -> None:
+def test_tune_reports_what_it_chose_and_undo_goes_back(
+    viewfinder: Run, library: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = viewfinder("status", "--library", library, "--json").json["space"]
     report = viewfinder("tune", "--captions", world / "captions.csv", "--library", library, "--json")
     assert report.code == 0
@@ -24,6 +27,9 @@ def test_tune_reports_what_it_chose_and_undo_goes_back(viewfinder: Run, library:
     assert after == report.json["space"]
     assert viewfinder("find", "a red car", "--library", library, "--json").code == 0
     assert viewfinder("tune", "--undo", "--library", library, "--json").json == {"space": before}
+    monkeypatch.setattr(output, "PATIENCE_S", 0.0)
+    told = viewfinder("tune", "--captions", world / "captions.csv", "--library", library).err
+    assert told.index("200 texts of 40 pictures") < told.index("the space of all pictures") < told.index("words took")
 
 
 @pytest.mark.parametrize(

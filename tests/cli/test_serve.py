@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ import pytest
 
 from viewfinder.cli import serve as verb
 from viewfinder.errors import BadInput
+from viewfinder.index.settings import write_settings
+from viewfinder.library import Library
 from viewfinder.server import running
 from viewfinder.server.monitoring import LEVEL
 from viewfinder.server.settings import ServerSettings
@@ -52,6 +55,14 @@ def _ended(process: subprocess.Popen[str], by: int) -> tuple[int, str, str]:
 def test_a_port_in_use_is_said_in_one_line(taken: int) -> None:
     with pytest.raises(BadInput, match=f"port {taken} of 127.0.0.1 is in use"):
         running.open_listener("127.0.0.1", taken)
+
+
+def test_a_model_that_first_searches_wait_for_is_told(viewfinder: Run, taken: int, tmp_path: Path) -> None:
+    settings = Library.open(tmp_path / "library").settings
+    write_settings(tmp_path / "library", replace(settings, encoder="owner/model"))
+    serve = ("serve", "--library", tmp_path / "library", "--port", taken)
+    assert "viewfinder: the encoder owner/model is loaded once the server answers" in viewfinder(*serve).err
+    assert "owner/model" not in viewfinder(*serve, "--json").err
 
 
 def test_a_name_of_no_address_is_refused() -> None:

@@ -56,6 +56,7 @@ def chat(
     load_questioner(questioner)  # a misspelt name is better said now than after the first turn
     found = load_retriever(retriever, checkpoint)
     collection = open_library(library)
+    prepare_encoder(collection, shown=not as_json)
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
         session = collection.chat(found, questioner, n=n, picture_bias=leaning, progress=progress)
     if left_out := collection.left_out:
@@ -151,7 +152,7 @@ def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
         write_scenes(drawn, count=plan.pictures, seed=plan.seed)
     notify("indexing them")
     library = Library.open(out / "library")
-    prepare_encoder(library.encoder, shown=not quiet)
+    prepare_encoder(library, shown=not quiet, pictures=True)
     with progress_bar("indexing", shown=not quiet) as progress:
         library.add(drawn / "images", catalogue=catalogue, progress=progress)
     return library

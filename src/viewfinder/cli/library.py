@@ -34,6 +34,7 @@ from viewfinder.cli.output import (
     print_note,
     print_result,
     print_table,
+    told_while_waiting,
 )
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
@@ -75,7 +76,7 @@ def add(
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
-            prepare_encoder(collection.encoder, shown=not as_json)
+            prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
                 _embedder(ray, collection, workers) as embedder,
                 Interrupts() as interrupts,
@@ -180,7 +181,9 @@ def find(
 ) -> int:
     """Find pictures by words, by an image, or both."""
     filters = parse_conditions(where or ())
-    hits = open_library(library).find(" ".join(text or ()), n, like=like, where=filters, without=without)
+    collection = open_library(library)
+    prepare_encoder(collection, shown=not as_json)
+    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without)
     if as_json:
         print_json(hits.to_json())
     else:
@@ -312,7 +315,8 @@ def tune(
         return 0
     from viewfinder.tuning import tune as fit
 
-    report = fit(collection, captions=captions, catalogue=catalogue, report=notifier(as_json))
+    with told_while_waiting("learning your words", shown=not as_json):
+        report = fit(collection, captions=captions, catalogue=catalogue, report=notifier(as_json))
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"

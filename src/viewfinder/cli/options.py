@@ -94,10 +94,12 @@ def load_named_encoder(name: str) -> Encoder:
     return load_encoder(name)
 
 
-def prepare_encoder(encoder: Encoder, *, shown: bool) -> None:
-    """Loads what reads pictures, before the first one comes; a long wait is reported."""
+def prepare_encoder(library: Library, *, shown: bool, pictures: bool = False) -> None:
+    """Loads the library's encoder, and with `pictures` the network that reads them; a long wait is reported."""
     with told_while_waiting("preparing the encoder", shown=shown):
-        encoder.pictures([])
+        encoder = library.encoder
+        if pictures:
+            encoder.pictures([])
 
 
 def split_pair(text: str, option: str, advice: str, *, empty: bool = False) -> tuple[str, str]:

@@ -49,7 +49,11 @@ def serve(
     Ctrl-C ends it. Environment variables VIEWFINDER_HOST, VIEWFINDER_PORT ... set the same and more.
     """
     if not create:
-        open_library(library)  # one that is not there is a wrong path rather than a wish
+        encoder = open_library(library).settings.encoder  # one that is not there is a wrong path rather than a wish
+        if "/" in encoder and not as_json:  # of the hub, or a folder
+            print_note(
+                f"viewfinder: the encoder {encoder} is loaded once the server answers; first searches wait for it"
+            )
     given = {
         "host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals,
         "workers": workers, "ray": ray, "shards": shards,

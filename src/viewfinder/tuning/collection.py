@@ -148,6 +148,7 @@ def tune(
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
     kind, paths = _captioned(library, encoder, said)
     shipped = StarterEncoder().head  # a head tuned before has seen what is held out here
+    tell("how closely to follow them: tried on pictures that are learnt and on others")
     chosen = choose_ridge(shipped, kind, lambda rows_k: _written(library, [paths[row] for row in rows_k.tolist()]))
     head = shipped
     if chosen.ridge is not None:
@@ -160,6 +161,7 @@ def tune(
             shipped.calibration, head, encoder.sentences, asked, chosen.new, values, chosen.written
         )
         head = replace(head, calibration=calibration)
+    tell("the space of all pictures")
     library.use_head(head)
     name = "shipped" if chosen.ridge is None else "tuned"
     space = library.encoder.version

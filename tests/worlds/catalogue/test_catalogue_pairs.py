@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from math import log, sqrt
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from viewfinder.data.cirr import read_cirr
 from viewfinder.data.splits import SPLITS
+from viewfinder.worlds.catalogue import pairs
 from viewfinder.worlds.catalogue.items import Item, sample_item
 from viewfinder.worlds.catalogue.pairs import (
     PER_SET,
@@ -56,8 +58,27 @@ def test_alikeness_is_the_sum_of_weights_on_shared_words() -> None:
 
 
 def test_alikeness_is_that_of_slow_obvious_code() -> None:
-    titles = [sample_item(seed=1, number=number).title for number in range(1, 301)]  # more than a block
+    titles = [sample_item(seed=1, number=number).title for number in range(1, 301)]
     assert np.allclose(np.array(list(title_similarities(titles))), slowly(titles))
+
+
+def sparse_similarities(titles: Sequence[str]) -> Iterator[np.ndarray]:
+    """What the worlds were made with before scikit-learn became an extra."""
+    text = pytest.importorskip(
+        "sklearn.feature_extraction.text", reason="compared with what `viewfinder[train]` brings"
+    )
+    weights_nw = text.TfidfVectorizer(token_pattern=r"(?u)\b\w[\w'-]*\b").fit_transform(titles)
+    yield from (weights_nw @ (weights_nw > 0).astype(np.float64).T).toarray()
+
+
+def test_alikeness_and_pairs_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [sample_item(seed=2, number=number) for number in range(1, 201)]
+    titles = [item.title for item in items]
+    apart = np.array(list(title_similarities(titles))) - np.array(list(sparse_similarities(titles)))
+    assert np.abs(apart).max() < 1e-12
+    found = find_references(items, most=8, rng=random.Random(3))
+    monkeypatch.setattr(pairs, "title_similarities", sparse_similarities)
+    assert find_references(items, most=8, rng=random.Random(3)) == found
 
 
 def test_the_reference_is_the_most_alike_that_can_be_told_apart() -> None:

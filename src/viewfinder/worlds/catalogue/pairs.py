@@ -41,8 +41,6 @@ from viewfinder.worlds.catalogue.statements import (
 )
 from viewfinder.worlds.catalogue.vocabulary import FACETS
 
-BLOCK = 256
-
 
 def find_references(
     items: Sequence[Item], *, most: int, rng: random.Random, fits: Callable[[Item, Item], bool] = tell_apart
@@ -62,16 +60,32 @@ def find_references(
     return {item.key: found[item.key] for item in items}
 
 
-def title_similarities(titles: Sequence[str]) -> Iterator[Float[np.ndarray, " n"]]:
-    """For every title, its sum of TF-IDF weights on the words it shares with each title, a block at a time."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+_WORD = re.compile(r"\b\w[\w'-]*\b")
 
-    if not titles:
-        return
-    weights_nw = TfidfVectorizer(token_pattern=r"(?u)\b\w[\w'-]*\b").fit_transform(titles)
-    there_wn = (weights_nw > 0).astype(np.float64).T.tocsc()
-    for start in range(0, len(titles), BLOCK):
-        yield from (weights_nw[start : start + BLOCK] @ there_wn).toarray()
+
+def title_similarities(titles: Sequence[str]) -> Iterator[Float[np.ndarray, " n"]]:
+    """For every title, its sum of TF-IDF weights on the words it shares with each title.
+
+    A weight is the word's count times ln((1 + n) / (1 + titles that have it)) + 1; each title is then of length one.
+    Bit for bit what scikit-learn and scipy compute, so that a seed makes the world that it always made: a length adds
+    up words in the order in which the titles bring them, a score in that of the alphabet.
+    """
+    counts = [Counter(_WORD.findall(title.lower())) for title in titles]
+    having: dict[str, list[int]] = {}
+    for at, count in enumerate(counts):
+        for word in count:
+            having.setdefault(word, []).append(at)
+    titles_with = {word: np.array(those) for word, those in having.items()}
+    order = {word: place for place, word in enumerate(having)}
+    idf_w = np.log((1 + len(titles)) / (1.0 + np.array([len(those) for those in having.values()]))) + 1
+    for count in counts:
+        words = sorted(count, key=order.__getitem__)
+        weights_w = np.array([count[word] for word in words]) * idf_w[[order[word] for word in words]]
+        weights_w /= np.sqrt(np.cumsum(weights_w**2)[-1:])
+        scores_n = np.zeros(len(titles))
+        for word, weight in sorted(zip(words, weights_w, strict=True)):
+            scores_n[titles_with[word]] += weight
+        yield scores_n
 
 
 SHARES = {
