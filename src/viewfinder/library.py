@@ -628,7 +628,7 @@ class Library:
         return find_bucket(self.folder) is None and is_gone(path)
 
     def _has_pictures(self) -> bool:
-        return self.encoder.version in self.store.spaces() and bool(self.store.ids())
+        return self.encoder.version in self.store.spaces() and not self.store.is_empty()
 
     def _settle(self, roots: Sequence[Path]) -> None:
         """Records the space of the pictures and where they were added from, once there are any."""

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +103,8 @@ class InThisProcess:
     def __init__(self) -> None:
         self.actor = EmbeddingActor("starter")
 
-    def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
-        yield from self.actor.embed(files)
+    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+        yield from self.actor.embed(list(files))
         self.actor.close()
 
 

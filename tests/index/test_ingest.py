@@ -192,6 +192,18 @@ def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatc
     assert second.failures == first.failures
 
 
+def test_a_report_counts_all_failures_and_lists_the_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ingest, "MOST_FAILURES", 2)
+    bench.folder.mkdir()
+    for name in ("a", "b", "c"):
+        (bench.folder / f"{name}.png").write_bytes(b"not a picture at all")
+    (bench.folder / "link.png").symlink_to(bench.folder / "gone.png")
+    for _ in range(2):
+        report = bench.add()
+        assert counts(report) == {"found": 4, "quarantined": 4}
+        assert [Path(failure.path).name for failure in report.failures] == ["link.png", "a.png"]
+
+
 def test_a_file_that_is_mended_leaves_quarantine(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     whole = drawn.path.read_bytes()

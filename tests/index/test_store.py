@@ -46,6 +46,21 @@ def test_a_new_store_is_empty(store: Store) -> None:
     assert (store.rows(), store.ids(), store.spaces(), store.failures()) == ([], [], {}, [])
 
 
+def test_some_rows_are_read_by_id_and_all_as_a_stream(store: Store) -> None:
+    assert list(store.stream_files()) == list(store.stream_vector_ids("s")) == list(store.stream_failures()) == []
+    store.add([picture("a"), picture("b"), picture("c")], {"s": vectors(1, 2, 3)})
+    failures = [Failure("/bad.jpg", 1, 2, "empty"), Failure("/\udcff", 0, 0, "a link")]
+    store.quarantine(failures)
+    assert sorted(store.rows_of(["c", "a", "nothing"]), key=lambda row: row.id) == [picture("a"), picture("c")]
+    assert store.rows_of([]) == []
+    [streamed], [with_vector] = list(store.stream_files()), list(store.stream_vector_ids("s"))
+    assert sorted(streamed["id"].to_pylist()) == sorted(with_vector["id"].to_pylist()) == ["a", "b", "c"]
+    assert streamed["files"].to_pylist()[0] == [
+        {"path": f"/photos/{streamed['id'][0]}.jpg", "size": 100, "mtime_ns": 7}
+    ]
+    assert sorted(store.stream_failures(), key=lambda failure: failure.path) == failures
+
+
 def test_creating_twice_keeps_what_is_there(store: Store) -> None:
     store.add([picture("a")], {"s": vectors(1)})
     assert Store.create(store.folder).ids() == ["a"]

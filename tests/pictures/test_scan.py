@@ -63,7 +63,15 @@ def test_size_and_time_of_change_are_told(tmp_path: Path) -> None:
     assert (found.path, found.size, found.mtime_ns) == (file, 5, 1_234_567_890_123_456_789)
 
 
-def test_a_file_without_extension_is_judged_by_its_first_bytes(tmp_path: Path) -> None:
+def test_a_time_of_change_that_no_table_holds_is_a_reason_to_leave_a_file_out(tmp_path: Path) -> None:
+    far = 1 << 63
+    os.utime(put(tmp_path / "a.jpg"), ns=(far, far))
+    if (tmp_path / "a.jpg").stat().st_mtime_ns < far:
+        pytest.skip("this file system has no such times")
+    assert complaints(scan([tmp_path])) == {"a.jpg": "its time of change is after the year 2262: `touch` it"}
+
+
+def test_size_and_time_of_change_are_told_extension_is_judged_by_its_first_bytes(tmp_path: Path) -> None:
     put(tmp_path / "IMG_0001", b"\xff\xd8\xff\xe0 and so on")
     put(tmp_path / "Makefile", b"all:\n")
     put(tmp_path / "empty", b"")

@@ -8,9 +8,10 @@ once, and an actor holds nothing that could be lost with it.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -122,13 +123,14 @@ class ActorEmbedder:
             finally:
                 made.actors.close()
 
-    def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
         """One outcome a file, in their order.
 
         Raises:
             ViewfinderError: one actor after the other died, or what an actor could not do; the line says it.
         """
-        waiting = (files[start : start + AT_ONCE] for start in range(0, len(files), AT_ONCE))
+        drawn = iter(files)
+        waiting = iter(lambda: list(islice(drawn, AT_ONCE)), [])
         under_way = deque[_Task]()
         while True:
             while len(under_way) < IN_FLIGHT * len(self.actors.seats) and (some := next(waiting, None)):

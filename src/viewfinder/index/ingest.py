@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,11 +19,15 @@ from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
-from viewfinder.index.objects import is_gone, parse_url, scan_objects
+from viewfinder.index.manifest import Manifest, Matched
+from viewfinder.index.objects import is_gone, parse_url, walk_objects
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.store import Store
 from viewfinder.index.tables import pace_batches
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, Scan, can_be_read_now, scan
+from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
+
+MOST_FAILURES = 1000
+"""Failures that a report lists; the store has them all."""
 
 
 @dataclass
@@ -31,7 +35,8 @@ class AddReport:
     """What `add` did. `stopped` says that it was interrupted between batches; adding again resumes.
 
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
-    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`.
+    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
+    of those in quarantine, `MOST_FAILURES` at most.
     """
 
     found: int = 0
@@ -62,13 +67,18 @@ class EmbeddedFile(DecodedFile):
 class Embedder(Protocol):
     """Reads and embeds files in place of this process."""
 
-    def embed(self, files: Sequence[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
-        """One outcome per file, in their order."""
+    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+        """One outcome per file, in their order; the files are drawn as they are needed, there may be millions."""
         ...
 
 
 class Ingest:
-    """One run of `add` over one library. Only `run` writes, and it holds the library meanwhile."""
+    """One run of `add` over one library. Only `run` writes, and it holds the library meanwhile.
+
+    Its memory does not grow with the files, found or known: these are in the manifest.
+    """
+
+    _manifest: Manifest
 
     def __init__(
         self,
@@ -82,22 +92,18 @@ class Ingest:
         self._store, self._encoder, self._follow_links = store, encoder, follow_links
         self._embedder = embedder
         self._workers = workers or max(os.cpu_count() or 1, 1)
-        self._rows = {row.id: row for row in store.rows()}
-        self._by_path = {file.path: (row.id, file) for row in self._rows.values() for file in row.files}
-        self._stored = store.ids_with_vectors(encoder.raw_version)  # a picture that lost its vector is read again
-        self._failed = {failure.path: failure for failure in store.failures()}
+        self._rows: dict[str, PictureRow] = {}  # those that the batch under way may change
         self._report = AddReport()
 
     def plan(self, roots: Sequence[Path]) -> AddReport:
         """What `run` would read, without reading or writing anything (`--dry-run`)."""
-        found = self._scanned(roots)
-        to_read, still_failed, unchanged = self._sorted(found.files)
-        left_out = len(still_failed) + len(found.unreadable)
+        with Manifest.opened() as self._manifest:
+            matched = self._match(roots)
         return AddReport(
-            found=len(found.files) + len(found.unreadable),
-            added=len(to_read),
-            unchanged=unchanged,
-            quarantined=left_out,
+            found=matched.found,
+            added=matched.to_read,
+            unchanged=matched.unchanged,
+            quarantined=matched.still_failed + matched.unreadable,
         )
 
     def run(
@@ -112,34 +118,32 @@ class Ingest:
 
         `note` is called with the current report before the first batch and after each one.
         """
-        found = self._scanned(roots)
-        to_read, still_failed, self._report.unchanged = self._sorted(found.files)
-        self._report.found = len(found.files) + len(found.unreadable)
-        self._quarantine([Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable])
-        # Places below these roots that could not be read before, and now can (or are gone).
-        now = {str(entry.path) for entry in found.unreadable}
-        places = [path for path, failure in self._failed.items() if not failure.size and not failure.mtime_ns]
-        healed = [p for p in places if p not in now and any(Path(p).is_relative_to(root) for root in found.roots)]
-        if healed:
-            self._store.forget_failures(healed)
-        self._report.failures += still_failed
-        self._report.quarantined += len(still_failed)
-        done = 0
-        note(self._report)
-        with self._outcomes(to_read) as outcomes:
-            for batch in pace_batches(outcomes):
-                self._take(batch)
-                done += len(batch)
-                note(self._report)
-                if progress is not None:
-                    progress(done, len(to_read))
-                if should_stop() and done < len(to_read):
-                    self._report.stopped = True
-                    break
+        with Manifest.opened() as self._manifest:
+            matched = self._match(roots)
+            self._report.found, self._report.unchanged = matched.found, matched.unchanged
+            for unreadable in self._manifest.unreadable():
+                self._quarantine(unreadable)
+            # Places below these roots that could not be read before, and now can (or are gone).
+            places, above = self._manifest.places_no_longer_found(), _absolute(roots)
+            if healed := [str(place) for place in places if any(place.is_relative_to(root) for root in above)]:
+                self._store.forget_failures(healed)
+            self._count_failures(matched.failures, matched.still_failed)
+            note(self._report)
+            done = 0
+            with self._outcomes(self._manifest.to_read()) as outcomes:
+                for batch in pace_batches(outcomes):
+                    self._take(batch)
+                    done += len(batch)
+                    note(self._report)
+                    if progress is not None:
+                        progress(done, matched.to_read)
+                    if should_stop() and done < matched.to_read:
+                        self._report.stopped = True
+                        break
         return self._report
 
     @contextmanager
-    def _outcomes(self, files: Sequence[FoundFile]) -> Iterator[Iterator[Outcome]]:
+    def _outcomes(self, files: Iterable[FoundFile]) -> Iterator[Iterator[Outcome]]:
         """The outcomes of files, in their order: decoded here, or embedded elsewhere."""
         if self._embedder is not None:
             yield self._embedder.embed(files)
@@ -147,66 +151,55 @@ class Ingest:
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
             yield decoders.decode(file.path for file in files)
 
-    def _scanned(self, roots: Sequence[Path]) -> Scan:
-        urls = [url for root in roots if (url := parse_url(root)) is not None]
-        found = scan([root for root in roots if parse_url(root) is None], follow_links=self._follow_links)
-        for url in urls:
-            files, unreadable = scan_objects(url)
-            places = {file.path: file for file in (*found.files, *files)}
-            found = Scan((*found.roots, Path(url)), tuple(places.values()), (*found.unreadable, *unreadable))
-        if not found.files and not found.unreadable:
+    def _match(self, roots: Sequence[Path]) -> Matched:
+        """Fills the manifest: what is below the roots, without what is known and did not change."""
+        places = _absolute(roots)
+        self._manifest.learn(self._store, self._encoder.raw_version)
+        folders = [place for place in places if parse_url(place) is None]
+        self._manifest.find(walk(folders, follow_links=self._follow_links))
+        for url in filter(None, map(parse_url, places)):
+            self._manifest.find(walk_objects(url))
+        matched = self._manifest.match(MOST_FAILURES)
+        if not matched.found:
             where = ", ".join(map(str, roots))
             raise BadInput(
                 f"no pictures in {where}: looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC and RAW files, "
                 "leaving out hidden and ignored ones"
             )
-        return found
-
-    def _sorted(self, files: Sequence[FoundFile]) -> tuple[list[FoundFile], list[Failure], int]:
-        """The files to read, known failures that did not change, and how many pictures did not change."""
-        to_read, still_failed, unchanged = [], [], 0
-        for file in files:
-            picture, known = self._by_path.get(str(file.path), ("", None))
-            failure = self._failed.get(str(file.path))
-            if (
-                known is not None
-                and picture in self._stored
-                and (known.size, known.mtime_ns) == (file.size, file.mtime_ns)
-            ):
-                unchanged += 1
-            elif (
-                failure is not None
-                and (failure.size, failure.mtime_ns) == (file.size, file.mtime_ns)
-                and not can_be_read_now(failure.reason)
-            ):
-                still_failed.append(failure)
-            else:
-                to_read.append(file)
-        return to_read, still_failed, unchanged
+        return matched
 
     def _take(self, outcomes: Sequence[Outcome]) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
         self._quarantine([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
-        if healed := [str(picture.path) for picture in pictures if str(picture.path) in self._failed]:
+        if healed := [str(picture.path) for picture in pictures if self._manifest.has_failed(str(picture.path))]:
             self._store.forget_failures(healed)
+        self._rows = self._read_rows(outcomes)
         new: dict[str, DecodedFile] = {}
         touched: set[str] = set()
-        for path in (str(file.path) for file in bad if str(file.path) in self._by_path):
-            touched.add(self._by_path[path][0])
-            self._remove_file(self._by_path[path][0], path)  # it held a picture, and no longer does
+        for path in (str(file.path) for file in bad):
+            if (before := self._manifest.picture_at(path)) is not None:
+                touched.add(before)
+                self._remove_file(before, path)  # it held a picture, and no longer does
         for picture in pictures:
             touched |= self._place(picture)
-            if picture.id not in self._stored and picture.id not in new:
+            if not self._manifest.has_vector(picture.id) and picture.id not in new:
                 new[picture.id] = picture
         if new:
             raw_nr = self._raw_vectors(list(new.values()))
             vectors = {self._encoder.raw_version: raw_nr, self._encoder.version: self._encoder.project(raw_nr)}
             self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
-            self._stored |= new.keys()
+            self._manifest.add_vectors(new)
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+
+    def _read_rows(self, outcomes: Sequence[Outcome]) -> dict[str, PictureRow]:
+        """The known pictures that these files hold, and that lay in their places before."""
+        ids = {outcome.id for outcome in outcomes if isinstance(outcome, DecodedFile)}
+        ids.update(filter(None, (self._manifest.picture_at(str(outcome.path)) for outcome in outcomes)))
+        known = sorted(picture for picture in ids if self._manifest.has_vector(picture) is not None)
+        return {row.id: row for row in self._store.rows_of(known)}
 
     def _raw_vectors(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
         embedded = [picture.raw_g for picture in pictures if isinstance(picture, EmbeddedFile)]
@@ -219,11 +212,11 @@ class Ingest:
         path = str(picture.path)
         file = FileRecord(path, picture.size, picture.mtime_ns)
         touched = {picture.id}
-        before = self._by_path.get(path)
+        before = self._manifest.picture_at(path)
         known = self._rows.get(picture.id)
-        if before is not None and before[0] != picture.id:
-            self._remove_file(before[0], path)
-            touched.add(before[0])
+        if before is not None and before != picture.id:
+            self._remove_file(before, path)
+            touched.add(before)
             self._report.changed += 1
         elif known is None:
             self._report.added += 1
@@ -242,19 +235,26 @@ class Ingest:
             picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera
         )
         self._rows[picture.id] = replace(row, files=(*files, file))
-        self._by_path[path] = (picture.id, file)
+        self._manifest.put_file(path, picture.id)
         return touched
 
     def _remove_file(self, picture: str, path: str) -> None:
         row = self._rows[picture]
         self._rows[picture] = replace(row, files=tuple(file for file in row.files if file.path != path))
-        self._by_path.pop(path, None)
+        self._manifest.remove_file(path)
 
     def _quarantine(self, failures: Sequence[Failure]) -> None:
         self._store.quarantine(failures)
-        self._failed.update({failure.path: failure for failure in failures})
-        self._report.failures += failures
-        self._report.quarantined += len(failures)
+        self._manifest.add_failures(failures)
+        self._count_failures(failures, len(failures))
+
+    def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
+        self._report.failures += failures[: MOST_FAILURES - len(self._report.failures)]
+        self._report.quarantined += count
+
+
+def _absolute(roots: Sequence[Path]) -> list[Path]:
+    return [absolute_root(root) if (url := parse_url(root)) is None else Path(url) for root in roots]
 
 
 def note_descriptions(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -32,14 +33,13 @@ def is_gone(path: str | Path) -> bool:
     return parse_url(path) is None and not os.path.lexists(path)
 
 
-def scan_objects(url: str) -> tuple[list[FoundFile], list[UnreadablePlace]]:
-    """The picture files below a prefix, by key, hidden ones left out; and those whose keys cannot be paths.
+def walk_objects(url: str) -> Iterator[FoundFile | UnreadablePlace]:
+    """The picture files below a prefix, in no order, hidden ones left out; and those whose keys cannot be paths.
 
     Raises LibraryError: the store cannot be listed, or there is no such bucket.
     """
     from pyarrow import fs
 
-    found, unreadable = [], []
     try:
         files, place = _open_store(url)
         listed = files.get_file_info(fs.FileSelector(place, recursive=True))
@@ -48,19 +48,16 @@ def scan_objects(url: str) -> tuple[list[FoundFile], list[UnreadablePlace]]:
         raise LibraryError(
             f"{url} cannot be listed ({said}): check the URL, the network and the credentials"
         ) from error
-    for entry in sorted(listed, key=lambda entry: str(entry.path)):
+    for entry in listed:
         key = PurePosixPath(entry.path)
         is_hidden = any(part.startswith(".") for part in key.parts[1:])
         if entry.type != fs.FileType.File or is_hidden or key.suffix[1:].lower() not in EXTENSIONS:
             continue
         name = f"{url.partition(':')[0]}://{entry.path}"
         if parse_url(Path(name)) == name:
-            found.append(FoundFile(Path(name), entry.size, entry.mtime_ns or 0))
+            yield FoundFile(Path(name), entry.size, entry.mtime_ns or 0)
         else:
-            unreadable.append(
-                UnreadablePlace(Path(name), "the object's key has an empty part, or one of dots: rename it")
-            )
-    return found, unreadable
+            yield UnreadablePlace(Path(name), "the object's key has an empty part, or one of dots: rename it")
 
 
 def read_picture(path: str | Path) -> bytes:

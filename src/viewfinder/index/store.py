@@ -51,7 +51,6 @@ from viewfinder.index.tables import (
     missing_library,
     private_files,
     read_state,
-    sql_clauses,
     table_schema,
     vectors_from_arrow,
     vectors_schema,
@@ -141,6 +140,16 @@ class Store:
         with self._tables.guarded():
             return sorted(pictures_from_arrow(self.arrow()), key=lambda row: row.id)
 
+    def rows_of(self, ids: Sequence[str]) -> list[PictureRow]:
+        """Those of these pictures that there are, in no order."""
+        with self._tables.guarded():
+            return pictures_from_arrow(self._tables.select(PICTURES, "id", ids))
+
+    def stream_files(self) -> Iterator[Any]:
+        """The columns `id` and `files` of all pictures, as Arrow batches in no order."""
+        with self._tables.guarded():
+            yield from self._tables.stream(PICTURES, "id", "files")
+
     def arrow(self) -> Any:
         """All pictures as an Arrow table (`tables.table_schema`), in no order."""
         with self._tables.guarded():
@@ -150,6 +159,11 @@ class Store:
         """Ids of all pictures, sorted."""
         with self._tables.guarded():
             return sorted(self._tables.column(PICTURES, "id"))
+
+    def is_empty(self) -> bool:
+        """Whether there is no picture."""
+        with self._tables.guarded():
+            return not self._tables.open(PICTURES).count_rows()
 
     # -- failures
 
@@ -167,6 +181,13 @@ class Store:
             if not self._tables.was_filled(FAILURES):
                 return []
             return failures_from_arrow(self._tables.open(FAILURES).to_arrow())
+
+    def stream_failures(self) -> Iterator[Failure]:
+        """All files in quarantine, in no order, without having them all in memory."""
+        with self._tables.guarded():
+            if self._tables.was_filled(FAILURES):
+                for batch in self._tables.stream(FAILURES, *table_schema(FAILURES).names):
+                    yield from failures_from_arrow(batch)
 
     def forget_failures(self, paths: Iterable[str]) -> None:
         """Takes these files out of quarantine."""
@@ -196,6 +217,12 @@ class Store:
             spaces = self._spaces()
             return known.intersection(self._tables.column(spaces[space][0], "id")) if space in spaces else set()
 
+    def stream_vector_ids(self, space: str) -> Iterator[Any]:
+        """The column `id` of a space, as Arrow batches in no order; also ids of which no picture was acknowledged."""
+        with self._tables.guarded():
+            if space in (spaces := self._spaces()):
+                yield from self._tables.stream(spaces[space][0], "id")
+
     def find_damage(self) -> list[str]:
         """All files of the tables that are not as they were written."""
         paths = sorted((self.folder / TABLES).glob("*.lance"))
@@ -206,15 +233,8 @@ class Store:
 
         Raises UnknownName: no such space.
         """
-        import pyarrow as pa
-
         with self._tables.guarded():
-            names, vectors = self._tables.open(PICTURES), self._tables.open(self._space(space))
-            clauses = list(sql_clauses("id", ids))
-            table, known = (
-                pa.concat_tables([of.search().where(clause).limit(None).to_arrow() for clause in clauses])
-                for of in (names, vectors)
-            )
+            table, known = (self._tables.select(name, "id", ids) for name in (PICTURES, self._space(space)))
         place = {name: row for row, name in enumerate(known["id"].to_pylist())}
         kept = [
             row

@@ -52,6 +52,9 @@ GROWTH_BYTES = 8_000_000
 BATCH = 500
 """Names in one SQL filter."""
 
+STREAMED = 4096
+"""Rows in a batch of a stream."""
+
 _NEWEST_FIRST = 2**64 - 1
 """Lance names version v of a table `<2**64 - 1 - v>.manifest`, in 20 digits (before 2024: `<v>.manifest`)."""
 
@@ -155,6 +158,18 @@ class Tables:
         table = self.open(name) if checked else self.connection.open_table(name)
         found = table.search().select([column]).limit(None).to_arrow()
         return list(found[column].to_pylist())
+
+    def select(self, name: str, column: str, values: Sequence[str]) -> Any:
+        """The rows that have one of these values, as an Arrow table."""
+        import pyarrow as pa
+
+        table = self.open(name)
+        found = [table.search().where(clause).limit(None).to_arrow() for clause in sql_clauses(column, values)]
+        return pa.concat_tables(found or [table.schema.empty_table()])
+
+    def stream(self, name: str, *columns: str) -> Iterator[Any]:
+        """These columns of all rows as Arrow batches, in no order; few of them are in memory at a time."""
+        yield from self.open(name).search().select(list(columns)).limit(None).to_batches(STREAMED)
 
     def delete_where(self, name: str, column: str, values: Sequence[str]) -> None:
         """Removes the rows that have one of these values."""

@@ -13,7 +13,7 @@ from viewfinder.pictures.decode import (
     picture_id,
 )
 from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_one
-from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_root, scan
+from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_root, scan, walk
 from viewfinder.pictures.thumbnails import load_thumbnail
 
 __all__ = [
@@ -38,4 +38,5 @@ __all__ = [
     "pack_image",
     "picture_id",
     "scan",
+    "walk",
 ]

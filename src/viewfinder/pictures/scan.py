@@ -1,4 +1,4 @@
-"""Folders to the picture files in them, in a fixed order, with what could not be looked into.
+"""Folders to the picture files in them, one by one or sorted, with what could not be looked into.
 
 Passed over are hidden names, other programs' litter, libraries of ours, and what `.viewfinderignore` says.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -62,13 +62,23 @@ def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
         BadInput: a root does not exist.
     """
     places = tuple(absolute_root(root) for root in roots)
-    walk = _Walk(follow_links)
-    walk.roots([str(place) for place in places])
+    files: dict[str, FoundFile] = {}
+    unreadable: dict[str, UnreadablePlace] = {}
+    for place in walk(places, follow_links=follow_links):
+        if isinstance(place, FoundFile):
+            files[str(place.path)] = place
+        else:
+            unreadable[str(place.path)] = place
     return Scan(
         roots=places,
-        files=tuple(walk.files[path] for path in sorted(walk.files)),
-        unreadable=tuple(walk.unreadable[path] for path in sorted(walk.unreadable)),
+        files=tuple(files[path] for path in sorted(files)),
+        unreadable=tuple(unreadable[path] for path in sorted(unreadable)),
     )
+
+
+def walk(roots: Iterable[Path], *, follow_links: bool = True) -> Iterator[FoundFile | UnreadablePlace]:
+    """What `scan` finds and raises, for millions of files: one by one, in no order; a path's last time counts."""
+    return _Walk(follow_links).roots([str(absolute_root(root)) for root in roots])
 
 
 def printable_path(path: str | Path) -> Path:
@@ -86,44 +96,44 @@ def absolute_root(root: Path) -> Path:
 
 @dataclass
 class _Walk:
-    """One scan under way."""
+    """One walk under way: what it remembers grows with the folders, not with the files."""
 
     follow_links: bool
-    files: dict[str, FoundFile] = field(default_factory=dict)
-    unreadable: dict[str, UnreadablePlace] = field(default_factory=dict)
     entered: set[tuple[int, int]] = field(default_factory=set)
     links: list[tuple[str, IgnoreRules]] = field(default_factory=list)
     ignoring: list[_IgnoreFile] = field(default_factory=list)
 
-    def roots(self, paths: Sequence[str]) -> None:
+    def roots(self, paths: Sequence[str]) -> Iterator[FoundFile | UnreadablePlace]:
         """Folders behind links come after all others: a folder's own name wins over names that lead to it."""
         for path in paths:
             if not Path(path).is_dir():
-                self._file(path)
+                yield _look_at(path)
             elif is_library(path):
-                self._report(path, "this is a viewfinder library, not a folder of pictures")
+                yield _unreadable(path, "this is a viewfinder library, not a folder of pictures")
             else:
-                self._tree(path, IgnoreRules())
+                yield from self._tree(path, IgnoreRules())
         while self.links:
             # In waves, shortest name first: of several links to one folder always the same one is followed.
             wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
             for path, rules in wave:
-                self._tree(path, rules)
+                yield from self._tree(path, rules)
         for file in self.ignoring:
             if file.is_given_up:
-                self._report(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
+                yield _unreadable(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
 
-    def _tree(self, top: str, rules: IgnoreRules) -> None:
+    def _tree(self, top: str, rules: IgnoreRules) -> Iterator[FoundFile | UnreadablePlace]:
         pending = [(top, rules)]
         while pending:
             folder, outer = pending.pop()
             try:
-                pending.extend(self._folder(folder, outer))
+                pending.extend((yield from self._folder(folder, outer)))
             except OSError as error:
-                self._report(folder, _reason(error))
+                yield _unreadable(folder, _reason(error))
 
-    def _folder(self, folder: str, outer: IgnoreRules) -> list[tuple[str, IgnoreRules]]:
-        """Takes a folder's files; returns the folders in it that are to be entered."""
+    def _folder(
+        self, folder: str, outer: IgnoreRules
+    ) -> Generator[FoundFile | UnreadablePlace, None, list[tuple[str, IgnoreRules]]]:
+        """Yields a folder's files; returns the folders in it that are to be entered."""
         status = os.stat(folder)  # noqa: PTH116
         if (status.st_dev, status.st_ino) in self.entered or is_library(folder):
             return []
@@ -132,69 +142,76 @@ class _Walk:
         try:
             rules = outer.entering(folder)
         except OSError as error:
-            self._report(f"{folder}/{IGNORE_FILE}", f"ignored: {_reason(error)}")
+            yield _unreadable(f"{folder}/{IGNORE_FILE}", f"ignored: {_reason(error)}")
         except ValueError as error:
-            self._report(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
+            yield _unreadable(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
         if rules is not outer:
             self.ignoring.append(rules.files[-1])
+        below: list[str] = []
         with os.scandir(folder) as listing:
-            entries = sorted(listing, key=lambda entry: entry.name)
-        return list(self._below(entries, rules))
+            yield from self._entries(listing, rules, below)
+        return [(path, rules) for path in sorted(below)]
 
-    def _below(self, entries: Sequence[os.DirEntry[str]], rules: IgnoreRules) -> Iterator[tuple[str, IgnoreRules]]:
-        for entry in entries:
+    def _entries(
+        self, listing: Iterable[os.DirEntry[str]], rules: IgnoreRules, below: list[str]
+    ) -> Iterator[FoundFile | UnreadablePlace]:
+        """A folder's files; the folders in it go to `below`."""
+        for entry in listing:
             try:
                 is_folder = entry.is_dir()
             except OSError as error:  # a link that leads to itself
-                self._report(entry.path, _reason(error))
+                yield _unreadable(entry.path, _reason(error))
                 continue
             if rules.ignore(entry.path, folder=is_folder):
                 continue
             if entry.is_symlink() and not self.follow_links:
-                self._report(entry.path, "a link: only folders and files themselves are added here")
+                yield _unreadable(entry.path, "a link: only folders and files themselves are added here")
             elif not is_folder:
-                self._entry(entry)
+                try:
+                    if _says_picture(entry):
+                        yield _look_at(entry.path)
+                except OSError as error:
+                    yield _unreadable(entry.path, _reason(error))
             elif not _is_utf8(entry.name):
-                self._report(entry.path, "the folder's name is not valid UTF-8: rename it")
+                yield _unreadable(entry.path, "the folder's name is not valid UTF-8: rename it")
             elif entry.is_symlink():
                 self.links.append((entry.path, rules))
             else:
-                yield entry.path, rules
+                below.append(entry.path)
 
-    def _entry(self, entry: os.DirEntry[str]) -> None:
-        """A file in a folder: a picture by its extension or, where it has none, by its first bytes."""
-        extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
+
+def _says_picture(entry: os.DirEntry[str]) -> bool:
+    """Whether a file says it is a picture: by its extension or, without one, by its first bytes. Raises OSError."""
+    extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
+    if extension:
         ending = extension[1:].lower()
-        is_picture = ending in EXTENSIONS or (bool(ending) and formats.is_extension_of_reader(ending))
-        if not extension:
-            try:
-                if entry.is_file():
-                    with open(entry.path, "rb") as file:  # noqa: PTH123
-                        start = file.read(formats.LONGEST)
-                        is_picture = (formats.detect_format(start) or formats.find_reader(start)) is not None
-            except OSError as error:
-                self._report(entry.path, _reason(error))
-        if is_picture:
-            self._file(entry.path)
+        return ending in EXTENSIONS or (bool(ending) and formats.is_extension_of_reader(ending))
+    if not entry.is_file():
+        return False
+    with open(entry.path, "rb") as file:  # noqa: PTH123
+        start = file.read(formats.LONGEST)
+    return (formats.detect_format(start) or formats.find_reader(start)) is not None
 
-    def _file(self, path: str) -> None:
-        try:
-            status = os.stat(path)  # noqa: PTH116
-        except FileNotFoundError:
-            self._report(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
-            return
-        except OSError as error:
-            self._report(path, _reason(error))
-            return
-        if not stat.S_ISREG(status.st_mode):
-            self._report(path, "not a regular file")
-        elif not _is_utf8(path):
-            self._report(path, "the file's name is not valid UTF-8: rename it")
-        else:
-            self.files[path] = FoundFile(Path(path), status.st_size, status.st_mtime_ns)
 
-    def _report(self, path: str, reason: str) -> None:
-        self.unreadable[path] = UnreadablePlace(printable_path(path), reason)
+def _look_at(path: str) -> FoundFile | UnreadablePlace:
+    """A file that says it is a picture, or why it cannot be taken."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except FileNotFoundError:
+        return _unreadable(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
+    except OSError as error:
+        return _unreadable(path, _reason(error))
+    if not stat.S_ISREG(status.st_mode):
+        return _unreadable(path, "not a regular file")
+    if status.st_mtime_ns >= 1 << 63:  # no table holds it
+        return _unreadable(path, "its time of change is after the year 2262: `touch` it")
+    if not _is_utf8(path):
+        return _unreadable(path, "the file's name is not valid UTF-8: rename it")
+    return FoundFile(Path(path), status.st_size, status.st_mtime_ns)
+
+
+def _unreadable(path: str, reason: str) -> UnreadablePlace:
+    return UnreadablePlace(printable_path(path), reason)
 
 
 def _is_utf8(name: str) -> bool:
