@@ -28,12 +28,13 @@ from viewfinder.users.descriptions import (
     list_differences,
     truth_sentences,
 )
-from viewfinder.users.names import USERS, load_user, photo_person
+from viewfinder.users.names import PLUGINS, USERS, load_user, photo_person
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person, SpeakingStyle
 from viewfinder.users.photographs import PhotoComparer, noun_phrases, photo_sentences
 
 __all__ = [
+    "PLUGINS",
     "USERS",
     "AnnotatedPhotos",
     "AnnotationAnswerer",
