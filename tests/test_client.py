@@ -145,7 +145,7 @@ def test_pictures_of_this_machine_are_added_on_a_server(tmp_path: Path, monkeypa
 
 def test_a_request_that_comes_too_soon_is_sent_again(remote: RemoteLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(client.time, "sleep", waited.append)
+    monkeypatch.setattr(time, "sleep", waited.append)
     answers = [httpx.Response(429, headers={"Retry-After": "2"}), httpx.Response(200, json={"pictures": 3})]
     monkeypatch.setattr(remote._http, "request", lambda *args, **given: answers.pop(0))
     assert len(remote) == 3

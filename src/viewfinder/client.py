@@ -417,7 +417,7 @@ def _row(known: Mapping[str, Any]) -> PictureRow:
     return PictureRow(
         known["id"],
         tuple(FileRecord(name, facts["bytes"], 0) for name in known["names"]),
-        *(facts[name] for name in ("width", "height", "format", "bytes", "captured", "camera")),
+        **{name: facts[name] for name in ("width", "height", "format", "bytes", "captured", "camera")},
         captions=tuple(known["captions"]),
         attributes={name: tuple(values) for name, values in known["attributes"].items()},
     )
