@@ -76,6 +76,7 @@ def main() -> None:
         "worlds": worlds_table(worlds["worlds"]),
         "language": language_table(worlds.get("language", {})),
         "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
+        "installed": installed_line(known("installed")),
         "quality": quality_table(quality),
         "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
@@ -329,6 +330,15 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
     if "first_run_s" in cold:
         rows.append(("its first run after an install", "< 3 s", f"{cold['first_run_s']:.2f} s"))
     return ["| what | reach | measured |", "|---|---|---|"] + [f"| {a} | {b} | {c} |" for a, b, c in rows]
+
+
+def installed_line(installed: dict[str, Any]) -> list[str]:
+    """How large the base is on disk."""
+    if not installed:
+        return []
+    size = f"{installed['site_packages_MB']:,} MB in {installed['packages']} packages"
+    where = f"{installed['machine']['date']}, Python {installed['machine']['python']}"
+    return [f"`pip install viewfinder` into an empty environment: {size}, without torch; reach: < 800 MB ({where})."]
 
 
 def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
