@@ -80,6 +80,7 @@ def main() -> None:
         "worlds": worlds_table(worlds["worlds"]),
         "language": language_table(worlds.get("language", {})),
         "late-interaction": late_interaction_tables(json.loads((RESULTS / "late_interaction.json").read_text())),
+        "installed": installed_line(known("installed")),
         "quality": quality_table(quality),
         "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
@@ -336,6 +337,15 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
         told = f"{rates} ({batches['machine']['processor']}, {batches['machine']['date']})"
         rows.append(("pictures a second of a core, by how many the network reads at once (`add`: 8)", "", told))
     return ["| what | reach | measured |", "|---|---|---|"] + [f"| {a} | {b} | {c} |" for a, b, c in rows]
+
+
+def installed_line(installed: dict[str, Any]) -> list[str]:
+    """How large the base is on disk."""
+    if not installed:
+        return []
+    size = f"{installed['site_packages_MB']:,} MB in {installed['packages']} packages"
+    where = f"{installed['machine']['date']}, Python {installed['machine']['python']}"
+    return [f"`pip install viewfinder` into an empty environment: {size}, without torch; reach: < 800 MB ({where})."]
 
 
 def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:

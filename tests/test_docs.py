@@ -159,7 +159,8 @@ ln -s ~/world ~/pictures; cp ~/world/chatsearch/mChat_test.jsonl made.jsonl; acc
         + f"""
 cp "$ROOT"/src/viewfinder/retrievers/{system}/*.safetensors best.safetensors
 cp "$ROOT/src/viewfinder/users/captioner/lab.safetensors" captioner.safetensors
-cp -r ~/world scenes; viewfinder world goods --kind catalogue --count 60
+{"" if system == "chatsearcher" else "cp -r ~/world scenes"}  # whose page makes them
+viewfinder world goods --kind catalogue --count 60
 """
         for system in SYSTEMS
     },

@@ -8,14 +8,18 @@ import re
 import subprocess
 import sys
 import tomllib
-import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any
+from zipfile import ZipFile
 
+import httpx
 import pytest
 import yaml
+from installed import build_distributions, install_wheel, size_of
 
 from viewfinder import testing
 from viewfinder.errors import EXTRAS, explain_missing_package
@@ -122,48 +126,52 @@ def test_the_container_is_built_of_files_that_its_build_is_given() -> None:
     assert {extra for given in extras for extra in given.split(",")} <= set(project["optional-dependencies"])
 
 
-def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command in an environment that knows nothing of this tree."""
+def outside(**environment: str) -> dict[str, str]:
+    """An environment that knows nothing of this tree."""
     kept = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIEWFINDER_LIBRARY"}}
-    return subprocess.run(
-        [str(part) for part in command], capture_output=True, text=True, check=False, env=kept | environment
-    )
+    return kept | environment
+
+
+def run(*command: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command there."""
+    arguments = [str(part) for part in command]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, env=outside(**environment))
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Wheel and sdist."""
+    return build_distributions(tmp_path_factory.mktemp("built"))
+
+
+@pytest.fixture(scope="module")
+def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The programs of an empty environment into which the wheel was installed, with what it asks for and no extra."""
     folder = tmp_path_factory.mktemp("installed")
     if run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", folder / "probe", "defusedxml").returncode:
         pytest.skip("pip reaches no index from which packages could be installed")
-    code = f"from setuptools.build_meta import build_wheel; print(build_wheel({str(folder)!r}))"
-    built = subprocess.run(
-        [sys.executable, "-c", code], check=False, cwd=copy_of_sources(folder), capture_output=True, text=True
-    )
-    assert built.returncode == 0, built.stderr
-    venv.create(folder / "empty", with_pip=True)
-    [wheel] = folder.glob("*.whl")
-    done = run(folder / "empty" / "bin" / "pip", "install", "--quiet", wheel)
-    assert done.returncode == 0, done.stderr[-2000:]
+    install_wheel(built[0], folder / "empty")
     return folder / "empty" / "bin"
 
 
-def copy_of_sources(folder: Path) -> Path:
-    """What the wheel is made of, elsewhere: building leaves files behind."""
-    listed = run(
-        "git", "-C", ROOT, "archive", "HEAD", "src", "pyproject.toml", "README.md", "LICENSE", "-o", folder / "s.tar"
-    )
-    assert listed.returncode == 0, listed.stderr
-    (folder / "source").mkdir()
-    assert run("tar", "-xf", folder / "s.tar", "-C", folder / "source").returncode == 0
-    return folder / "source"
+@pytest.mark.long
+def test_a_wheel_of_the_sdist_has_the_same_files(built: tuple[Path, Path], tmp_path: Path) -> None:
+    wheel, sdist = built
+    options = ("--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path)
+    done = run(sys.executable, "-m", "pip", "wheel", "--quiet", *options, sdist)
+    assert done.returncode == 0, done.stderr
+    [again] = tmp_path.glob("*.whl")
+    assert again.name == wheel.name
+    names = [sorted(ZipFile(one).namelist()) for one in (wheel, again)]
+    assert names[0] == names[1]
+    assert "viewfinder/encoders/starter/network.onnx" in names[0]
 
 
 @pytest.mark.long
-def test_the_wheel_alone_adds_finds_and_talks_without_torch(installed: Path, tmp_path: Path) -> None:
+def test_the_wheel_alone_adds_finds_talks_and_serves_without_torch(installed: Path, tmp_path: Path) -> None:
     packages = next((installed.parent / "lib").glob("python*/site-packages"))
     assert [name for name in TAKEN_OUT if (packages / name).exists()] == []
-    assert sum(file.stat().st_size for file in installed.parent.rglob("*") if file.is_file()) < MOST_BYTES
+    assert size_of(packages) < MOST_BYTES
     testing.tiny_pictures(tmp_path / "pictures", 6)
     (tmp_path / "talk.jsonl").write_text('{"say": "a red picture"}\n{"say": "not blue"}\n', encoding="utf-8")
 
@@ -178,6 +186,25 @@ def test_the_wheel_alone_adds_finds_and_talks_without_torch(installed: Path, tmp
         assert len(viewfinder("chat", "--retriever", retriever, "--script", tmp_path / "talk.jsonl", "--json")) == 2
     assert viewfinder("doctor")
     assert "number 1 of 300" in viewfinder("demo", "--no-serve", "--out", tmp_path / "demo")
+    viewfinder("world", tmp_path / "shop", "--kind", "catalogue", "--count", "24")
+    with started(installed / "viewfinder", "serve", "--library", tmp_path / "library", "--port", "0") as address:
+        assert httpx.get(f"{address}api/v1/health/ready", timeout=60).json()["ok"]
+        found = httpx.post(f"{address}api/v1/search", json={"text": "red"}, timeout=60).json()
+        assert len(found["results"]) == 6
+
+
+@contextmanager
+def started(*command: object) -> Iterator[str]:
+    """The address at which a server that was started answers."""
+    arguments = [str(part) for part in command]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env=outside()) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            [address] = re.findall(r"http://\S+/", line)
+            yield address
+        finally:
+            process.terminate()
 
 
 @pytest.mark.long
