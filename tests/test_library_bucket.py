@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -302,3 +303,24 @@ if __name__ == "__main__":
             print("held", flush=True)
             threading.Event().wait()
     opened.add(sys.argv[2], workers=1)
+
+
+def test_a_lock_that_another_process_is_still_making_is_waited_for(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Lease(connection(url, tmp_path), "writing")
+    first.acquire(10.0, "writing")  # makes the table
+    first.release()
+    shared: Any = connection(url, tmp_path)
+    lease, opened, calls = Lease(shared, "writing"), shared.open_table, []
+
+    def open_later(name: str) -> Any:
+        calls.append(name)
+        if len(calls) == 1:
+            raise ValueError(f"Table '{name}' was not found")
+        return opened(name)
+
+    monkeypatch.setattr(shared, "open_table", open_later)
+    lease.acquire(30.0, "writing")
+    assert len(calls) > 1
+    lease.release()

@@ -55,6 +55,10 @@ def _seconds() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
+NOT_YET = (-1, -1)
+"""Number and beat of a lock whose table cannot be opened yet."""
+
+
 class Lease:
     """One lock, by name, in a folder of tables (`connection`, as LanceDB has it)."""
 
@@ -74,7 +78,8 @@ class Lease:
             now = row["number"], row["beat"]
             if now != seen:
                 seen, since = now, _seconds()
-            if (row["free"] or _seconds() - since > self._lease_s) and self._take(*now):
+            is_over = bool(row["free"]) or _seconds() - since > self._lease_s
+            if now != NOT_YET and is_over and self._take(*now):
                 break
             if _seconds() >= end:
                 raise LibraryBusy(
@@ -106,7 +111,10 @@ class Lease:
             row = {"number": 0, "beat": 0, "free": True, "holder": ""}
             with suppress(ValueError, RuntimeError, OSError):  # another process was first
                 self._connection.create_table(self._name, data=pa.Table.from_pylist([row]))
-        found: dict[str, Any] = self._connection.open_table(self._name).to_arrow().to_pylist()[0]
+        try:
+            found: dict[str, Any] = self._connection.open_table(self._name).to_arrow().to_pylist()[0]
+        except ValueError:  # no such table: that other process is still making it
+            return {"number": NOT_YET[0], "beat": NOT_YET[1], "free": False, "holder": "which is making the lock"}
         return found
 
     def _take(self, number: int, beat: int) -> bool:
