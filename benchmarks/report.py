@@ -305,6 +305,12 @@ def twins_table(twins: dict[str, Any]) -> list[str]:
     return ["", *table(head, rows), "", f"`benchmarks/twins.py`, {machine_line(twins['machine'])}."]
 
 
+def on_machine(part: dict[str, Any]) -> str:
+    """Where and when a part was measured, if not where the rest was."""
+    known = part.get("machine")
+    return f" ({known['processor']}, {known['date']})" if known else ""
+
+
 def speed_table(speed: dict[str, Any]) -> list[str]:
     """One row a figure."""
     finding, beyond, cold = speed["finding"], speed["memory"]["beyond_MiB"], speed["cold_start"]
@@ -328,13 +334,13 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
             f"{beyond['10000']} MiB (2,500 pictures: {beyond['2500']} MiB)",
         ),
         ("cold start of `viewfinder --help`", "< 0.4 s", f"{cold['help_s']:.2f} s"),
-        ("cold start of `viewfinder find`, 2,000 pictures", "< 0.8 s", f"{cold['find_s']:.2f} s"),
+        ("cold start of `viewfinder find`, 2,000 pictures", "< 0.8 s", f"{cold['find_s']:.2f} s{on_machine(cold)}"),
     ]
     if "first_run_s" in cold:
         rows.append(("its first run after an install", "< 3 s", f"{cold['first_run_s']:.2f} s"))
     if (batches := speed.get("batches")) is not None:
         rates = ", ".join(f"{size}: {rate:.0f}" for size, rate in batches["per_second"].items())
-        told = f"{rates} ({batches['machine']['processor']}, {batches['machine']['date']})"
+        told = rates + on_machine(batches)
         rows.append(("pictures a second of a core, by how many the network reads at once (`add`: 8)", "", told))
     return ["| what | reach | measured |", "|---|---|---|"] + [f"| {a} | {b} | {c} |" for a, b, c in rows]
 
