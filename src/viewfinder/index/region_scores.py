@@ -137,13 +137,19 @@ class RegionBlock:
     def _coded(
         self, name: str, reduce: Callable[[Float32[np.ndarray, "b r d"]], Float32[np.ndarray, "b g d"]]
     ) -> RegionCodes:
-        def rows_from(first: int, take: Callable[[RegionCodes], np.ndarray]) -> np.ndarray:
-            blocks = (self.vectors(np.arange(at, min(at + READ, len(self)))) for at in range(first, len(self), READ))
-            found = [take(RegionCodes.of(reduce(vectors_brd))) for vectors_brd in blocks]
-            return np.concatenate(found or [take(RegionCodes.of(reduce(self.vectors(np.arange(0)))))])
+        @cache
+        def made_from(first: int) -> RegionCodes:
+            of_none = RegionCodes.of(reduce(self.vectors(np.arange(0))))
+            count = len(self) - first
+            made = RegionCodes(np.empty((count, *of_none.codes_nrd.shape[1:]), np.uint8), np.empty(count, np.float32))
+            for at in range(first, len(self), READ):
+                some = RegionCodes.of(reduce(self.vectors(np.arange(at, min(at + READ, len(self))))))
+                place = slice(at - first, at - first + len(some))
+                made.codes_nrd[place], made.steps_n[place] = some.codes_nrd, some.steps_n
+            return made
 
-        steps_n = self.keep(f"{name}-steps", lambda first: rows_from(first, lambda codes: codes.steps_n))
-        codes_nrd = self.keep(name, lambda first: rows_from(first, lambda codes: codes.codes_nrd))
+        steps_n = self.keep(f"{name}-steps", lambda first: made_from(first).steps_n)
+        codes_nrd = self.keep(name, lambda first: made_from(first).codes_nrd)
         return RegionCodes(codes_nrd, steps_n)
 
 
