@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from itertools import permutations
 from pathlib import Path
@@ -22,7 +23,13 @@ from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 from viewfinder.data.photographs import read_photographs
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.encoders.starter.encoder import BATCH, LONGEST, VOCABULARY
+from viewfinder.encoders.starter.encoder import (
+    BATCH,
+    LONGEST,
+    VOCABULARY,
+    _load_sentence_encoder,
+    sentence_encoder,
+)
 from viewfinder.encoders.starter.network import (
     NAMES,
     NETWORK,
@@ -266,3 +273,11 @@ def test_searching_needs_no_network_and_no_torch(encoder: StarterEncoder) -> Non
     )
     assert (found["after_words"], found["heavy"], found["shape"]) == ([], [], [1, encoder.width])
     np.testing.assert_allclose(found["words"], encoder.words(["a dog in the snow"])[0], atol=1e-5)
+
+
+def test_threads_that_come_while_the_network_of_words_loads_get_the_same_one() -> None:
+    _load_sentence_encoder.cache_clear()
+    with ThreadPoolExecutor(4) as pool:
+        loaded = list(pool.map(lambda _: sentence_encoder(), range(4)))
+    assert _load_sentence_encoder.cache_info().misses == 1
+    assert all(one is loaded[0] for one in loaded)

@@ -19,6 +19,7 @@ from viewfinder.cli.options import (
     LibraryOption,
     WorkersOption,
     library_folder,
+    load_words_meanwhile,
     open_library,
     option,
     parse_conditions,
@@ -181,6 +182,7 @@ def find(
 ) -> int:
     """Find pictures by words, by an image, or both."""
     filters = parse_conditions(where or ())
+    load_words_meanwhile()
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
     hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without)

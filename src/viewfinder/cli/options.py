@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -68,6 +70,22 @@ def open_library(named: Path | None) -> Library:
     from viewfinder.library import Library
 
     return Library.open(library_folder(named), create=False)
+
+
+def load_words_meanwhile() -> None:
+    """Loads the network that reads words in a thread, while this one imports what searching needs.
+
+    It takes a fifth of a first search, and none of the interpreter. It is the network of the encoder in the box: done
+    for nothing where a library has another. What fails here fails again, and is told, where the network is needed.
+    """
+
+    def load() -> None:
+        with suppress(Exception):
+            from viewfinder.encoders.starter.encoder import sentence_encoder
+
+            sentence_encoder()
+
+    Thread(target=load).start()
 
 
 def take_vectors(

@@ -24,6 +24,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache, cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -307,9 +308,17 @@ class SentenceEncoder:
         return unit
 
 
-@cache
 def sentence_encoder() -> SentenceEncoder:
     """The one encoder of this process: every head reads the same sentence vectors."""
+    with _LOADING:  # who comes while another thread loads it waits instead of loading it again
+        return _load_sentence_encoder()
+
+
+_LOADING = Lock()
+
+
+@cache
+def _load_sentence_encoder() -> SentenceEncoder:
     return SentenceEncoder()
 
 
