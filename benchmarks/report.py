@@ -229,7 +229,7 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
             ">= 0.85",
             f"{crowd['throughput_ratio']:.2f} ({crowd['turns_per_s']:.0f} of {crowd['engine_turns_per_s']:.0f}); "
             f"{crowd['throughput_ratio_of_what_locust_left']:.2f} of what locust left of the cores, of which it took "
-            f"{100 * crowd['locust_share_of_cores']:.0f} %",
+            f"{100 * crowd['locust_share_of_cores']:.0f} %{on_machine(crowd)}",
         ),
         (
             "first paint of a conversation with 200 results",
@@ -262,7 +262,8 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
                 f"the same with `--workers {several['workers']}`, over the engine in {several['workers']} processes",
                 ">= 0.85",
                 f"{several['throughput_ratio']:.2f} ({several['turns_per_s']:.0f} of "
-                f"{several['engine_turns_per_s']:.0f}); {several['cpu_ratio']:.2f} by the time that a turn computes",
+                f"{several['engine_turns_per_s']:.0f}); {several['cpu_ratio']:.2f} by the time that a turn computes"
+                f"{on_machine(several)}",
             ),
         )
     if (idle := serving.get("idle")) is not None:
@@ -318,7 +319,8 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
         (
             "indexing, over a bare loop that decodes and encodes in as many processes",
             ">= 0.95",
-            f"{speed['indexing']['ratio']:.2f} ({speed['indexing']['add_per_second']:.0f} pictures a second)",
+            f"{speed['indexing']['ratio']:.2f} ({speed['indexing']['add_per_second']:.0f} pictures a second)"
+            f"{on_machine(speed['indexing'])}",
         ),
         (
             "`find` in a warm session at 50,000 pictures, over encoding the words + one exact scan, p50",
@@ -333,11 +335,11 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
             "< 600 MB",
             f"{beyond['10000']} MiB (2,500 pictures: {beyond['2500']} MiB)",
         ),
-        ("cold start of `viewfinder --help`", "< 0.4 s", f"{cold['help_s']:.2f} s"),
+        ("cold start of `viewfinder --help`", "< 0.4 s", f"{cold['help_s']:.2f} s{on_machine(cold)}"),
         ("cold start of `viewfinder find`, 2,000 pictures", "< 0.8 s", f"{cold['find_s']:.2f} s{on_machine(cold)}"),
     ]
     if "first_run_s" in cold:
-        rows.append(("its first run after an install", "< 3 s", f"{cold['first_run_s']:.2f} s"))
+        rows.append(("its first run after an install", "< 3 s", f"{cold['first_run_s']:.2f} s{on_machine(cold)}"))
     if (batches := speed.get("batches")) is not None:
         rates = ", ".join(f"{size}: {rate:.0f}" for size, rate in batches["per_second"].items())
         told = rates + on_machine(batches)
