@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 from jaxtyping import Float, Real
+from machine import described
 
 from viewfinder.errors import BadInput
 from viewfinder.evaluation import read_run
@@ -73,7 +74,7 @@ def write_ranks(
 ) -> None:  # fmt: skip
     """Keeps what a row found, with the rows, tests and seeds that are there.
 
-    `facts` as `facts_of` makes them; commit, day and weights are kept a seed. Several processes may write.
+    `facts` as `facts_of` makes them; commit, day, machine and weights are kept a seed. Several processes may write.
 
     Raises:
         BadInput: a name has a slash, or the test has another gallery than the rows that are kept: another data set.
@@ -108,11 +109,12 @@ def write_ranks(
 
 
 def _facts_by_seed(facts: Mapping[str, Any], seeds: Sequence[int], old: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts with commit, day and weights of every seed by itself, those of other seeds among them."""
+    """Facts with commit, day, machine and weights of every seed by itself, those of other seeds among them."""
     weights = facts["weights"] or [""] * len(seeds)
     spent = facts.get("minutes") or [0.0] * len(seeds)
+    same = {name: facts[name] for name in ("commit", "date", "machine") if name in facts}
     own = {
-        str(seed): {"commit": facts["commit"], "date": facts["date"], "weights": weight, "minutes": spent_minutes}
+        str(seed): {**same, "weights": weight, "minutes": spent_minutes}
         for seed, weight, spent_minutes in zip(seeds, weights, spent, strict=True)
     }
     return {"command": facts["command"], "flags": facts["flags"], "seeds": {**old, **own}}
@@ -181,7 +183,7 @@ def is_kept(benchmark: str, test: str, row: str, seed: int, results: Path = RESU
 def facts_of(
     command: str, weights: Sequence[Path] = (), flags: Sequence[str] = (), trainings: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """What is known of a measurement; its commit ends in "-dirty" where src/ differs from it.
+    """What is known of a measurement, and where it was made; its commit ends in "-dirty" where src/ differs from it.
 
     Args:
         command: what measures it again.
@@ -193,7 +195,7 @@ def facts_of(
     day = datetime.now(UTC).date().isoformat()
     return {
         "command": command, "commit": describe_commit(), "weights": hashes, "date": day, "flags": list(flags),
-        "minutes": [round(minutes(folder), 1) for folder in trainings],
+        "minutes": [round(minutes(folder), 1) for folder in trainings], "machine": described()["processor"],
     }  # fmt: skip
 
 
