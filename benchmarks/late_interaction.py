@@ -36,9 +36,10 @@ from viewfinder.index.region_scores import (
     RegionCodes,
     group_means,
     late_interaction_coarse,
+    nearest_group_scores,
     tile_batches,
 )
-from viewfinder.index.scores import CANDIDATES, GROUP_CANDIDATES, late_interaction_near
+from viewfinder.index.scores import CANDIDATES, GROUP_SHARE, late_interaction_near
 from viewfinder.retrievers import ResolvedTurn, SentenceEncoder, load_retriever
 
 K = 10
@@ -222,20 +223,24 @@ def million(given: argparse.Namespace) -> dict[str, Any]:
 def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray, "m d"]], Rows]]:
     """Ways to the rows that are then scored exactly."""
 
-    def look(codes: RegionCodes, candidates: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
-        return top_k(late_interaction_coarse(codes, query_md), candidates)
+    def look(codes: RegionCodes, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        return top_k(late_interaction_coarse(codes, query_md), CANDIDATES)
+
+    def look_at_groups(many: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
+        return top_k(nearest_group_scores(stored.groups, query_md), many)
 
     def look_twice(many: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
-        rows_k = np.sort(look(stored.groups, many, query_md))
-        best_k: Rows = rows_k[look(stored.codes.at(rows_k), CANDIDATES, query_md)]
+        rows_k = np.sort(look_at_groups(many, query_md))
+        best_k: Rows = rows_k[look(stored.codes.at(rows_k), query_md)]
         return best_k
 
+    pictures = len(stored.codes)
     return (
-        {f"all regions in 8 bits, then {CANDIDATES} exactly": partial(look, stored.codes, CANDIDATES)}
-        | {f"{GROUPS} groups, then {many} exactly": partial(look, stored.groups, many) for many in (100, 1000)}
+        {f"all regions in 8 bits, then {CANDIDATES} exactly": partial(look, stored.codes)}
+        | {f"{GROUPS} groups, then {many} exactly": partial(look_at_groups, many) for many in (100, 1000)}
         | {
             f"{GROUPS} groups, then {many:,} in 8 bits, then {CANDIDATES} exactly": partial(look_twice, many)
-            for many in (1_000, GROUP_CANDIDATES, 10_000)
+            for many in (round(share * pictures) for share in (GROUP_SHARE / 3, GROUP_SHARE, 2 * GROUP_SHARE))
         }
     )
 

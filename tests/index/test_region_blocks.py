@@ -11,7 +11,7 @@ import pytest
 from jaxtyping import Float32
 
 from viewfinder.index import region_scores
-from viewfinder.index.region_scores import RegionBlock, RegionCodes, group_means, tile_batches
+from viewfinder.index.region_scores import GROUPS, RegionBlock, RegionCodes, group_means, tile_batches
 
 Array = Float32[np.ndarray, "..."]
 
@@ -133,4 +133,4 @@ def test_what_is_kept_of_a_block_is_computed_for_the_new_pictures_alone() -> Non
     for name in ("codes", "groups"):
         assert getattr(grown, name).codes_nrd.tolist() == getattr(fresh, name).codes_nrd.tolist()
         assert getattr(grown, name).steps_n.tolist() == getattr(fresh, name).steps_n.tolist()
-    assert sorted(kept) == ["codes", "codes-steps", "groups", "groups-steps"]
+    assert sorted(kept) == ["codes", "codes-steps", f"groups-{GROUPS}", f"groups-{GROUPS}-steps"]

@@ -16,9 +16,11 @@ from viewfinder.index import region_scores, scores
 from viewfinder.index.region_scores import (
     INTEGER_PRODUCT,
     RegionBlock,
+    RegionCodes,
     attention_weights,
     late_interaction,
     late_interaction_coarse,
+    nearest_group_scores,
     query_vector_scores,
     rank_fusion,
     single_vector_scores,
@@ -193,14 +195,21 @@ def alike(seed: int, pictures: int) -> Array:
 
 def test_very_many_pictures_are_looked_at_by_groups_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scores, "GROUPED", 2000)
-    monkeypatch.setattr(scores, "GROUP_CANDIDATES", 300)
+    monkeypatch.setattr(scores, "GROUP_SHARE", 0.1)
     block, queries_md = RegionBlock.of(alike(0, 3000)), unit(7, 3, 32)
     exact_n, near_n = late_interaction(block, queries_md), late_interaction_near(block, queries_md)
     best = top_k(exact_n, 10)
     assert top_k(near_n, 10).tolist() == best.tolist()
     np.testing.assert_allclose(near_n[best], exact_n[best], atol=1e-6)
-    first_n, closer = late_interaction_coarse(block.groups, queries_md), set(top_k(near_n, 300).tolist())
+    first_n, closer = nearest_group_scores(block.groups, queries_md), set(top_k(near_n, 300).tolist())
     assert closer == set(top_k(first_n, 300).tolist())  # no other picture comes before those that were looked at again
+
+
+def test_by_groups_a_picture_scores_what_its_nearest_mean_is_like() -> None:
+    # Two pictures of two means each; the queries are (1, 0) and (0, 1); weights of 3 and 1 are shares of 3/4 and 1/4.
+    groups = RegionCodes.of(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.0], [-1.0, 0.0]]], np.float32))
+    scores_n = nearest_group_scores(groups, np.eye(2, dtype=np.float32), weights_m=np.array([3.0, 1.0]))
+    np.testing.assert_allclose(scores_n, [0.75 * 1 + 0.25 * 1, 0.75 * 0.5 + 0.25 * 0], atol=0.01)
 
 
 def test_8_bit_scores_are_close_to_the_exact_ones_for_any_length_of_vectors() -> None:

@@ -32,9 +32,9 @@ CODED = 2**14
 READ = 4096
 """Pictures put into 8 bits at once."""
 
-GROUPS = 8
+GROUPS = 5
 """Groups of similar regions that stand for a picture where all its regions are too many. Of 100,000 pictures the best
-thousandth by eight means has 95 % of the exact ten, by four 82 %."""
+hundredth by five means has 97 % of the exact ten, by three 93 %."""
 
 Tiles = Float32[np.ndarray, "_t r d _b"]
 
@@ -132,7 +132,7 @@ class RegionBlock:
     @cached_property
     def groups(self) -> RegionCodes:
         """The means of `GROUPS` groups of similar regions of each picture, in 8 bits: made on first use."""
-        return self._coded("groups", group_means)
+        return self._coded(f"groups-{GROUPS}", group_means)
 
     def _coded(
         self, name: str, reduce: Callable[[Float32[np.ndarray, "b r d"]], Float32[np.ndarray, "b g d"]]
@@ -266,6 +266,40 @@ def late_interaction_coarse(
     weights_m: Float[np.ndarray, " m"] | None = None,
 ) -> Float32[np.ndarray, " n"]:
     """`late_interaction` with regions in 8 bits and queries in 7."""
+
+    def attend(dots_brm: Int[np.ndarray, "b r m"], steps_bm: Float32[np.ndarray, "b m"]) -> Float32[np.ndarray, "b m"]:
+        cosines_rbm = np.ascontiguousarray(dots_brm.transpose(1, 0, 2), dtype=np.float32)
+        cosines_rbm *= steps_bm
+        return np.asarray(_attend(cosines_rbm[None], temperature)[0])
+
+    return _coded_scores(codes, queries_md, weights_m, attend)
+
+
+def nearest_group_scores(
+    groups: RegionCodes, queries_md: Float[np.ndarray, "m d"], *, weights_m: Float[np.ndarray, " m"] | None = None
+) -> Float32[np.ndarray, " n"]:
+    """About what `late_interaction` finds, from means of similar regions: the largest c in place of s_i.
+
+    The softmax over so few means comes out too low, by almost a standard deviation; the largest does not, and needs no
+    exponentials.
+    """
+
+    def nearest(dots_bgm: Int[np.ndarray, "b g m"], steps_bm: Float32[np.ndarray, "b m"]) -> Float32[np.ndarray, "b m"]:
+        highest_bm = dots_bgm[:, 0]
+        for group in range(1, dots_bgm.shape[1]):  # twice as fast as a maximum along the axis
+            highest_bm = np.maximum(highest_bm, dots_bgm[:, group])
+        return np.asarray(highest_bm.astype(np.float32) * steps_bm)
+
+    return _coded_scores(groups, queries_md, weights_m, nearest)
+
+
+def _coded_scores(
+    codes: RegionCodes,
+    queries_md: Float[np.ndarray, "m d"],
+    weights_m: Float[np.ndarray, " m"] | None,
+    compare: Callable[[Int[np.ndarray, "b r m"], Float32[np.ndarray, "b m"]], Float32[np.ndarray, "b m"]],
+) -> Float32[np.ndarray, " n"]:
+    """The weighted sum of what `compare` makes of dot products in whole numbers, and of what one is worth."""
     shares_m = _shares(len(queries_md), weights_m)
     queries = np.asarray(queries_md, dtype=np.float32)
     # 63, not 127: processors without VNNI add pairs of products in 16 bits, which 255 * 127 * 2 overflows.
@@ -284,9 +318,7 @@ def late_interaction_coarse(
             codes_brd = np.concatenate([codes_brd, np.full((together - size, regions, width), 128, np.uint8)])
             steps_b = np.append(steps_b, np.ones(together - size, np.float32))
         dots = product.run(None, {"regions": codes_brd.reshape(-1, width), "queries": codes_dm})[0]
-        cosines_rbm = np.ascontiguousarray(dots.reshape(together, regions, -1).transpose(1, 0, 2), dtype=np.float32)
-        cosines_rbm *= steps_b[:, None] * steps_m
-        likeness_bm = _attend(cosines_rbm[None], temperature)[0]
+        likeness_bm = compare(dots.reshape(together, regions, -1), steps_b[:, None] * steps_m)
         scores_n[start : start + size] = _weighed(shares_m, likeness_bm.T)[:size]
 
     _share_out(look, range(0, len(codes), together))

@@ -21,6 +21,7 @@ from viewfinder.index.region_scores import (
     RegionBlock,
     late_interaction,
     late_interaction_coarse,
+    nearest_group_scores,
     query_vector_scores,
     rank_fusion,
     single_vector_scores,
@@ -405,8 +406,8 @@ CANDIDATES = 100
 GROUPED = 200_000
 """Above this many, pictures are first scored by groups of their regions, which misses some (docs/scale.md)."""
 
-GROUP_CANDIDATES = 3_000
-"""How many of the best by groups are scored by all their regions in 8 bits."""
+GROUP_SHARE = 0.01
+"""The share of pictures, the best by groups, that are scored by all their regions in 8 bits."""
 
 
 def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:
@@ -478,7 +479,10 @@ def late_interaction_near(
     behind as many others as the next one takes.
     """
     how: Any = {"temperature": temperature, "weights_m": weights_m}
-    scores_n = late_interaction_coarse(block.groups if len(block) > GROUPED else block.codes, queries_md, **how)
+    if len(block) > GROUPED:
+        scores_n = nearest_group_scores(block.groups, queries_md, weights_m=weights_m)
+    else:
+        scores_n = late_interaction_coarse(block.codes, queries_md, **how)
     prior = np.zeros(len(block), np.float32) if prior_n is None else prior_n
     scores_n += prior
     for count, score in closer_looks(block, queries_md, candidates=candidates, **how):
@@ -498,7 +502,10 @@ def closer_looks(
 ) -> Iterator[tuple[int, Callable[[Int64[np.ndarray, " k"]], Float32[np.ndarray, " k"]]]]:
     """How many of the best each further look takes, and how it scores them (`how`: as `late_interaction`)."""
     if len(block) > GROUPED:
-        yield GROUP_CANDIDATES, lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how)
+        yield (
+            math.ceil(GROUP_SHARE * len(block)),
+            lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how),
+        )
     yield candidates, lambda rows_k: late_interaction(block.at(rows_k), queries_md, **how)
 
 
