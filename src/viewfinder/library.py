@@ -93,6 +93,7 @@ class Library:
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
+        self._bucket = find_bucket(folder)
         self._settings_mark = (0, 0)  # of the file read last; none so far
         self._gallery: Gallery | None = None
         self._closed = False
@@ -492,8 +493,8 @@ class Library:
             head.save(self.folder / file)
             checksum = checksum_file(self.folder / file)
             (self.folder / file).with_suffix(CHECKSUM).write_text(f"{checksum:08x}\n", encoding="utf-8")
-        if (bucket := find_bucket(self.folder)) is not None:
-            bucket.push(str(file), str(file.with_suffix(CHECKSUM)))
+        if self._bucket is not None:
+            self._bucket.push(str(file), str(file.with_suffix(CHECKSUM)))
         encoder = self._load_encoder(str(file))
         self._build_space(encoder)
         self.switch(encoder.version, str(file))
@@ -625,7 +626,7 @@ class Library:
 
     def _is_gone(self, path: str) -> bool:
         """Whether a picture has lost this file; a library in a bucket has the files there, too."""
-        return find_bucket(self.folder) is None and is_gone(path)
+        return self._bucket is None and is_gone(path)
 
     def _has_pictures(self) -> bool:
         return self.encoder.version in self.store.spaces() and not self.store.is_empty()
@@ -686,8 +687,8 @@ class Library:
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; checking the file takes 5 us."""
-        if (bucket := find_bucket(self.folder)) is not None:
-            bucket.refresh()
+        if self._bucket is not None:
+            self._bucket.refresh()
         mark = _mark_settings(self.folder)
         if mark in (self._settings_mark, (0, 0)):
             return
