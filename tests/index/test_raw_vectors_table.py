@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from viewfinder.errors import LibraryBusy, LibraryError
 from viewfinder.index import PictureRow, Store, read_generation
 from viewfinder.index.raw_vectors import RegionTable
-from viewfinder.index.snapshot_files import read_filled_mark
+from viewfinder.index.snapshot import read_filled_mark
 
 RAW = "Colours/raw+1"
 """Encoders' names hold characters that files do not."""

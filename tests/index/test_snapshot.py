@@ -14,10 +14,9 @@ import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
 from viewfinder.index.rows import FileRecord, PictureRow
-from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.snapshot_files import load_snapshot, read_generation
+from viewfinder.index.snapshot import Snapshot, newest_version, read_generation
+from viewfinder.index.snapshot_files import load_snapshot
 from viewfinder.index.store import Store
-from viewfinder.index.tables import newest_version
 
 
 def picture(name: str, colour: str = "red", **changes: object) -> PictureRow:

@@ -24,8 +24,8 @@ from viewfinder.index.region_scores import (
 )
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.scores import Verdict, dot_scores, sum_plain_parts, top_k
-from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.snapshot_files import load_built_snapshot, load_snapshot, read_generation
+from viewfinder.index.snapshot import Snapshot, read_generation
+from viewfinder.index.snapshot_files import load_built_snapshot, load_snapshot
 from viewfinder.index.store import Store
 
 __all__ = [

@@ -31,8 +31,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Encoder, Pixels, to_file_name
 from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError
 from viewfinder.index.bucket import find_files
-from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.snapshot_files import read_filled_mark
+from viewfinder.index.snapshot import Snapshot, read_filled_mark
 from viewfinder.index.store import Store
 from viewfinder.index.tables import (
     FILLED,

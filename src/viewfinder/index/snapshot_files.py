@@ -38,12 +38,9 @@ from viewfinder.errors import LibraryError
 from viewfinder.index.checksums import map_sealed, seal, seal_file
 from viewfinder.index.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
 from viewfinder.index.rows import FACTS, AttributeColumn, build_columns
-from viewfinder.index.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots
+from viewfinder.index.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
 from viewfinder.index.store import Store
-from viewfinder.index.tables import FILLED, TABLES, missing_library, private_files, read_growth, read_state
-
-FORMAT = 3
-"""Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
+from viewfinder.index.tables import private_files, read_growth
 
 KEEP_S = 600.0
 """Snapshots of earlier generations are kept this long after they were last opened."""
@@ -59,26 +56,6 @@ MOST_AT_ONCE = 10_000
 
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
 _BUILDING = ".building-"
-
-
-def read_generation(folder: Path, space: str) -> str:
-    """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
-
-    Regions count once a filling is done, because what is derived from them lies with the snapshot. Raises NotALibrary,
-    DamagedLibrary.
-    """
-    state = read_state(folder)
-    if state is None:
-        raise missing_library(folder)
-    return f"{FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
-
-
-def read_filled_mark(folder: Path) -> str:
-    """Changes with every `RegionTable.announce`; 0.02 ms."""
-    try:
-        return (folder / TABLES / FILLED).read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "0"
 
 
 def _folder_name(mark: str) -> str:

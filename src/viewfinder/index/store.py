@@ -39,6 +39,7 @@ from viewfinder.index.rows import (
     pictures_from_arrow,
     pictures_to_arrow,
 )
+from viewfinder.index.snapshot import read_state
 from viewfinder.index.tables import (
     FAILURES,
     PICTURES,
@@ -50,7 +51,6 @@ from viewfinder.index.tables import (
     hold_lock,
     missing_library,
     private_files,
-    read_state,
     table_schema,
     vectors_from_arrow,
     vectors_schema,
@@ -112,7 +112,7 @@ class Store:
             for space, matrix_nd in vectors.items():
                 self._add_vectors(space, ids, matrix_nd)
             if not self._merge(PICTURES, "id", pictures_to_arrow(rows)).num_updated_rows:
-                self._tables.note_growth(before, ids)
+                self._tables.note_growth(before, read_state(self.folder), ids)
 
     def keep_originals(self, files: Mapping[str, Path]) -> None:
         """If the tables lie in a bucket, uploads the pictures' files too: a path here means nothing elsewhere."""
@@ -299,7 +299,7 @@ class Store:
             for name in (PICTURES, SPACES, FAILURES, *tables):
                 self._tables.change(name).optimize(cleanup_older_than=keep)
                 self._tables.forget_cleared(name)
-            self._tables.note_growth(before, ())  # another version of the same pictures
+            self._tables.note_growth(before, read_state(self.folder), ())  # another version of the same pictures
 
     # -- inside
 

@@ -7,7 +7,6 @@ Also how work is cut into batches that are committed, which limits what a crash 
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -54,9 +53,6 @@ BATCH = 500
 
 STREAMED = 4096
 """Rows in a batch of a stream."""
-
-_NEWEST_FIRST = 2**64 - 1
-"""Lance names version v of a table `<2**64 - 1 - v>.manifest`, in 20 digits (before 2024: `<v>.manifest`)."""
 
 
 class Tables:
@@ -123,15 +119,15 @@ class Tables:
             with suppress(OSError):
                 record_checksums(self.path(self._changed.pop()))
 
-    def note_growth(self, before: str | None, ids: Sequence[str]) -> None:
-        """Records that since that state (`read_state`) these pictures were added and nothing else changed.
+    def note_growth(self, before: str | None, after: str | None, ids: Sequence[str]) -> None:
+        """Records that between two states (`snapshot.read_state`) these pictures were added and nothing else changed.
 
         This only saves readers time, so it is no error if it cannot be written. Tables in a bucket are left out: others
         may have written there since their state was last read.
         """
         if self.bucket is not None:
             return
-        entry = {"before": before, "after": read_state(self.folder), "ids": list(ids)}
+        entry = {"before": before, "after": after, "ids": list(ids)}
         with suppress(OSError):
             file = self.folder / TABLES / GROWTH
             mode = "w" if file.is_file() and file.stat().st_size > GROWTH_BYTES else "a"
@@ -192,30 +188,6 @@ class Tables:
             if isinstance(error, OSError | RuntimeError) or _tells_damage(error):
                 raise translate_error(error, self.folder) from error
             raise
-
-
-def newest_version(folder: Path, table: str) -> str | None:
-    """A mark that changes with every commit to a library's table, from the names of its manifests; None: no table."""
-    try:
-        names = [entry.name for entry in os.scandir(folder / TABLES / VERSIONS.format(table))]
-    except OSError:
-        return None
-    stems = [name.removesuffix(".manifest") for name in names if name.endswith(".manifest")]
-    if not stems:
-        return None
-    if all(stem.isdigit() for stem in stems):
-        return str(max(_NEWEST_FIRST - int(stem) if len(stem) == 20 else int(stem) for stem in stems))
-    # An unknown naming scheme: any change to the listing counts as a new version.
-    return hashlib.blake2b("\n".join(sorted(stems)).encode(), digest_size=8).hexdigest()
-
-
-def read_state(folder: Path) -> str | None:
-    """Changes with every commit that readers can see; None: there is no library.
-
-    The tables of vectors are left out: each write to one is followed by one to `pictures` or `spaces`.
-    """
-    marks = [newest_version(folder, table) for table in (PICTURES, SPACES)]
-    return None if None in marks else ":".join(map(str, marks))
 
 
 def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
