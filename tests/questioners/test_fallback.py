@@ -8,7 +8,8 @@ from viewfinder.conversation import Question, Say
 from viewfinder.encoders.starter.network import RAW_VERSION
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed, ViewfinderError
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
-from viewfinder.questioners.names import Fallback, InformationGain, find_training_list
+from viewfinder.questioners.information_gain.questioner import InformationGain
+from viewfinder.questioners.names import Fallback, find_training_list
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.training.training_list import TrainingList
 

@@ -16,8 +16,9 @@ from viewfinder.conversation import Answer, Question, Say, Show
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language.endpoint import Endpoint
 from viewfinder.questioners.base import Candidates, prepare_questioner
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.llm import FewShotQuestioner
-from viewfinder.questioners.names import Fallback, InformationGain
+from viewfinder.questioners.names import Fallback
 
 ASKED = Question("Is it big?", ("yes", "no"), "llm")
 COLOUR = (("red", "blue"), np.array([0, 1], np.int32))

@@ -9,11 +9,11 @@ from viewfinder.questioners.base import (
     PictureProjection,
     Questioner,
 )
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.names import (
     PLUGINS,
     QUESTIONERS,
     Fallback,
-    InformationGain,
     QuestionerChoice,
     find_questioner,
     find_training_list,

@@ -3,203 +3,26 @@
 Nothing heavy is imported before a questioner is asked for, and a language model loads in the background, so that
 trying a name costs next to nothing. Where a language model has no question that will do, `Fallback` lets
 `information_gain` ask, so that no conversation stalls.
-
-`InformationGain` needs no language model: it asks what is expected to narrow the candidates most. Options are gathered
-from all that is known of them: catalogue columns, facets of photographs, or where those are not predicted captions and
-zero-shot tags; trained questions, where some are given, in place of facets and tags. Each has a table, P(answer |
-candidate), and so a gain: the entropy that an answer is expected to take off, wrong answers and "don't know" included.
-Of the best few the one is asked that tells most together with the best question after each of its answers
-(`gains.two_step_gains`).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import Any
 
-import numpy as np
-
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
+from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.plugins import Plugins, label_part
-from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
-from viewfinder.questioners.information_gain import column_options, trained_options
-from viewfinder.questioners.information_gain.caption_options import caption_options
-from viewfinder.questioners.information_gain.gains import LEAST_GAIN, Option, entropy_bits, two_step_gains
-from viewfinder.questioners.information_gain.trained_options import CandidatePredictions, predict_candidates
-from viewfinder.questioners.photographs import open_question, photograph_labels, photograph_options
+from viewfinder.questioners.information_gain.questioner import InformationGain
+from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.questioners.said import ConversationSoFar
-from viewfinder.questioners.trained import TrainedQuestions, load_trained_questions
+from viewfinder.questioners.trained import load_trained_questions
 from viewfinder.training.training_list import join_lists
-
-ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
-"""At equal gain what is known comes before what is guessed."""
-
-WEIGHED = 10
-"""Options whose second step is looked at."""
-
-ECHO = 0.95
-"""The share of what is predicted of a question that follows from what was asked, from which on it is an echo."""
-
-MOST_CHOICES = 6
-"""Without "don't know"."""
-
-RARE = 0.01
-"""A choice with less probability is folded into "something else"."""
-
-LIKELY = 0.9
-""" "The 140 likeliest pictures" hold this much of the probability."""
-
-
-@dataclass(frozen=True, eq=False)
-class InformationGain:
-    """The questioner; without anything it asks for catalogue columns and captions only."""
-
-    tags: TagVectors | None = None  # zero-shot tags, asked for where no trained question can be
-    trained: TrainedQuestions | None = None  # trained questions
-    name: str = "information_gain"
-
-    @property
-    def trained_on(self) -> str | None:
-        """The list of the pictures of the trained questions; see `find_training_list`."""
-        return None if self.trained is None else self.trained.card.trained_on
-
-    def ask(self, view: Candidates) -> Question | None:
-        """The question that is worth most; None when one candidate is left or none is worth `LEAST_GAIN` bits.
-
-        Raises:
-            EncoderMismatch: the trained questions do not fit this collection's vectors.
-        """
-        if np.count_nonzero(view.probabilities_c) < 2:
-            return None
-        known = None if self.trained is None else predict_candidates(view, self.trained)
-        so_far = ConversationSoFar.of(view)
-        least_gain = LEAST_GAIN if known is None else trained_options.LEAST_TRAINED_GAIN
-        worthwhile = (option for option in self.options(view, known) if option.gain >= least_gain)
-        may_ask = (option for option in worthwhile if self._may_ask(option, view, so_far, known))
-        best = [*islice(may_ask, WEIGHED)]
-        if not best:
-            return open_question(view, self.name) if self._is_of_photographs(view) else None
-        belief_c = view.probabilities_c if known is None else known.belief_c
-        chosen = best[int(np.argmax(two_step_gains(belief_c, best)))]
-        choices = (*_offer_choices(chosen), DONT_KNOW)
-        examples = _examples(choices, chosen, view)
-        return Question(chosen.text, choices, self.name, _explain(chosen, view), chosen.attribute or None, examples)
-
-    def options(self, view: Candidates, known: CandidatePredictions | None = None) -> list[Option]:
-        """All that could be asked and was not, the most telling first; at equal gain columns first.
-
-        `known`: what trained questions say of the candidates.
-        """
-        found = [*column_options.column_options(view)]
-        holds_cl = None if view.lookup is None or known is not None else view.lookup.label_chances()
-        if holds_cl is None:
-            found += caption_options(view)
-        elif self._is_of_photographs(view):
-            found += photograph_options(view, holds_cl)
-        if known is not None:
-            found += [*trained_options.trained_options(known), *trained_options.open_options(view, known)]
-        elif holds_cl is None:
-            found += column_options.tag_options(view, self.tags)
-        return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))
-
-    @staticmethod
-    def _is_of_photographs(view: Candidates) -> bool:
-        """Whether the likely pictures are no goods: no catalogue says more of them than their files do."""
-        return not any(
-            view.probabilities_c[codes_c >= 0].sum() >= column_options.HALF_KNOWN
-            for name, (_, codes_c) in view.columns.items()
-            if name not in column_options.FILE_FACTS | column_options.DATES
-            and not column_options.is_record_column(name)
-        )
-
-    def _may_ask(
-        self,
-        option: Option,
-        view: Candidates,
-        so_far: ConversationSoFar,
-        known: CandidatePredictions | None,
-    ) -> bool:
-        """Whether the conversation leaves it open: mentions neither topic nor value, and did not ask or answer it."""
-        if option.source == "column":
-            values = view.columns[option.attribute][0]
-            groups = [
-                group
-                for group in (self.tags.groups if self.tags else ())
-                if column_options.shares_vocabulary(group, values)
-            ]
-            return not column_options.is_column_mentioned(option.attribute, view, so_far.said) and not any(
-                column_options.is_group_mentioned(group, so_far.said) for group in groups
-            )
-        if option.source == "photograph":
-            return True  # closed facets are no options
-        if option.source == "tag":
-            assert self.tags is not None
-            return not column_options.is_group_mentioned(self.tags.group(option.attribute), so_far.said)
-        if not so_far.is_new(option.text):
-            return False
-        # A trained question may ask in other words for what was asked.
-        return (
-            option.source != "trained"
-            or known is None
-            or trained_options.explained_share(option.table(), known.asked_ca) < ECHO
-        )
-
-
-def _offer_choices(option: Option) -> tuple[str, ...]:
-    """The likeliest answers first (ranges in their order), the rare ones folded into "something else"."""
-    if option.choices is not None:
-        return option.choices
-    if option.source == "trained":
-        return tuple(choice for choice in find_choices(option.text) if choice != DONT_KNOW)
-    if option.ordered or column_options.is_yes_or_no(option.labels):
-        return option.labels
-    order = np.argsort(-option.share_a, kind="stable")
-    frequent = [int(a) for a in order if option.share_a[a] >= RARE]
-    kept = frequent if len(frequent) > 1 else [int(a) for a in order[:2]]
-    if len(kept) == len(option.labels) <= MOST_CHOICES:
-        return tuple(option.labels[a] for a in kept)
-    named = (option.labels[a] for a in kept[: MOST_CHOICES - 1])
-    return (*(label for label in named if label != SOMETHING_ELSE), SOMETHING_ELSE)
-
-
-def _examples(choices: Sequence[str], option: Option, view: Candidates) -> tuple[str, ...]:
-    """For each choice the id of a likely picture that would be answered with it; "" for those without a column."""
-    if view.lookup is None or not set(option.labels) & set(choices):
-        return ()
-    ids, table_ca, taken = view.lookup.ids(), option.table(), set[int]()
-    found = []
-    for choice in choices:
-        if choice not in option.labels or choice == SOMETHING_ELSE:
-            found.append("")
-            continue
-        # Surely this answer first, and likely to be meant second.
-        fit_c = table_ca[:, option.labels.index(choice)] ** 2 * np.sqrt(view.probabilities_c)
-        best = next(int(c) for c in np.argsort(-fit_c, kind="stable") if len(taken) == len(ids) or int(c) not in taken)
-        taken.add(best)
-        found.append(ids[best])
-    return tuple(found)
-
-
-def _explain(option: Option, view: Candidates) -> str:
-    """What the question is expected to do, in words."""
-    reached = np.cumsum(np.sort(view.probabilities_c)[::-1])
-    likeliest = min(int(np.searchsorted(reached, LIKELY * reached[-1])) + 1, len(reached))
-    share_a = option.share_a / option.share_a.sum()
-    groups = max(round(float(2 ** entropy_bits(share_a))), 2)
-    return (
-        f"splits the {likeliest:,} likeliest pictures into about {groups} groups; "
-        f"expected to take {option.gain:.1f} bits off {float(entropy_bits(view.probabilities_c)):.1f}"
-    )
-
-
-# -- by name
 
 QuestionerFactory = Callable[[str, TagVectors | None], Questioner]
 """Makes a questioner of its source ("" where none is given) and the zero-shot tags of the collection, if any."""

@@ -8,7 +8,7 @@ import pytest
 from viewfinder.conversation import is_in_range
 from viewfinder.questioners.answers import parse_number
 from viewfinder.questioners.base import Column
-from viewfinder.questioners.information_gain.column_options import ColumnSplit, column_dependence, split_column
+from viewfinder.questioners.information_gain.questioner import ColumnSplit, column_dependence, split_column
 
 
 def column(entries: Sequence[str | None]) -> Column:

@@ -12,6 +12,7 @@ from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners import Candidates, PictureProjection
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.information_gain.trained_options import (
     MAIN_QUESTION,
     explained_share,
@@ -23,7 +24,6 @@ from viewfinder.questioners.information_gain.trained_options import (
     trained_options,
     update_belief,
 )
-from viewfinder.questioners.names import InformationGain
 from viewfinder.questioners.said import required_mentions
 from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.training.weights import Card

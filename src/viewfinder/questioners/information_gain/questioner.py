@@ -1,4 +1,10 @@
-"""What the catalogue and zero-shot tags can be asked for.
+"""The questioner `information_gain`, which needs no language model, and what it asks of catalogue and zero-shot tags.
+
+It asks what is expected to narrow the candidates most. Options are gathered from all that is known of them: catalogue
+columns, facets of photographs, or where those are not predicted captions and zero-shot tags; trained questions, where
+some are given, in place of facets and tags. Each has a table, P(answer | candidate), and so a gain: the entropy that an
+answer is expected to take off, wrong answers and "don't know" included. Of the best few the one is asked that tells
+most together with the best question after each of its answers (`gains.two_step_gains`).
 
 A column is a question in words made of its name; its values are the answers, known but for a small error. A group of
 tags asks for what no column says, and its answers are only guessed from the pictures.
@@ -6,123 +12,220 @@ tags asks for what no column says, and its answers are only guessed from the pic
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import pairwise
+from functools import partial
+from itertools import islice, pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
 from viewfinder.encoders.tags import TagGroup, TagVectors
-from viewfinder.questioners.answers import parse_number
+from viewfinder.questioners.answers import find_choices, parse_number
 from viewfinder.questioners.base import Candidates, Column
-from viewfinder.questioners.information_gain.gains import ERROR, Option, code_shares, guessed_option, known_answers_gain
-from viewfinder.questioners.said import PhraseIndex, stem
+from viewfinder.questioners.information_gain.caption_options import caption_options
+from viewfinder.questioners.information_gain.column_names import (
+    AMOUNTS,
+    CAN_TELL,
+    COLUMN_QUESTIONS,
+    column_head,
+    column_words,
+    is_record_column,
+    is_same_topic,
+    is_yes_or_no,
+    write_column_question,
+)
+from viewfinder.questioners.information_gain.gains import (
+    ERROR,
+    LEAST_GAIN,
+    Option,
+    code_shares,
+    entropy_bits,
+    guessed_option,
+    known_answers_gain,
+    two_step_gains,
+)
+from viewfinder.questioners.information_gain.trained_options import (
+    LEAST_TRAINED_GAIN,
+    CandidatePredictions,
+    explained_share,
+    open_options,
+    predict_candidates,
+    trained_options,
+)
+from viewfinder.questioners.photographs import open_question, photograph_options
+from viewfinder.questioners.said import ConversationSoFar, PhraseIndex, stem
+from viewfinder.questioners.trained import TrainedQuestions
 
-# Words inside baseColour, base_colour, BASE-COLOUR, URLPath, size2.
-PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
+ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
+"""At equal gain what is known comes before what is guessed."""
 
-# By the last word of the name. {} is the whole name in words; "|" parts the text for a bare name from that
-# for one that says more: "colour" | "base colour".
-COLUMN_QUESTIONS = {
-    "colour": "What colour is it?|Which {} is it?",
-    "size": "Which size is it?|Which {} is it?",
-    "brand": "Which brand is it?|Which {} is it?",
-    "gender": "Who is it for?",
-    "season": "For which season is it?",
-    "year": "From which year is it?",
-    **dict.fromkeys(("price", "cost"), "How much does it cost?"),
-    "usage": "What is it used for?",
-    "material": "What is it made of?",
-    **{name: f"In which {name} is it?" for name in ("city", "country")},
-    **dict.fromkeys(("place", "location"), "Where is it?"),
-    "date": "When is it from?",
-    "taken": "When was it taken?",
-    "camera": "Which camera took it?",
-    "photographer": "Who took it?",
-    **{name: f"Who is the {name}?" for name in ("artist", "author")},
-    "weather": "What is the weather like?",
-}
+WEIGHED = 10
+"""Options whose second step is looked at."""
 
-# How likely somebody who has only the picture in mind can tell. What one sees needs no entry.
-CAN_TELL = {
-    "usage": 0.8, "brand": 0.7, "artist": 0.6, "rating": 0.3,
-    **dict.fromkeys(("year", "season", "date", "taken", "size", "author"), 0.5),
-    **dict.fromkeys(("price", "cost", "photographer"), 0.4),
-    **dict.fromkeys(("camera", "supplier"), 0.2),
-    **dict.fromkeys(("width", "height", "stock"), 0.1),
-}  # fmt: skip
+ECHO = 0.95
+"""The share of what is predicted of a question that follows from what was asked, from which on it is an echo."""
 
-# Last words of names of columns that keep records of pictures, which nobody has in mind.
-RECORD_WORDS = """
-id ids uuid guid sku ean upc isbn asin gtin barcode url uri link href path file filename image picture photo
-stem hash checksum md5 sha slug description caption title notes note comment text index row key timestamp
-created updated modified
-"""
-RECORDS = frozenset(stem(word) for word in RECORD_WORDS.split())
+MOST_CHOICES = 6
+"""Without "don't know"."""
 
-# Last words of names whose numbers are amounts: ranges of them make sense even where all differ.
-AMOUNT_WORDS = """
-price cost year date taken weight size width height length depth age rating score mileage area pages duration
-distance temperature altitude volume power discount
-"""
-AMOUNTS = frozenset(stem(word) for word in AMOUNT_WORDS.split())
+RARE = 0.01
+"""A choice with less probability is folded into "something else"."""
 
-YES_NO = frozenset({"yes", "no", "true", "false", "y", "n", "0", "1"})
+LIKELY = 0.9
+""" "The 140 likeliest pictures" hold this much of the probability."""
 
+HALF_KNOWN = 0.5
+"""A column known for less than this leaves its subject to the tags."""
 
-def column_words(name: str) -> tuple[str, ...]:
-    """A column name as lower-case words.
+FILE_FACTS = frozenset({"camera", "folder", "format"})
+"""Columns that files fill: nobody has them in mind, unless they speak of a folder."""
 
-    >>> [column_words(name) for name in ("baseColour", "MASTER_category", "hasURLPath2")]
-    [('base', 'colour'), ('master', 'category'), ('has', 'url', 'path', '2')]
-    """
-    return tuple(part.lower() for part in PARTS.findall(name)) or (name,)
+DATES = frozenset({"year", "month", "date", "taken"})
+"""Asked for only where half of the likely pictures have one."""
 
+IMPLIED = 0.95
+"""Of the pairs alike in one column the share that must be alike in one that follows from it."""
 
-def column_head(name: str) -> str:
-    """The word a name turns on, its last, in the spelling used here ("color" is "colour")."""
-    last = column_words(name)[-1]
-    return "colour" if last in {"color", "colors", "colours"} else last
+MOST_VALUES_SEARCHED = 200
+"""A column with more values is not searched for what else it implies."""
 
 
-@lru_cache(maxsize=4096)
-def is_record_column(name: str) -> bool:
-    """Whether a column of this name keeps records (ids, files, texts) and is never worth asking for."""
-    return stem(column_head(name)) in RECORDS or column_words(name)[0] in {"id", "uuid"}
+@dataclass(frozen=True, eq=False)
+class InformationGain:
+    """The questioner; without anything it asks for catalogue columns and captions only."""
+
+    tags: TagVectors | None = None  # zero-shot tags, asked for where no trained question can be
+    trained: TrainedQuestions | None = None  # trained questions
+    name: str = "information_gain"
+
+    @property
+    def trained_on(self) -> str | None:
+        """The list of the pictures of the trained questions; see `find_training_list`."""
+        return None if self.trained is None else self.trained.card.trained_on
+
+    def ask(self, view: Candidates) -> Question | None:
+        """The question that is worth most; None when one candidate is left or none is worth `LEAST_GAIN` bits.
+
+        Raises:
+            EncoderMismatch: the trained questions do not fit this collection's vectors.
+        """
+        if np.count_nonzero(view.probabilities_c) < 2:
+            return None
+        known = None if self.trained is None else predict_candidates(view, self.trained)
+        so_far = ConversationSoFar.of(view)
+        least_gain = LEAST_GAIN if known is None else LEAST_TRAINED_GAIN
+        worthwhile = (option for option in self.options(view, known) if option.gain >= least_gain)
+        may_ask = (option for option in worthwhile if self._may_ask(option, view, so_far, known))
+        best = [*islice(may_ask, WEIGHED)]
+        if not best:
+            return open_question(view, self.name) if self._is_of_photographs(view) else None
+        belief_c = view.probabilities_c if known is None else known.belief_c
+        chosen = best[int(np.argmax(two_step_gains(belief_c, best)))]
+        choices = (*_offer_choices(chosen), DONT_KNOW)
+        examples = _examples(choices, chosen, view)
+        return Question(chosen.text, choices, self.name, _explain(chosen, view), chosen.attribute or None, examples)
+
+    def options(self, view: Candidates, known: CandidatePredictions | None = None) -> list[Option]:
+        """All that could be asked and was not, the most telling first; at equal gain columns first.
+
+        `known`: what trained questions say of the candidates.
+        """
+        found = [*column_options(view)]
+        holds_cl = None if view.lookup is None or known is not None else view.lookup.label_chances()
+        if holds_cl is None:
+            found += caption_options(view)
+        elif self._is_of_photographs(view):
+            found += photograph_options(view, holds_cl)
+        if known is not None:
+            found += [*trained_options(known), *open_options(view, known)]
+        elif holds_cl is None:
+            found += tag_options(view, self.tags)
+        return sorted(found, key=lambda option: (-round(option.gain, 2), ORDER.index(option.source), -option.gain))
+
+    @staticmethod
+    def _is_of_photographs(view: Candidates) -> bool:
+        """Whether the likely pictures are no goods: no catalogue says more of them than their files do."""
+        return not any(
+            view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
+            for name, (_, codes_c) in view.columns.items()
+            if name not in FILE_FACTS | DATES and not is_record_column(name)
+        )
+
+    def _may_ask(
+        self,
+        option: Option,
+        view: Candidates,
+        so_far: ConversationSoFar,
+        known: CandidatePredictions | None,
+    ) -> bool:
+        """Whether the conversation leaves it open: mentions neither topic nor value, and did not ask or answer it."""
+        if option.source == "column":
+            values = view.columns[option.attribute][0]
+            groups = [group for group in (self.tags.groups if self.tags else ()) if shares_vocabulary(group, values)]
+            return not is_column_mentioned(option.attribute, view, so_far.said) and not any(
+                is_group_mentioned(group, so_far.said) for group in groups
+            )
+        if option.source == "photograph":
+            return True  # closed facets are no options
+        if option.source == "tag":
+            assert self.tags is not None
+            return not is_group_mentioned(self.tags.group(option.attribute), so_far.said)
+        if not so_far.is_new(option.text):
+            return False
+        # A trained question may ask in other words for what was asked.
+        return option.source != "trained" or known is None or explained_share(option.table(), known.asked_ca) < ECHO
 
 
-@lru_cache(maxsize=4096)
-def is_same_topic(one: str, other: str) -> bool:
-    """Whether two attribute names speak of the same: equal words, or the one is the last word of the other.
+def _offer_choices(option: Option) -> tuple[str, ...]:
+    """The likeliest answers first (ranges in their order), the rare ones folded into "something else"."""
+    if option.choices is not None:
+        return option.choices
+    if option.source == "trained":
+        return tuple(choice for choice in find_choices(option.text) if choice != DONT_KNOW)
+    if option.ordered or is_yes_or_no(option.labels):
+        return option.labels
+    order = np.argsort(-option.share_a, kind="stable")
+    frequent = [int(a) for a in order if option.share_a[a] >= RARE]
+    kept = frequent if len(frequent) > 1 else [int(a) for a in order[:2]]
+    if len(kept) == len(option.labels) <= MOST_CHOICES:
+        return tuple(option.labels[a] for a in kept)
+    named = (option.labels[a] for a in kept[: MOST_CHOICES - 1])
+    return (*(label for label in named if label != SOMETHING_ELSE), SOMETHING_ELSE)
 
-    >>> [is_same_topic(name, "baseColour") for name in ("base_color", "colour", "fit")]
-    [True, True, False]
-    """
-    ones, others = (tuple(stem(word) for word in column_words(name)) for name in (one, other))
-    return ones == others or (1 in {len(ones), len(others)} and ones[-1] == others[-1])
+
+def _examples(choices: Sequence[str], option: Option, view: Candidates) -> tuple[str, ...]:
+    """For each choice the id of a likely picture that would be answered with it; "" for those without a column."""
+    if view.lookup is None or not set(option.labels) & set(choices):
+        return ()
+    ids, table_ca, taken = view.lookup.ids(), option.table(), set[int]()
+    found = []
+    for choice in choices:
+        if choice not in option.labels or choice == SOMETHING_ELSE:
+            found.append("")
+            continue
+        # Surely this answer first, and likely to be meant second.
+        fit_c = table_ca[:, option.labels.index(choice)] ** 2 * np.sqrt(view.probabilities_c)
+        best = next(int(c) for c in np.argsort(-fit_c, kind="stable") if len(taken) == len(ids) or int(c) not in taken)
+        taken.add(best)
+        found.append(ids[best])
+    return tuple(found)
 
 
-def write_column_question(name: str, values: Collection[str]) -> str:
-    """The question for a column with these values.
+def _explain(option: Option, view: Candidates) -> str:
+    """What the question is expected to do, in words."""
+    reached = np.cumsum(np.sort(view.probabilities_c)[::-1])
+    likeliest = min(int(np.searchsorted(reached, LIKELY * reached[-1])) + 1, len(reached))
+    share_a = option.share_a / option.share_a.sum()
+    groups = max(round(float(2 ** entropy_bits(share_a))), 2)
+    return (
+        f"splits the {likeliest:,} likeliest pictures into about {groups} groups; "
+        f"expected to take {option.gain:.1f} bits off {float(entropy_bits(view.probabilities_c)):.1f}"
+    )
 
-    >>> write_column_question("baseColour", {"Red", "Blue"}), write_column_question("isWaterproof", {"yes", "no"})
-    ('Which base colour is it?', 'Is it waterproof?')
-    """
-    words = column_words(name)
-    whole = " ".join((*words[:-1], column_head(name)))
-    if is_yes_or_no(values):
-        rest = " ".join(words[1:])
-        if words[0] in {"is", "was"} and rest:
-            return f"{words[0].capitalize()} it {rest}?"
-        return f"Does it have {rest}?" if words[0] in {"has", "have", "with"} and rest else f"Is this so: {whole}?"
-    if words[-1].endswith("s") and all(value.isdigit() for value in values):
-        return f"How many {whole} are there?"
-    bare, _, fuller = COLUMN_QUESTIONS.get(column_head(name), "Which {} is it?").partition("|")
-    return (fuller if fuller and len(words) > 1 else bare).format(whole)
 
+# -- what the catalogue can be asked for
 
 MOST_VALUES_TO_NAME = 12
 LONGEST_VALUE = 32
@@ -194,11 +297,6 @@ def column_dependence(codes_c: Int[np.ndarray, " c"], given_c: Int[np.ndarray, "
     return float((joint_gv * (joint_gv - 1)).sum()) / pairs if pairs else 0.0
 
 
-def is_yes_or_no(values: Collection[str]) -> bool:
-    """Whether all values are "yes", "no" or the like."""
-    return {value.casefold() for value in values} <= YES_NO
-
-
 def _split_numbers(
     numbers_v: Float[np.ndarray, " v"], codes_c: Int[np.ndarray, " c"], probabilities_c: Float[np.ndarray, " c"]
 ) -> ColumnSplit | None:
@@ -225,7 +323,7 @@ def _split_numbers(
 
 
 def _name_ranges(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[str, ...]:
-    """Texts that `answers.is_in_range` reads back: [edge, next edge) each."""
+    """Texts that `conversation.is_in_range` reads back: [edge, next edge) each."""
 
     def text(number: float) -> str:
         return f"{number:.0f}" if years else f"{number:,.0f}" if number == round(number) else f"{number:.10g}"
@@ -237,22 +335,6 @@ def _name_ranges(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[s
     first = f"before {text(edges[0])}" if years else f"under {text(edges[0])}"
     last = f"{text(edges[-1])} or later" if years else f"{text(edges[-1])} or more"
     return (first, *inner, last)
-
-
-HALF_KNOWN = 0.5
-"""A column known for less than this leaves its subject to the tags."""
-
-FILE_FACTS = frozenset({"camera", "folder", "format"})
-"""Columns that files fill: nobody has them in mind, unless they speak of a folder."""
-
-DATES = frozenset({"year", "month", "date", "taken"})
-"""Asked for only where half of the likely pictures have one."""
-
-IMPLIED = 0.95
-"""Of the pairs alike in one column the share that must be alike in one that follows from it."""
-
-MOST_VALUES_SEARCHED = 200
-"""A column with more values is not searched for what else it implies."""
 
 
 def column_options(view: Candidates) -> Iterator[Option]:
@@ -306,6 +388,9 @@ def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex) -> bool:
         if other != name and len(given) <= MOST_VALUES_SEARCHED and not is_record_column(other)
         if any(is_same_topic(other, done) for done in view.settled) or any(said.contains(value) for value in given)
     )
+
+
+# -- what zero-shot tags can be asked for
 
 
 def tag_options(view: Candidates, tags: TagVectors | None) -> Iterator[Option]:

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.information_gain.column_options import (
-    column_options,
+from viewfinder.questioners.information_gain.column_names import (
     column_words,
     is_record_column,
     is_same_topic,
     write_column_question,
 )
+from viewfinder.questioners.information_gain.questioner import column_options
 
 
 @pytest.mark.parametrize(
