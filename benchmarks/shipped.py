@@ -25,8 +25,7 @@ from viewfinder.retrievers.chatsearcher.retriever import SHIPPED as CHATSEARCHER
 from viewfinder.retrievers.drilldown.retriever import SHIPPED as DRILLDOWN
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
-from viewfinder.training.training_list import BESIDE
-from viewfinder.training.weights import read_card
+from viewfinder.training.weights import BESIDE, read_card
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 
 SEED = 0

@@ -37,8 +37,7 @@ from viewfinder.retrievers.chatsearcher.retriever import SHIPPED as CHATSEARCHER
 from viewfinder.retrievers.drilldown.retriever import SHIPPED as DRILLDOWN
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
-from viewfinder.training.training_list import TrainingList, write_list_beside
-from viewfinder.training.weights import NETWORK, read_record
+from viewfinder.training.weights import NETWORK, TrainingList, read_record, write_list_beside
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 from viewfinder.worlds.catalogue.items import Item, read_photos
 

@@ -9,8 +9,7 @@ import pytest
 import viewfinder
 from viewfinder.data.splits import OFFICIAL_TEST
 from viewfinder.evaluation.overlap import WEIGHTS, count_seen_pictures
-from viewfinder.training.training_list import TrainingList
-from viewfinder.training.weights import read_card
+from viewfinder.training.weights import TrainingList, read_card
 
 PACKAGE = Path(viewfinder.__file__).parent
 SHIPPED = sorted(file for file in PACKAGE.glob("**/*.safetensors") if file.name != "head.safetensors")

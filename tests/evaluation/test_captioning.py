@@ -33,7 +33,7 @@ from viewfinder.evaluation.results import MeasuredRun, write_measured_run, write
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
-from viewfinder.training.training_list import TrainingList, write_list_beside
+from viewfinder.training.weights import TrainingList, write_list_beside
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner
 

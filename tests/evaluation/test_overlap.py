@@ -25,7 +25,7 @@ from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.questioners import NoQuestions
 from viewfinder.retrievers import Composer, Reads
 from viewfinder.testing import ColourEncoder
-from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import TrainingList
 
 TASK = Task(
     "drilldown", "", "test", ("a.jpg", "b.jpg", "c.jpg", "d.jpg"),

@@ -23,8 +23,7 @@ from viewfinder.questioners import trained
 from viewfinder.questioners.information_gain.gains import table_gains
 from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
-from viewfinder.training.training_list import TrainingList
-from viewfinder.training.weights import read_card
+from viewfinder.training.weights import TrainingList, read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.dialogues import read_dialogue_splits
 from viewfinder.tuning.pool import build_pool

@@ -16,7 +16,7 @@ from viewfinder.evaluation.plan import Plan, Task
 from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.questioners import Questioner, find_training_list
 from viewfinder.retrievers import Retriever
-from viewfinder.training.training_list import TrainingList
+from viewfinder.training.weights import TrainingList
 from viewfinder.users import SimulatedUser
 
 WEIGHTS, ENCODER = "the weights", "the encoder's head"

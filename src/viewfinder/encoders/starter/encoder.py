@@ -35,7 +35,7 @@ from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.starter.network import NETWORK, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
-from viewfinder.training.training_list import read_list_beside
+from viewfinder.training.weights import read_list_beside
 
 HEAD_VERSION = 2
 CURVES = 4
