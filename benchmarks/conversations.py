@@ -2,7 +2,7 @@
 
     python benchmarks/conversations.py DATA [--limit N] [--seeds 0 1]
 
-DATA holds captioned photographs (see `viewfinder.data.photographs`). The gallery is the part `report`. People who know
+DATA holds captioned photographs (see `viewfinder.data.splits`). The gallery is the part `report`. People who know
 one of its photographs by captions and boxes (`viewfinder.users.photo_person`) talk with a session as a user would:
 
 sentences   say a caption, and then answer whatever is asked, for five turns, truthfully

@@ -37,7 +37,7 @@ from rows import (
 )
 
 from viewfinder.data import CaptionedPicture
-from viewfinder.data.photographs import PARTS, names_digest, read_photographs
+from viewfinder.data.splits import PARTS, names_digest, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation import Plan, Task, replay_task
 from viewfinder.evaluation.evaluate import load_tasks

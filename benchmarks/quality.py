@@ -3,7 +3,7 @@
     python benchmarks/quality.py DATA        # DATA holds flickr8k/, flickr8k-more/ ... and fashion-products/
 
 Everything is measured on pictures that nothing was fitted on, through the same library and session a user has. The
-photographs are those of the part `report` (`viewfinder.data.photographs`), and the head is the one that ships.
+photographs are those of the part `report` (`viewfinder.data.splits`), and the head is the one that ships.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from machine import described
 
 import viewfinder
 from viewfinder.data import CaptionedPicture
-from viewfinder.data.photographs import names_digest, part_of, read_photographs
+from viewfinder.data.splits import names_digest, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head

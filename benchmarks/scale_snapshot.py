@@ -21,7 +21,7 @@ import numpy as np
 from machine import described
 
 import viewfinder
-from viewfinder.data.photographs import read_photographs
+from viewfinder.data.splits import read_photographs
 from viewfinder.index import FileRecord, PictureRow, load_snapshot
 from viewfinder.library import Library
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from viewfinder.data.photographs import part_of, read_photographs
+from viewfinder.data.splits import part_of, read_photographs
 from viewfinder.encoders import Encoder
 from viewfinder.pictures import Limits, decode
 

@@ -28,8 +28,7 @@ from pathlib import Path
 from safetensors import safe_open
 
 from viewfinder.data import read_coco, read_flickr8k, read_products
-from viewfinder.data.photographs import names_digest, part_of, read_photographs
-from viewfinder.data.splits import OFFICIAL_TEST
+from viewfinder.data.splits import OFFICIAL_TEST, names_digest, part_of, read_photographs
 from viewfinder.encoders.starter.encoder import SHIPPED_HEAD
 from viewfinder.questioners.photographs import SHIPPED_LABELS
 from viewfinder.retrievers.chatir.retriever import SHIPPED as CHATIR

@@ -9,7 +9,7 @@ from photographs import LEARN, SEQUENCES, TESTS, list_pictures, of_test
 
 from viewfinder.conversation import Say
 from viewfinder.data import CaptionedPicture
-from viewfinder.data.photographs import part_of
+from viewfinder.data.splits import part_of
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"

@@ -7,8 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.photographs import part_of
-from viewfinder.data.splits import OFFICIAL_TEST, name_pictures, split_of, split_reader
+from viewfinder.data.splits import OFFICIAL_TEST, name_pictures, part_of, split_of, split_reader
 
 STEMS = st.text("abcdefghijklmnopqrstuvwxyz0123456789_-", min_size=1, max_size=20)
 

@@ -20,7 +20,7 @@ from starter_network import build_network, class_names, export_network
 from tokenizers import Tokenizer
 from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
-from viewfinder.data.photographs import read_photographs
+from viewfinder.data.splits import read_photographs
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import (

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from viewfinder.data import CaptionedPicture, read_coco
-from viewfinder.data.photographs import names_digest, part_of
+from viewfinder.data.splits import names_digest, part_of
 from viewfinder.encoders.starter.encoder import VISUAL, Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.encoders.starter.network import NAMES, OBJECTS, RAW_WIDTH

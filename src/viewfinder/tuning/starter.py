@@ -1,7 +1,7 @@
 """Trains the shipped head on captioned photos (`viewfinder train starter`).
 
 It is fitted on the part `fit` of all photographs and products, chosen and calibrated on `choose`; `report` is never
-read (`viewfinder.data.photographs`). The closed form comes first; contrastive training continues from there.
+read (`viewfinder.data.splits`). The closed form comes first; contrastive training continues from there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 
 from viewfinder.data import CaptionedPicture, read_products
-from viewfinder.data.photographs import PARTS, Part, names_digest, part_of, read_photographs
+from viewfinder.data.splits import PARTS, Part, names_digest, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head

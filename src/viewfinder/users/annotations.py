@@ -16,7 +16,7 @@ from pathlib import Path
 from viewfinder.conversation import DONT_KNOW, Question
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k, read_instances
 from viewfinder.data.files import need_folder
-from viewfinder.data.photographs import Part, read_photographs
+from viewfinder.data.splits import Part, read_photographs
 from viewfinder.encoders.tags import TagGroup, tag_groups
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
@@ -104,7 +104,7 @@ def read_annotations(folder: Path) -> AnnotatedPhotos:
 
 
 def read_photo_notes(folder: Path, part: Part | None = None) -> AnnotatedPhotos:
-    """The notes of all photographs below a folder (see `data.photographs`), or of one part, by "<set>/<file>".
+    """The notes of all photographs below a folder (see `data.splits`), or of one part, by "<set>/<file>".
 
     Raises as `read_photographs`.
     """
