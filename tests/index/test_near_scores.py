@@ -10,7 +10,7 @@ import pytest
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.index import Gallery, gallery, near_scores, near_search
+from viewfinder.index import Gallery, gallery, near_scores
 from viewfinder.index.approximate import as_query, build_index
 from viewfinder.index.index_files import queries_like
 from viewfinder.index.near_scores import IndexedPictures, NearScores, fit_query
@@ -61,8 +61,8 @@ def few_is_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is scanned in full, and how many candidates there are, as small beside this collection as in a large one."""
     monkeypatch.setattr(near_scores, "SCANNED", 100)
     monkeypatch.setattr(gallery, "FEW", 100)
-    monkeypatch.setattr(near_search, "CANDIDATES", 300)
-    monkeypatch.setattr(near_search, "FITTED_CANDIDATES", 600)
+    monkeypatch.setattr(near_scores, "CANDIDATES", 300)
+    monkeypatch.setattr(near_scores, "FITTED_CANDIDATES", 600)
 
 
 def session(over: Gallery, where: Mapping[str, str] | None = None, n: int = 10) -> Session:

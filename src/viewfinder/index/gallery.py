@@ -18,8 +18,7 @@ from viewfinder.conversation import Answer
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LibraryError, UnknownName
-from viewfinder.index.near_scores import IndexedPictures, NearScores
-from viewfinder.index.near_search import NearSearch
+from viewfinder.index.near_scores import IndexedPictures, NearScores, NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.index.rows import FACTS
