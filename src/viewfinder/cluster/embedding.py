@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from viewfinder.cluster.actors import Actors, Seat, start_actor
-from viewfinder.cluster.ray_session import STARTED_S, count_cores, ray_session
+from viewfinder.cluster.actors import STARTED_S, Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import ViewfinderError
 from viewfinder.index.ingest import EmbeddedFile

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float32, Int
 
-from viewfinder.cluster.actors import Actors, Seat, start_actor
-from viewfinder.cluster.ray_session import count_cores, ray_session
+from viewfinder.cluster.actors import Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import LibraryError, ViewfinderError
 from viewfinder.index import Gallery, load_built_snapshot, load_snapshot
