@@ -1,6 +1,6 @@
 """Makes the starter's picture network, `network.onnx`, from the published weights: `make network`.
 
-It is the published network, with the three parts of `encoders/starter/network.py`, its large weights rounded
+It is the published network, with the three parts of `encoders/starter/encoder.py`, its large weights rounded
 to half precision; it computes in float32. That needs torch and the packages of the weights (the extra `train`).
 """
 
@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.starter.encoder import sentence_encoder
-from viewfinder.encoders.starter.network import NETWORK, SIDE
+from viewfinder.encoders.starter.encoder import NETWORK, SIDE, sentence_encoder
 
 Words = Callable[[Sequence[str]], Float[np.ndarray, "n names"]]
 """Texts to unit sentence vectors."""

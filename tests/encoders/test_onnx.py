@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 
 from viewfinder.encoders.onnx import CPU, GPUS, choose_providers, inference_session
-from viewfinder.encoders.starter.network import NETWORK
+from viewfinder.encoders.starter.encoder import NETWORK
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,6 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import (
     BATCH,
     LONGEST,
-    VOCABULARY,
-    _load_sentence_encoder,
-    sentence_encoder,
-)
-from viewfinder.encoders.starter.network import (
     NAMES,
     NETWORK,
     OBJECTS,
@@ -38,6 +33,9 @@ from viewfinder.encoders.starter.network import (
     RAW_WIDTH,
     SIDE,
     TEXTURE,
+    VOCABULARY,
+    _load_sentence_encoder,
+    sentence_encoder,
 )
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Stretch

