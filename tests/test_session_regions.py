@@ -277,7 +277,7 @@ def test_whether_it_is_here_is_judged_alike_whichever_retriever_looks(retriever:
     assert judged is not None
     vector_d = ENCODER.words([words])[0]
     said_n = gallery.snapshot.matrix_nd @ vector_d - gallery.background_n
-    np.testing.assert_allclose([judged.said_at(row) for row in range(len(gallery))], said_n, atol=1e-6)
+    np.testing.assert_allclose(judged.scores_at(np.arange(len(gallery))), said_n, atol=1e-6)
 
 
 def test_a_picture_that_a_conversation_goes_on_from_takes_back_what_was_answered_since() -> None:

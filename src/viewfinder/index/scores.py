@@ -374,10 +374,6 @@ class Judgement:
         known = zip(scores, written, strict=True)
         return [curve(self.calibration.match, self.features_f, *of_picture) for of_picture in known]
 
-    def said_at(self, row: int) -> float:
-        """A picture's score for what was said."""
-        return float(self.scores_at(np.array([row]))[0])
-
 
 def judge_conversation(
     calibration: Calibration,
