@@ -158,6 +158,18 @@ def is_in_range(answer: str, number: float) -> bool | None:
     return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))
 
 
+def to_number(text: str) -> float | None:
+    """A number as catalogues write them, also `1,299.00`; None if a text is not a number.
+
+    >>> to_number("1,299"), to_number("red")
+    (1299.0, None)
+    """
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
 def singular_of_word(word: str) -> str:
     """A word in lower case without its plural s, judged by its ending alone: for comparing, not for display.
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int32, Int64
 
+from viewfinder.conversation import to_number
 from viewfinder.errors import UnknownName, ViewfinderError
 from viewfinder.index.tables import FAILURES, PICTURES, table_schema
 
@@ -367,18 +368,6 @@ def is_between(value: str, low: str, high: str) -> bool:
         return least <= number <= most
     day = value[:10]
     return all(map(is_date, filter(None, (day, low, high)))) and low <= day and (not high or day[: len(high)] <= high)
-
-
-def to_number(text: str) -> float | None:
-    """A number as catalogues write them, also `1,299.00`; None if a text is not a number.
-
-    >>> to_number("1,299"), to_number("red")
-    (1299.0, None)
-    """
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None
 
 
 def split_date(captured: str | None) -> tuple[str | None, str | None]:

@@ -16,7 +16,7 @@ from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question, is_in_range
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question, is_in_range, to_number
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users.base import find_picture
@@ -53,7 +53,7 @@ def answer_with_choice(question: Question, truth: PictureTruth, catalogue: Catal
         # For products, a choice must be a value known here; otherwise the column is a different one of that name.
         values = {value for known in catalogue.values.values() for value in known}
         known = values | catalogue.categories | {word for value in values for word in _ALSO.get(value, ())}
-        if not any(choice in known or _number(choice.split()[-1]) is not None for choice in offered):
+        if not any(choice in known or to_number(choice.split()[-1]) is not None for choice in offered):
             return None
     return choose_answer(facts, question.choices)
 
@@ -81,7 +81,7 @@ def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
     """The first choice that says one of the facts: the same, a range around it, or more words; None if none does."""
     offered = open_choices(choices)
     for fact in facts:
-        number = _number(fact)
+        number = to_number(fact)
         same = (choice for choice in offered if choice.strip().casefold() == fact.strip().casefold())
         around = (choice for choice in offered if number is not None and is_in_range(choice.strip(), number))
         more = (choice for choice in offered if contains_phrase(choice, fact))
@@ -174,13 +174,6 @@ _SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
     "repeated_object": _repeated,
 }
 """Keyed by the columns of a world's catalogue, and the names of the zero-shot tags."""
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.replace(",", ""))
-    except ValueError:
-        return None
 
 
 @dataclass(frozen=True)
