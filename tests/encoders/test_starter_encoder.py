@@ -36,6 +36,7 @@ from viewfinder.encoders.starter.encoder import (
     VOCABULARY,
     _load_sentence_encoder,
     sentence_encoder,
+    share_pictures,
 )
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Stretch
@@ -117,6 +118,16 @@ def test_batches_do_not_change_results(encoder: StarterEncoder) -> None:
     np.testing.assert_allclose(together, alone, rtol=1e-3, atol=1e-4)
     turned = encoder.pictures(pictures[::-1]).global_bd[::-1]
     np.testing.assert_allclose(together, turned, rtol=1e-3, atol=1e-4)
+
+
+def test_pictures_are_shared_evenly_among_cores() -> None:
+    def sizes(count: int, cores: int) -> list[int]:
+        return [len(part) for part in share_pictures(noise(1) * count, cores)]
+
+    assert sizes(4 * BATCH, 2) == [BATCH] * 4
+    assert sizes(2 * BATCH + 2, 2) == [5, 5, 5, 3]  # not 8, 8, 2
+    assert sizes(3, 2) == [2, 1]
+    assert sizes(0, 2) == []
 
 
 def test_no_pictures_and_no_words_are_empty_blocks(encoder: StarterEncoder) -> None:

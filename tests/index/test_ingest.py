@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import BadInput
 from viewfinder.index import Failure, PictureRow, Store, ingest, tables
 from viewfinder.index.ingest import AddReport, Ingest, note_descriptions
@@ -271,6 +274,57 @@ def test_a_crash_between_batches_loses_nothing_acknowledged(bench: Bench, monkey
     assert len(bench.rows()) == 4
     assert len(bench.store.read_vectors(ENCODER.version)[0]) == 4
     assert counts(bench.add()) == {"found": 10, "added": 6, "unchanged": 4}
+
+
+class Counting(ColourEncoder):
+    """Knows how many pictures it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = 0
+        self.more = threading.Condition()
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        with self.more:
+            self.seen += len(batch)
+            self.more.notify_all()
+        return super().pictures(batch, regions=regions)
+
+
+def test_a_batch_is_stored_while_the_next_one_is_encoded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_pictures(bench.folder, 8)
+    monkeypatch.setattr(tables, "FIRST", 4)
+    encoder, stored = Counting(), bench.store.add
+
+    def store_when_the_next_is_encoded(*given: Any) -> None:
+        with encoder.more:
+            assert encoder.more.wait_for(lambda: encoder.seen == 8, timeout=60)
+        stored(*given)
+
+    monkeypatch.setattr(bench.store, "add", store_when_the_next_is_encoded)
+    report = Ingest(bench.store, encoder, workers=1).run([bench.folder])
+    assert counts(report) == {"found": 8, "added": 8}
+
+
+def test_a_batch_whose_files_come_slowly_is_stored_before_the_next_is_read(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_pictures(bench.folder, 8)
+    monkeypatch.setattr(tables, "FIRST", 4)
+    monkeypatch.setattr(ingest, "SECONDS", 0.0)  # any reading is slow
+    encoder, seen = Counting(), list[int]()
+    Ingest(bench.store, encoder, workers=1).run([bench.folder], progress=lambda *at: seen.append(encoder.seen))
+    assert seen == [4, 8]
+
+
+def test_equal_pictures_of_neighbouring_batches_are_encoded_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *_ = tiny_pictures(bench.folder, 4)
+    shutil.copy(first.path, bench.folder / "zz-copy.png")
+    monkeypatch.setattr(tables, "FIRST", 4)
+    encoder = Counting()
+    report = Ingest(bench.store, encoder, workers=1).run([bench.folder])
+    assert counts(report) == {"found": 5, "added": 4, "duplicates": 1}
+    assert encoder.seen == 4
 
 
 def test_stopping_after_the_last_batch_is_no_interruption(bench: Bench) -> None:

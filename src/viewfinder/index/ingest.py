@@ -1,17 +1,20 @@
 """Adding pictures to a library: scan, decode in worker processes, encode, acknowledge in batches.
 
-Every batch is one commit of the store: after a crash at any point everything acknowledged is there, and adding the same
-folder again resumes, because a file whose size and time of change are known is not read again.
+A batch is stored while the next one is being encoded, and is one commit of the store: after a crash at any point
+everything acknowledged is there, and adding the same folder again resumes, because a file whose size and time of change
+are known is not read again.
 """
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from time import monotonic
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -23,7 +26,7 @@ from viewfinder.index.manifest import Manifest, Matched
 from viewfinder.index.objects import is_gone, parse_url, walk_objects
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
 from viewfinder.index.store import Store
-from viewfinder.index.tables import pace_batches
+from viewfinder.index.tables import SECONDS, pace_batches
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
 
 MOST_FAILURES = 1000
@@ -70,6 +73,15 @@ class Embedder(Protocol):
     def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
         """One outcome per file, in their order; the files are drawn as they are needed, there may be millions."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """What became of some files; `raw_nr` are the vectors of the pictures that are `new`, when they are made."""
+
+    outcomes: Sequence[Outcome]
+    new: Mapping[str, DecodedFile]
+    raw_nr: Future[Float[np.ndarray, "n raw"]]
 
 
 class Ingest:
@@ -130,10 +142,10 @@ class Ingest:
             self._count_failures(matched.failures, matched.still_failed)
             note(self._report)
             done = 0
-            with self._outcomes(self._manifest.to_read()) as outcomes:
-                for batch in pace_batches(outcomes):
+            with self._outcomes(self._manifest.to_read()) as outcomes, closing(self._batches(outcomes)) as batches:
+                for batch in batches:
                     self._take(batch)
-                    done += len(batch)
+                    done += len(batch.outcomes)
                     note(self._report)
                     if progress is not None:
                         progress(done, matched.to_read)
@@ -168,15 +180,45 @@ class Ingest:
             )
         return matched
 
-    def _take(self, outcomes: Sequence[Outcome]) -> None:
+    def _batches(self, outcomes: Iterator[Outcome]) -> Generator[_Batch, None, None]:
+        """Batches to be stored, with their vectors. While the caller stores one, those of the next are being made.
+
+        A batch waits for its successor only if files come fast: what took long to read is to be stored at once.
+        """
+        waiting: _Batch | None = None
+        with ThreadPoolExecutor(1, thread_name_prefix="encoding") as encoding:
+            asked = monotonic()
+            for drawn in pace_batches(outcomes):
+                is_slow = monotonic() - asked > SECONDS
+                new = self._find_new(drawn, () if waiting is None else waiting.new)
+                batch = _Batch(drawn, new, encoding.submit(self._raw_vectors, list(new.values())))
+                if waiting is not None:
+                    yield waiting
+                wait([batch.raw_nr])
+                waiting = None if is_slow else batch
+                if waiting is None:
+                    yield batch
+                asked = monotonic()
+            if waiting is not None:
+                yield waiting
+
+    def _find_new(self, outcomes: Sequence[Outcome], waiting: Container[str]) -> dict[str, DecodedFile]:
+        """The pictures of a batch that have no vector yet, and will not get one with the batch that is `waiting`."""
+        new: dict[str, DecodedFile] = {}
+        for outcome in outcomes:
+            if isinstance(outcome, BadFile) or outcome.id in waiting or self._manifest.has_vector(outcome.id):
+                continue
+            new.setdefault(outcome.id, outcome)
+        return new
+
+    def _take(self, batch: _Batch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
-        bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
+        bad = [outcome for outcome in batch.outcomes if isinstance(outcome, BadFile)]
         self._quarantine([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
-        pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
+        pictures = [outcome for outcome in batch.outcomes if isinstance(outcome, DecodedFile)]
         if healed := [str(picture.path) for picture in pictures if self._manifest.has_failed(str(picture.path))]:
             self._store.forget_failures(healed)
-        self._rows = self._read_rows(outcomes)
-        new: dict[str, DecodedFile] = {}
+        self._rows = self._read_rows(batch.outcomes)
         touched: set[str] = set()
         for path in (str(file.path) for file in bad):
             if (before := self._manifest.picture_at(path)) is not None:
@@ -184,10 +226,8 @@ class Ingest:
                 self._remove_file(before, path)  # it held a picture, and no longer does
         for picture in pictures:
             touched |= self._place(picture)
-            if not self._manifest.has_vector(picture.id) and picture.id not in new:
-                new[picture.id] = picture
-        if new:
-            raw_nr = self._raw_vectors(list(new.values()))
+        if new := batch.new:
+            raw_nr = batch.raw_nr.result()
             vectors = {self._encoder.raw_version: raw_nr, self._encoder.version: self._encoder.project(raw_nr)}
             self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
@@ -203,7 +243,7 @@ class Ingest:
 
     def _raw_vectors(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
         embedded = [picture.raw_g for picture in pictures if isinstance(picture, EmbeddedFile)]
-        if len(embedded) == len(pictures):
+        if embedded and len(embedded) == len(pictures):
             return np.stack(embedded)
         return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
 

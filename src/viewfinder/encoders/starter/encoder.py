@@ -413,8 +413,7 @@ class StarterEncoder:
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Raw vectors of upright pictures of any sizes, in parallel batches on `threads` cores."""
         network, outputs = self.network, ["raw", "regions"] if regions else ["raw"]
-        size = BATCH if network.get_providers() == [CPU] else GPU_BATCH
-        batches = [batch[start : start + size] for start in range(0, len(batch), size)]
+        batches = share_pictures(batch, self._threads) if network.get_providers() == [CPU] else _cut(batch, GPU_BATCH)
 
         def encode(part: Sequence[Pixels]) -> list[np.ndarray]:
             return network.run(outputs, {"pixels": np.stack([_stretched(pixels) for pixels in part])})  # type: ignore[no-any-return]
@@ -448,6 +447,16 @@ class StarterEncoder:
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers any text at all; see `head.background`."""
         return self.head.background(pictures_nd)
+
+
+def share_pictures(batch: Sequence[Pixels], cores: int) -> list[Sequence[Pixels]]:
+    """Parts of at most `BATCH` pictures, as many for each core: none waits for another at the end."""
+    rounds = -(-len(batch) // (BATCH * cores)) or 1
+    return _cut(batch, -(-len(batch) // (rounds * cores)) or 1)
+
+
+def _cut(batch: Sequence[Pixels], size: int) -> list[Sequence[Pixels]]:
+    return [batch[start : start + size] for start in range(0, len(batch), size)]
 
 
 def _stretched(pixels: Pixels) -> Pixels:
