@@ -20,10 +20,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from filelock import FileLock
-from sqlalchemy import URL, Connection, Engine, Executable, Table, create_engine, event, make_url, select, text
+from sqlalchemy import (
+    URL,
+    ClauseElement,
+    Connection,
+    Engine,
+    Executable,
+    PoolProxiedConnection,
+    Table,
+    create_engine,
+    event,
+    make_url,
+    select,
+    text,
+)
 from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
 from viewfinder.errors import BadInput, DatabaseError, DiskFull, ViewfinderError
+from viewfinder.server.database.prepared import Prepared, translate_driver_error
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -72,6 +86,9 @@ BUSY_S = 30
 PATIENCE = {"connect_timeout": str(BUSY_S), "keepalives_idle": str(BUSY_S), "tcp_user_timeout": str(BUSY_S * 1000)}
 """The same as options of PostgreSQL's client; by default it would wait hours for a lost network."""
 
+_BEGIN_WRITING = "BEGIN IMMEDIATE"
+"""SQLite: the lock is taken at once."""
+
 Row = TypeVar("Row")
 
 _LOG = logging.getLogger("viewfinder.server")
@@ -83,7 +100,7 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writer = engine.execution_options(writes=True)
-        is_sqlite = engine.dialect.name == "sqlite"
+        self._is_sqlite = is_sqlite = engine.dialect.name == "sqlite"
         # A single statement needs no transaction: beginning and ending one takes as long as reading a row. In SQLite
         # none begins unless we begin it, and setting an isolation level would cost one more statement.
         alone: dict[str, Any] = {"begins": False} if is_sqlite else {"isolation_level": "AUTOCOMMIT"}
@@ -130,6 +147,45 @@ class Database:
         with self._line, _told(self._writer) as connection:
             yield connection
 
+    def prepare(self, statement: ClauseElement) -> Prepared:
+        """A statement for `reading_prepared` and `writing_prepared`."""
+        return Prepared(statement, self.engine.dialect)
+
+    @contextmanager
+    def reading_prepared(self) -> Iterator[Any]:
+        """A cursor of the driver for one prepared statement that reads, outside any transaction."""
+        with self._raw() as connection:
+            if self._is_sqlite:
+                yield connection.cursor()
+                return
+            driver: Any = connection.driver_connection
+            driver.autocommit = True
+            try:
+                yield connection.cursor()
+            finally:
+                driver.autocommit = False
+
+    @contextmanager
+    def writing_prepared(self) -> Iterator[Any]:
+        """A cursor of the driver for prepared statements, in a transaction like that of `writing`."""
+        with self._line, self._raw() as connection:
+            cursor = connection.cursor()
+            if self._is_sqlite:
+                cursor.execute(_BEGIN_WRITING)
+            yield cursor
+            connection.commit()  # without it, what was begun is undone when the connection goes back
+
+    @contextmanager
+    def _raw(self) -> Iterator[PoolProxiedConnection]:
+        with _explained():
+            connection = self.engine.raw_connection()
+            try:
+                yield connection
+            except self.engine.dialect.loaded_dbapi.Error as error:
+                raise translate_driver_error(error, self.engine.dialect) from error
+            finally:
+                connection.close()
+
     def rows(self, kind: type[Row], query: Executable) -> list[Row]:
         """All rows that a query finds."""
         with _told(self._reader) as connection:
@@ -156,10 +212,16 @@ class Database:
 
 @contextmanager
 def _told(engine: Engine) -> Iterator[Connection]:
-    """A transaction whose failures become ours, without the path, host or values in the driver's messages."""
+    """A transaction whose failures become ours."""
+    with _explained(), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Failures become ours, without the path, host or values in the driver's messages."""
     try:
-        with engine.begin() as connection:
-            yield connection
+        yield
     except (DataError, UnicodeEncodeError, OverflowError) as error:
         raise BadInput("this cannot be stored: a text with a character that is none, or a number too large") from error
     except IntegrityError:
@@ -207,7 +269,7 @@ def _engine(url: URL) -> Engine:
         # A transaction that reads first could not get the lock later to write: it takes it at once.
         options = connection.get_execution_options()
         if options.get("begins", True):
-            begin = "BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN"
+            begin = _BEGIN_WRITING if options.get("writes", False) else "BEGIN"
             connection.connection.cursor().execute(begin)  # by the driver: SQLAlchemy's own way takes twice as long
 
     return engine

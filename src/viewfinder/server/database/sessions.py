@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
 from viewfinder.index.turns import stop_if_asked
-from viewfinder.server.database.engine import Store, select_row, update_row
+from viewfinder.server.database.engine import Database, Store, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 
 
@@ -65,9 +65,17 @@ class SessionRows(Store[SessionRow]):
 
     table, row = SESSIONS, SessionRow
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._session, self._used, self._node, self._changed, self._asked, self._asked_by_holder = map(
+            database.prepare, (_SESSION, _USED, _NODE, _CHANGED, _ASKED, _ASKED_BY_HOLDER)
+        )
+
     def get(self, id: str) -> SessionRow | None:
         """One conversation."""
-        return self._database.row(SessionRow, _SESSION, {"session": id})
+        with self._database.reading_prepared() as cursor:
+            found = self._session.first(cursor, {"session": id})
+        return None if found is None else SessionRow(**found)
 
     def page(
         self, *, owner: str | None, everyone: bool, count: int, cursor: str | None
@@ -166,15 +174,15 @@ class SessionRows(Store[SessionRow]):
             if node.turn is not None  # the root is not stored
         ]
         try:
-            with self._database.writing() as connection:
-                revision = connection.scalar(_USED, {"used": id, "now": at, "called": name})
-                if revision is None:
+            with self._database.writing_prepared() as cursor:
+                used = self._used.first(cursor, {"used": id, "now": at, "called": name})
+                if used is None:
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 if recorded:
-                    connection.execute(_NODE, recorded)
+                    self._node.run_each(cursor, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so a process that missed one collides
             raise TurnTaken(nodes[0].number) from error
-        return int(revision)
+        return int(used["revision"])
 
     def note_question(
         self, id: str, number: int, question: Question | None, *, choosing: float | None = None
@@ -185,11 +193,11 @@ class SessionRows(Store[SessionRow]):
         process noted `choosing`.
         """
         asked = None if question is None else asdict(question)
-        with self._database.writing() as connection:
-            revision = connection.scalar(_CHANGED, {"changed": id})  # from here on no turn comes in between
-            statement, held = (_ASKED, {}) if choosing is None else (_ASKED_BY_HOLDER, {"held": choosing})
-            noted = connection.execute(statement, {"of": id, "after": number, "what": asked, **held})
-        return int(revision) if noted.rowcount else None
+        with self._database.writing_prepared() as cursor:
+            changed = self._changed.first(cursor, {"changed": id})  # from here on no turn comes in between
+            statement, held = (self._asked, {}) if choosing is None else (self._asked_by_holder, {"held": choosing})
+            noted = statement.run(cursor, {"of": id, "after": number, "what": asked, **held})
+        return int(changed["revision"]) if noted and changed else None
 
     def question(self, id: str, number: int) -> TurnQuestion | None:
         """What was asked after a turn, or until when that is being chosen; None if there is no such turn.
@@ -207,7 +215,7 @@ class SessionRows(Store[SessionRow]):
             return connection.execute(_TAKEN_OVER, given).rowcount > 0
 
 
-# The statements of every turn are built once: building one costs as much as executing it.
+# The statements of every turn are built once, and most of them prepared: building one costs as much as executing it.
 _MORE = SESSIONS.c.revision + 1
 _USED = (
     SESSIONS.update()
