@@ -21,7 +21,6 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -31,6 +30,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.index.turns import Stopped, stoppable
+from viewfinder.server.access.threads import WorkThreads
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.problems import Problem, refuse
 
@@ -213,8 +213,8 @@ class ThreadPool:
     """
 
     def __init__(self, threads: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="engine")
-        self._aside = ThreadPoolExecutor(max(threads // 2, 2), thread_name_prefix="long")
+        self._threads = WorkThreads(threads, "engine")
+        self._aside = WorkThreads(max(threads // 2, 2), "long")
         self._awaited = 0  # works of the shared threads, running or in line
         self._unwanted: set[threading.Event] = set()  # of all works that can be stopped; set when nobody waits for one
 
@@ -245,9 +245,9 @@ class ThreadPool:
         """Ends what can be stopped, and waits for the rest of what runs."""
         self.stop()
         for threads in (self._threads, self._aside):
-            threads.shutdown(wait=True, cancel_futures=True)
+            threads.close()
 
-    async def _stoppable(self, threads: ThreadPoolExecutor, brief_s: float, work: Callable[[], Result]) -> Result:
+    async def _stoppable(self, threads: WorkThreads, brief_s: float, work: Callable[[], Result]) -> Result:
         unwanted = threading.Event()
 
         def done() -> Result:
@@ -273,15 +273,17 @@ class ThreadPool:
         self._unwanted.add(unwanted)
         try:
             return await self._in(threads, done)
-        finally:
+        except BaseException:  # nobody waits any more, though a thread may still work
             unwanted.set()
+            raise
+        finally:
             self._unwanted.discard(unwanted)
 
-    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+    async def _in(self, threads: WorkThreads, work: Callable[[], Result]) -> Result:
         shared = threads is self._threads
         self._awaited += shared
         try:
-            return await asyncio.get_running_loop().run_in_executor(threads, work)
+            return await threads.begin(work)
         finally:
             self._awaited -= shared
 
