@@ -136,9 +136,12 @@ def log_requests(app: ASGIApp) -> ASGIApp:
     """The app with one line of the log a request."""
     import structlog
 
-    log = structlog.get_logger("viewfinder.requests")
+    name = "viewfinder.requests"
+    log, level = structlog.get_logger(name), logging.getLogger(name)
 
     def note(scope: Scope, status: int, seconds: float, whole: bool) -> None:
+        if not level.isEnabledFor(logging.INFO):  # as `log` would find out, by a longer way
+            return
         took_ms = round(seconds * 1000, 1)
         log.info(
             "request", method=scope["method"], route=route_of(scope), status=status, whole=whole, elapsed_ms=took_ms

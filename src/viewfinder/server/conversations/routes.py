@@ -12,10 +12,11 @@ from concurrent.futures import Future
 from typing import Annotated, Any, TypeVar
 
 import anyio
-from fastapi import BackgroundTasks, Path, Query, Response
+from fastapi import Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
+from starlette.background import BackgroundTask
 
 from viewfinder.conversation import Question
 from viewfinder.index.ranking import Ranking
@@ -117,7 +118,7 @@ async def export_session(id: Id, caller: Reader, services: WithServices) -> Expo
     response_model=Results,
     responses=responses(404, 409),
 )
-async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
+async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices) -> Response:
     """The results at once; the question after it is chosen while they travel, and comes by events.
 
     Whoever goes on before that is not held up: nothing is asked then.
@@ -125,8 +126,7 @@ async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices
     if answers_open_question(turn):
         await _known(await _run(services, id, services.conversations.open_question, caller, id, public=True))
     results, written = await _run(services, id, _written, services.conversations.take, caller, id, turn, public=True)
-    later.add_task(_run, services, id, services.conversations.choice, id, results.turn)
-    return _json(written, 201, later)
+    return _json(written, 201, BackgroundTask(_run, services, id, services.conversations.choice, id, results.turn))
 
 
 @router.get(
@@ -160,19 +160,17 @@ async def get_turn(
     response_model=Replay,
     responses=responses(404, 409),
 )
-async def edit_turn(
-    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices, later: BackgroundTasks
-) -> Response:
+async def edit_turn(id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
-    return await _edited(id, number, turn, caller, services, later)
+    return await _edited(id, number, turn, caller, services)
 
 
 @router.delete(
     "/sessions/{id}/turns/{number}", summary="Take something back", response_model=Replay, responses=responses(404, 409)
 )
-async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServices, later: BackgroundTasks) -> Response:
+async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServices) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
-    return await _edited(id, number, None, caller, services, later)
+    return await _edited(id, number, None, caller, services)
 
 
 @router.get(
@@ -257,16 +255,14 @@ def _written(work: Callable[Given, Answer], *args: Given.args, **kwargs: Given.k
     return answer, answer.model_dump_json(by_alias=True)
 
 
-def _json(written: str, status: int = 200, later: BackgroundTasks | None = None) -> Response:
+def _json(written: str, status: int = 200, later: BackgroundTask | None = None) -> Response:
     return Response(written, status, media_type="application/json", background=later)
 
 
-async def _edited(
-    id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, later: BackgroundTasks
-) -> Response:
+async def _edited(id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services) -> Response:
     edit = services.conversations.edit
     replay, written = await _run(services, id, _written, edit, caller, id, number, turn, public=True)
-    later.add_task(_run, services, id, services.conversations.choice, id, replay.results.turn)
+    later = BackgroundTask(_run, services, id, services.conversations.choice, id, replay.results.turn)
     return _json(written, later=later)
 
 
