@@ -158,6 +158,7 @@ class Session(TurnMethods):
     Attributes:
         gallery: the pictures searched last; None before the first turn.
         last_query, last_operations: what the newest turn looks for, and what it does to earlier turns.
+        last_rows: where the pictures that it shows stand in `gallery`.
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
     """
 
@@ -197,6 +198,7 @@ class Session(TurnMethods):
         self.conversation = conversation or Conversation()
         self.last_query = retriever.query(retriever.begin())
         self.last_operations: tuple[Operation, ...] = ()
+        self.last_rows: list[int] = []
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
         self._images: dict[str, bytes] = {}
@@ -398,8 +400,8 @@ class Session(TurnMethods):
         except ValueError as error:
             raise BadInput(str(error)) from error
         ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
-        ids = ranking.gallery.snapshot.ids
-        shown = tuple([ids[row] for row in ranking.best(self._n).tolist()])
+        ids, self.last_rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
+        shown = tuple([ids[row] for row in self.last_rows])
         # Going back restores what was asked there, not the next best question.
         goes_back = isinstance(turn, BackTo)
         asked = conversation.pending if goes_back else None

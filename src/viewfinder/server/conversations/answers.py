@@ -178,7 +178,7 @@ def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> Result
     """The page of a turn just searched, without searching again."""
     gallery, query = session.gallery, session.last_query
     assert gallery is not None, "the search saw a gallery"
-    shown, total = make_hits(gallery.snapshot, hits), 0
+    shown, total = make_hits(gallery.snapshot, hits, rows=session.last_rows), 0
     if query.parts:  # as `Ranking.total`
         out = [row for picture in query.excluded if (row := gallery.snapshot.row_of(picture)) is not None]
         if where:

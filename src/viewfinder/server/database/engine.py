@@ -100,6 +100,7 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writer = engine.execution_options(writes=True)
+        self._aside: list[PoolProxiedConnection] = []
         self._is_sqlite = is_sqlite = engine.dialect.name == "sqlite"
         # A single statement needs no transaction: beginning and ending one takes as long as reading a row. In SQLite
         # none begins unless we begin it, and setting an isolation level would cost one more statement.
@@ -154,7 +155,7 @@ class Database:
     @contextmanager
     def reading_prepared(self) -> Iterator[Any]:
         """A cursor of the driver for one prepared statement that reads, outside any transaction."""
-        with self._raw() as connection:
+        with self._driver() as connection:
             if self._is_sqlite:
                 yield connection.cursor()
                 return
@@ -168,23 +169,32 @@ class Database:
     @contextmanager
     def writing_prepared(self) -> Iterator[Any]:
         """A cursor of the driver for prepared statements, in a transaction like that of `writing`."""
-        with self._line, self._raw() as connection:
+        with self._line, self._driver() as connection:
             cursor = connection.cursor()
             if self._is_sqlite:
                 cursor.execute(_BEGIN_WRITING)
             yield cursor
-            connection.commit()  # without it, what was begun is undone when the connection goes back
+            connection.commit()  # without it, what was begun is undone when the connection is given back
 
     @contextmanager
-    def _raw(self) -> Iterator[PoolProxiedConnection]:
+    def _driver(self) -> Iterator[PoolProxiedConnection]:
+        """A connection for one thread. Those to SQLite are kept aside: to take one from the pool is half of a read."""
         with _explained():
-            connection = self.engine.raw_connection()
+            try:
+                connection = self._aside.pop()
+            except IndexError:
+                connection = self.engine.raw_connection()
+            went_well = False
             try:
                 yield connection
+                went_well = True
             except self.engine.dialect.loaded_dbapi.Error as error:
                 raise translate_driver_error(error, self.engine.dialect) from error
             finally:
-                connection.close()
+                if went_well and self._is_sqlite:
+                    self._aside.append(connection)
+                else:
+                    connection.close()
 
     def rows(self, kind: type[Row], query: Executable) -> list[Row]:
         """All rows that a query finds."""
@@ -207,6 +217,8 @@ class Database:
 
     def close(self) -> None:
         """Closes all connections."""
+        while self._aside:
+            self._aside.pop().close()
         self.engine.dispose()
 
 

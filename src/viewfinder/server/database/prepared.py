@@ -45,10 +45,10 @@ class Prepared:
     def first(self, cursor: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
         """The first row that it finds, by the names of its columns."""
         self.run(cursor, given)
-        row = cursor.fetchone()
-        if row is None:
+        rows = cursor.fetchall()  # to the end: what is read in part keeps SQLite from clearing its log
+        if not rows:
             return None
-        found = dict(zip(self._names, row, strict=True))
+        found = dict(zip(self._names, rows[0], strict=True))
         if self._from_driver is None:  # the driver says with the first row what type a column has there
             kinds = zip(self._columns, cursor.description, strict=True)
             self._from_driver = _known(

@@ -117,11 +117,16 @@ _HITS = TypeAdapter(list[Hit])  # all of a page at once: one by one takes half a
 
 
 def make_hits(
-    snapshot: Snapshot, found: Sequence[ranking.Hit], why: Mapping[str, dict[str, Any]] | None = None
+    snapshot: Snapshot,
+    found: Sequence[ranking.Hit],
+    why: Mapping[str, dict[str, Any]] | None = None,
+    *,
+    rows: Sequence[int] | None = None,
 ) -> list[Hit]:
-    """Results, as they go out; `why` has the reasons of some."""
+    """Results, as they go out; `why` has the reasons of some, `rows` where they stand, if that is known."""
     hits = list(found)
-    known = _describe_rows(snapshot, snapshot.rows_of(hit.id for hit in hits), [hit.path.name for hit in hits])
+    places = snapshot.rows_of(hit.id for hit in hits) if rows is None else rows
+    known = _describe_rows(snapshot, places, [hit.path.name for hit in hits])
     told = why or {}
     return _HITS.validate_python(
         [
