@@ -309,7 +309,7 @@ def to_srgb_on_white(image: Image.Image, profile: bytes | None) -> Image.Image:
 def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
     transform = _transform(profile, image.mode) if profile or image.mode == "LAB" else None
     if transform is None:
-        return image.convert("RGB")
+        return image if image.mode == "RGB" else image.convert("RGB")  # it would copy
     source = image.convert("RGB") if transform.input_mode == "RGB" else image
     return transform.apply(source)
 

@@ -11,6 +11,7 @@ import json
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -38,6 +39,9 @@ IN_FLIGHT = 4
 KEPT = 3
 """Pictures that `decode_one` decodes at the same time; further callers wait."""
 
+_READ_AHEAD = 1 << 20
+"""Bytes of decoded pictures that wait in the socket; the system may allow fewer."""
+
 _START_SECONDS = 60.0
 _FAILED_STARTS = 3
 _LONGEST_HEADER = 1 << 20
@@ -46,6 +50,8 @@ _COMMAND = (
     "from viewfinder.pictures.worker import serve; serve(int(sys.argv[1]))"
 )
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
+_KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(8 << 20), "MALLOC_TRIM_THRESHOLD_": str(32 << 20)}
+"""glibc gives every picture's memory back to the system, and takes it again; so much stays for the next one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,12 +273,13 @@ class _Worker:
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _READ_AHEAD)
             self.process = subprocess.Popen(
                 [sys.executable, "-c", _COMMAND, str(theirs.fileno()), json.dumps([str(place) for place in sys.path])],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, **_ONE_THREAD},
+                env={**os.environ, **_ONE_THREAD, **_KEEP_MEMORY},
                 process_group=0,  # a terminal's Ctrl-C does not reach it
             )
             self.pipe = Connection(ours.detach())
@@ -308,7 +315,7 @@ class _Worker:
             if "reason" in header:
                 job.outcome = BadFile(job.path, size, mtime_ns, str(header["reason"]))
             else:
-                pixels = np.frombuffer(bytearray(self.pipe.recv_bytes()), np.uint8).reshape(header["shape"])
+                pixels = _receive_pixels(self.pipe.fileno()).reshape(header["shape"])
                 facts = Facts(**header["facts"])
                 job.outcome = DecodedFile(job.path, str(header["id"]), size, mtime_ns, pixels, facts)
             self.jobs.popleft()
@@ -331,3 +338,22 @@ class _Worker:
         if code is not None and code < 0:
             return f"crashed the decoder ({signal.Signals(-code).name})"
         return f"the decoder ended with exit status {code}"
+
+
+def _receive_pixels(descriptor: int) -> NDArray[np.uint8]:
+    """One message of a `Connection`, read to where it stays. Raises EOFError, OSError, ValueError."""
+    prefix = bytearray(4)
+    _read_to(descriptor, memoryview(prefix))
+    [length] = struct.unpack("!i", prefix)
+    if length < 0:
+        raise ValueError("pixels without end")
+    pixels = np.empty(length, np.uint8)
+    _read_to(descriptor, pixels.data)
+    return pixels
+
+
+def _read_to(descriptor: int, left: memoryview) -> None:
+    while left:
+        if not (count := os.readv(descriptor, [left])):
+            raise EOFError
+        left = left[count:]

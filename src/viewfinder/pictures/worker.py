@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
+import struct
 import sys
 import threading
 from dataclasses import asdict
@@ -33,6 +35,7 @@ from viewfinder.pictures.decode import (
 )
 
 READY = b"ready"
+_LENGTH = struct.Struct("!i")  # precedes every message of a `Connection`
 _GRACE = 5.0  # seconds beyond the limit after which a worker whose parent has gone ends itself
 
 
@@ -46,11 +49,8 @@ def serve(descriptor: int) -> None:
     """Answers requests on a socket, in order, until its other end is closed. Does not return."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide on
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # workers are parallel already
-    pipe = Connection(descriptor)
-    replies: SimpleQueue[tuple[bytes, ...]] = SimpleQueue()
-    # A thread of its own sends, so that decoding goes on while the parent is busy with other things.
-    threading.Thread(target=_send, args=(pipe, replies), daemon=True).start()
-    replies.put((READY,))
+    pipe, replies = Connection(descriptor), _Replies(descriptor)
+    replies.send(READY)
     base = _address_space()
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, sys.stderr.fileno())  # C libraries chatter about odd files; reasons travel in replies
@@ -63,8 +63,9 @@ def serve(descriptor: int) -> None:
         _limit_memory(base, limits.memory_bytes)
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
         fit = Stretch(asked["fit"]["side"]) if "side" in asked["fit"] else AtMost(asked["fit"]["longest"])
-        replies.put(_reply(asked["path"], fit, limits))
+        reply = _reply(asked["path"], fit, limits)
         signal.setitimer(signal.ITIMER_REAL, 0)
+        replies.send(*reply)
 
 
 def _reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
@@ -95,13 +96,40 @@ def _content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:
         return file.read((status.st_size if stat.S_ISREG(status.st_mode) else limits.max_bytes) + 1)
 
 
-def _send(pipe: Connection, replies: SimpleQueue[tuple[bytes, ...]]) -> None:
-    while True:
-        try:
-            for part in replies.get():
-                pipe.send_bytes(part)
-        except OSError:
-            os._exit(0)  # nobody listens any more
+class _Replies:
+    """Sends what a `Connection` receives: at once as far as there is room, the rest by a thread while decoding goes on.
+
+    All by the thread would be simpler, but handing the interpreter to and fro costs a third of a small picture.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._left: SimpleQueue[bytes] = SimpleQueue()
+        self._handed = self._sent = 0  # how often the thread was given something, and has sent it
+        threading.Thread(target=self._send_left, daemon=True).start()
+
+    def send(self, *messages: bytes) -> None:
+        """These come next. The process ends if nobody listens any more."""
+        pieces = [piece for message in messages for piece in (_LENGTH.pack(len(message)), message)]
+        sent = 0
+        if self._handed == self._sent:
+            try:
+                sent = self._socket.sendmsg(pieces, (), socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                pass
+            except OSError:
+                os._exit(0)
+        if sent < sum(map(len, pieces)):
+            self._handed += 1
+            self._left.put(b"".join(pieces)[sent:])
+
+    def _send_left(self) -> None:
+        while True:
+            try:
+                self._socket.sendall(self._left.get())
+            except OSError:
+                os._exit(0)
+            self._sent += 1
 
 
 def _address_space() -> int | None:
