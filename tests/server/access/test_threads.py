@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from viewfinder.server.access.threads import WorkThreads
+from viewfinder.server.access.limits import WorkThreads
 
 
 @pytest.fixture
