@@ -121,8 +121,13 @@ class Lease:
         began = _seconds()
         holder = f"{os.getpid()} on {socket.gethostname()}"
         values = {"number": number + 1, "beat": beat + 1, "free": False, "holder": holder}
-        if not self._set(f"number = {number} AND beat = {beat}", values):
-            return False
+        try:
+            if not self._set(f"number = {number} AND beat = {beat}", values):
+                return False
+        except RuntimeError as error:
+            if "Incompatible transaction" not in str(error):
+                raise
+            return False  # several processes have just made the table at once: whose it is, the next look tells
         self._number, self._good_until = number + 1, began + self._lease_s * 2 / 3
         self._beat = beat + 1
         return True
