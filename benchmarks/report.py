@@ -333,7 +333,7 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
         (
             "memory of indexing 10,000 pictures, peak beyond that of 100",
             "< 600 MB",
-            f"{beyond['10000']} MiB (2,500 pictures: {beyond['2500']} MiB)",
+            f"{beyond['10000']} MiB (2,500 pictures: {beyond['2500']} MiB){on_machine(speed['memory'])}",
         ),
         ("cold start of `viewfinder --help`", "< 0.4 s", f"{cold['help_s']:.2f} s{on_machine(cold)}"),
         ("cold start of `viewfinder find`, 2,000 pictures", "< 0.8 s", f"{cold['find_s']:.2f} s{on_machine(cold)}"),
