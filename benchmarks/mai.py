@@ -351,7 +351,6 @@ def results(place: Place) -> dict[str, Any]:
         "(contextual language), one epoch of 19,356",
         "tables": {title: table(names, place, SEEDS) for title, names in TABLES.items()},
         "sessions": {name: found for name in IN_SESSIONS if (found := sessions_of(LINES[name].row, place))},
-        "minutes of training": round(sum(minutes(place.run(row.name, seed)) for row in EVERY for seed in row.seeds)),
         "machine": described(),
     }
 

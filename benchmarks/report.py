@@ -382,7 +382,6 @@ def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
 def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
     """All tables of `mai.py`."""
     tables = mai["tables"]
-    minutes = f"{mai['minutes of training']} minutes of training in all, by the clock"
     cost = json.loads((RESULTS / "iteration.json").read_text())
     return {
         "mai-speed": iteration_table(cost),
@@ -392,7 +391,7 @@ def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
         "mai-turns": mai_turns_table(tables["parts"] | tables["others"]),
         "mai-sessions": sessions_table(mai["sessions"]),
         "mai-contextual": contextual_table(read_ranks("mai")),
-        "mai-machine": [f"{mai['data']}; {minutes}. {machine_line(mai['machine'])}"],
+        "mai-machine": [f"{mai['data']}. {machine_line(mai['machine'])}"],
     }
 
 
