@@ -11,10 +11,12 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -233,6 +235,22 @@ def test_of_many_who_want_a_lock_one_has_it_at_a_time(url: str, tmp_path: Path) 
     for thread in threads:
         thread.join()
     assert (most, done) == (1, 4)
+
+
+def test_who_took_a_lock_that_is_made_again_notices_that_another_has_it(url: str, tmp_path: Path) -> None:
+    place: Any = connection(url, tmp_path)
+    first, second = (Lease(place, "writing", lease_s=5.0) for _ in range(2))
+    first.acquire(0.0, "writing")
+    row = {"number": 0, "beat": 0, "free": True, "holder": ""}  # as by a process that began to make it at the same time
+    place.create_table("writing", data=pa.Table.from_pylist([row]), mode="overwrite")
+    second.acquire(60.0, "writing")
+    end = time.monotonic() + 60
+    with pytest.raises(LibraryBusy):
+        while time.monotonic() < end:
+            first.check()
+            time.sleep(0.1)
+    second.check()
+    second.release()
 
 
 def test_the_lock_of_one_that_was_killed_passes_on_when_its_time_is_over(url: str, tmp_path: Path) -> None:

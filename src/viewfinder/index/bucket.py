@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import shutil
 import socket
 import threading
@@ -120,7 +121,9 @@ class Lease:
     def _take(self, number: int, beat: int) -> bool:
         began = _seconds()
         holder = f"{os.getpid()} on {socket.gethostname()}"
-        values = {"number": number + 1, "beat": beat + 1, "free": False, "holder": holder}
+        # No number twice: of two processes that make the table at once, the later overwrites what the first has taken.
+        taken = number + 1 + secrets.randbelow(2**31)
+        values = {"number": taken, "beat": beat + 1, "free": False, "holder": holder}
         try:
             if not self._set(f"number = {number} AND beat = {beat}", values):
                 return False
@@ -128,7 +131,7 @@ class Lease:
             if "Incompatible transaction" not in str(error):
                 raise
             return False  # several processes have just made the table at once: whose it is, the next look tells
-        self._number, self._good_until = number + 1, began + self._lease_s * 2 / 3
+        self._number, self._good_until = taken, began + self._lease_s * 2 / 3
         self._beat = beat + 1
         return True
 
