@@ -498,10 +498,8 @@ def closer_looks(
 ) -> Iterator[tuple[int, Callable[[Int64[np.ndarray, " k"]], Float32[np.ndarray, " k"]]]]:
     """How many of the best each further look takes, and how it scores them (`how`: as `late_interaction`)."""
     if len(block) > GROUPED:
-        yield (
-            math.ceil(GROUP_SHARE * len(block)),
-            lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how),
-        )
+        many = math.ceil(GROUP_SHARE * len(block))
+        yield many, lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how)
     yield candidates, lambda rows_k: late_interaction(block.at(rows_k), queries_md, **how)
 
 

@@ -1,7 +1,7 @@
 """The starter encoder: pixels and words to vectors with no network connection, and no torch when searching.
 
-Words become sentence vectors (all-MiniLM-L6-v2 in 8 bits), pictures raw vectors. The head maps both into
-one space of 256 numbers:
+Words become sentence vectors (all-MiniLM-L6-v2 in 8 bits), pictures raw vectors. The head maps both into one space of
+256 numbers:
 
     picture   unit( unit(x A + a) + mix * unit((names - m) B) )      x = [sqrt(objects), texture]
     words     unit( unit(s - s0) B )

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from filelock import FileLock
 from sqlalchemy import (
     URL,
-    BindParameter,
     ClauseElement,
     Connection,
     Dialect,
@@ -37,6 +36,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.selectable import ReturnsRows
 
 from viewfinder.errors import BadInput, DatabaseError, DiskFull, ViewfinderError
@@ -108,13 +108,13 @@ class Prepared:
 
     def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
         written = statement.compile(dialect=dialect)
+        assert isinstance(written, SQLCompiler)
         self._dialect = dialect
         self._text = str(written)
         self._constants = dict(written.params)  # None for those to be given
-        self._order: Sequence[str] | None = getattr(written, "positiontup", None)
-        binds: Mapping[str, BindParameter[Any]] = getattr(written, "binds")  # noqa: B009 (of SQL alone)
+        self._order: Sequence[str] | None = written.positiontup
         self._to_driver = _known(
-            {name: binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in self._constants}
+            {name: written.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in self._constants}
         )
         self._columns = list(statement.exported_columns) if isinstance(statement, ReturnsRows) else []
         self._names = [column.key for column in self._columns]
