@@ -123,6 +123,7 @@ def excludes_word(item: Item, facet: str, word: str) -> bool:
     return FACETS[facet].one and bool(known) and ruled_out
 
 
+@cache
 def phrases_of(facet: str, word: str) -> tuple[str, ...]:
     """Ways to say that an article has a word; each begins with "is" or "has"."""
     if (facet, word) in vocabulary.PHRASES:
@@ -130,6 +131,7 @@ def phrases_of(facet: str, word: str) -> tuple[str, ...]:
     return _PHRASES[_form(facet, word)](word)
 
 
+@cache
 def denials_of(facet: str, word: str) -> tuple[str, ...]:
     """Ways to say that an article does not have a word."""
     if (facet, word) in vocabulary.DENIALS:
