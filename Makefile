@@ -53,8 +53,11 @@ test test-long: export OMP_NUM_THREADS = 1
 test: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
 
+# Shapes are checked in every run where the papers' arithmetic is; here in all packages that hold tensors.
 test-long: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers $(ARGS) \
+	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.index,viewfinder.metrics,viewfinder.training,beartype.beartype
 
 attack: setup system
 	PYTHONPATH=. $(BIN)/python benchmarks/attack.py $(ARGS)

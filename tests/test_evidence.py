@@ -19,7 +19,6 @@ from claims import (
     REFUTED,
     REPRODUCED,
     UNDECIDED,
-    VERDICTS,
     WAITING,
     Claim,
     Judged,
@@ -402,5 +401,5 @@ def test_no_claim_that_is_asked_compares_a_row_that_reads_captions_with_one_that
 
 
 def test_no_committed_verdict_has_fewer_than_three_seeds() -> None:
-    judged = judge_claims(read_claims())
-    assert not [one for one in judged if one.outcome in VERDICTS and one.trained and len(one.seeds) < 3]
+    page = (RESULTS.parents[1] / "docs" / "claims.md").read_text(encoding="utf-8")
+    assert not few_seeds(page)

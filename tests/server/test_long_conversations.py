@@ -271,7 +271,7 @@ def test_a_conversation_that_is_read_is_the_one_that_was_said() -> None:
 # -- a server in a process of its own
 
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
-WATCHED_S = 6.0
+WATCHED_S = 3.0
 
 HANGING = """
 import asyncio, time

@@ -499,7 +499,8 @@ class Album:
         page = self.person.page
         page.wait_for_timeout(150)  # pictures that are here are painted
         page.screenshot(path=self.folder / f"{state}-{self.look}.png")
-        page.evaluate(Axe().axe_script)
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(Axe().axe_script)
         for found in page.evaluate(self.AXE):
             self.against.setdefault(state, []).append(
                 (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
