@@ -149,9 +149,6 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
 
 # -- side by side
 
-KNOW = {"photos: five captions": ("clip-t", "clip-ti", "composer", "combiner")}
-"""Systems that search with the vectors of the encoder's head, by tests whose pictures the head has learnt from."""
-
 
 def side_by_side_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     """The table of all systems, and that of what the protocols themselves count; none where nothing is measured."""
@@ -169,36 +166,29 @@ def side_by_side_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def systems_table(found: dict[str, Any], names: list[str], metric: str | None) -> list[str]:
-    """One row a system, one column a test; `metric`: of all of them, None: each test's own.
-
-    The best of those whose vectors have not learnt from the test pictures are in bold.
-    """
+    """One row a system, one column a test; `metric`: of all of them, None: each test's own. The best are in bold."""
     of = {name: metric or found["tests"][name]["own"] for name in names}
     systems = found["systems"]
     best = {
-        name: max(
-            row["found"][name][of[name]]["mean"]
-            for system, row in systems.items()
-            if name in row["found"] and system not in KNOW.get(name, ())
-        )
+        name: max(row["found"][name][of[name]]["mean"] for row in systems.values() if name in row["found"])
         for name in names
     }
     lines = []
     for system, row in systems.items():
-        tops = (-1.0 if system in KNOW.get(name, ()) else best[name] for name in names)
-        cells = [cell(row["found"].get(name), of[name], top) for name, top in zip(names, tops, strict=True)]
+        cells = [cell(row["found"].get(name), of[name], best[name]) for name in names]
         lines.append([system, row["trained on"], *cells])
     head = [f"{name}, {of[name]}" if metric is None else name for name in names]
     return table(["system", "has learnt from the training part of", *head], lines)
 
 
 def cell(one: dict[str, Any] | None, metric: str, best: float) -> str:
-    """A figure with half the width of its interval."""
+    """A figure with half the width of its interval, marked where pictures looked for may have been learnt from."""
     if one is None:
         return ""
     figure = one[metric]
     text = f"{tenths(figure['mean'])} ± {tenths((figure['high'] - figure['low']) / 2)}"
-    return f"**{text}**" if figure["mean"] == best else text
+    text = f"**{text}**" if figure["mean"] == best else text
+    return f"{text} †" if one.get("flags") else text
 
 
 def tests_table(found: dict[str, Any], names: list[str]) -> list[str]:

@@ -20,7 +20,7 @@ import numpy as np
 from chat_tests import replayed, without_shown
 from jaxtyping import Float
 from machine import described
-from rows import is_measured, measured
+from rows import is_measured, measured, overlap_flags
 
 from viewfinder.data.captions import read_captioned
 from viewfinder.data.splits import split_of
@@ -209,12 +209,14 @@ def row_of(folder: Path, tests: Mapping[str, Test], folders: Folders) -> dict[st
 
 
 def figures_of(run: Run, test: Test, folders: Folders) -> dict[str, Any]:
-    """The shared measure and the protocol's own, over the talks of all tasks of the test."""
+    """The shared measure and the protocol's own, over the talks of all tasks; pictures that were learnt from, too."""
     among = held_out(folders[test.data]) if test.unseen else None
     own_s, shared_s = (
         np.concatenate([last(metric, task, among) for task in run.tasks]) for metric in (test.own, SHARED)
     )
-    return {"talks": len(shared_s), SHARED: measured(shared_s[None]), test.own: measured(own_s[None])}
+    flags = [flag for flag in overlap_flags(run.tasks) if "texts" not in flag]
+    figures = {SHARED: measured(shared_s[None]), test.own: measured(own_s[None])}
+    return {"talks": len(shared_s), **figures, "flags": flags}
 
 
 def last(metric: str, task: TaskResult, among: frozenset[str] | None) -> Float[np.ndarray, " s"]:
