@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError
-from viewfinder.evaluation import Plan, Run, evaluate, read_run, write_run
+from viewfinder.evaluation import Plan, Run, Task, evaluate, read_run, write_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 from viewfinder.evaluation.results import TaskResult
 
@@ -121,8 +121,9 @@ def main() -> None:
         for name, test in tests_of(system).items():
             if (name in given.tests or name in READS_CAPTIONS) and folders[test.data].is_dir():
                 plan = plan_of(system, test, folders, given.features, weights.get(system))
-                once(plan, encoder, given.work / system / plain(name), simulated=test.simulated)
-    given.out.write_text(json.dumps(results(given.work, folders), indent=1) + "\n")
+                seen = held_out(folders[test.data]) if test.unseen else None
+                once(plan, encoder, given.work / system / plain(name), simulated=test.simulated, among=seen)
+    given.out.write_text(json.dumps(results(given.work), indent=1) + "\n")
 
 
 class Remembering(StarterEncoder):
@@ -161,15 +162,20 @@ def plan_of(system: str, test: Test, folders: Folders, features: Path, checkpoin
     )  # fmt: skip
 
 
-def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool) -> None:
-    """Evaluates unless it is done; a system without weights is told and left out."""
+def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: frozenset[str] | None = None) -> None:
+    """Evaluates unless it is done, `among` these talks only; a system without weights is told and left out."""
     if is_measured(out):
         return
+
+    def changed(task: Task) -> Task:
+        kept = tuple(talk for talk in task.dialogues if among is None or talk.id in among)
+        return without_shown(replace(task, dialogues=kept))
+
     try:
         if simulated:
             write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
         else:
-            replayed(plan, out, without_shown, encoder)
+            replayed(plan, out, changed, encoder)
     except ViewfinderError as error:
         print(f"{out}: left out, {error}", flush=True)
 
@@ -182,9 +188,9 @@ def plain(name: str) -> str:
 # -- results
 
 
-def results(work: Path, folders: Folders) -> dict[str, Any]:
+def results(work: Path) -> dict[str, Any]:
     """All that is measured so far, and the most that chance gives."""
-    rows = {system: row_of(work / system, tests_of(system), folders) for system in TRAINED}
+    rows = {system: row_of(work / system, tests_of(system)) for system in TRAINED}
     return {
         "talks": TALKS,
         "tests": {name: about(work, name, test) for name, test in {**TESTS, **READS_CAPTIONS}.items()},
@@ -200,30 +206,25 @@ def about(work: Path, name: str, test: Test) -> dict[str, Any]:
     return {"data": test.data, "protocol": test.protocol, "own": test.own, "pictures": galleries}
 
 
-def row_of(folder: Path, tests: Mapping[str, Test], folders: Folders) -> dict[str, Any]:
+def row_of(folder: Path, tests: Mapping[str, Test]) -> dict[str, Any]:
     """A system's figures, test by test."""
     runs = {name: read_run(folder / plain(name)) for name in tests if is_measured(folder / plain(name))}
-    found = {name: figures_of(run, tests[name], folders) for name, run in runs.items()}
+    found = {name: figures_of(run, tests[name]) for name, run in runs.items()}
     weights = {run.provenance.options.get("checkpoint", "in the box") for run in runs.values()}
     return {"weights": sorted(weights), "found": found}
 
 
-def figures_of(run: Run, test: Test, folders: Folders) -> dict[str, Any]:
-    """The shared measure and the protocol's own, over the talks of all tasks; pictures that were learnt from, too."""
-    among = held_out(folders[test.data]) if test.unseen else None
-    own_s, shared_s = (
-        np.concatenate([last(metric, task, among) for task in run.tasks]) for metric in (test.own, SHARED)
-    )
+def figures_of(run: Run, test: Test) -> dict[str, Any]:
+    """The shared measure and the protocol's own, over the talks of all tasks, and what to know of its pictures."""
+    own_s, shared_s = (np.concatenate([last(metric, task) for task in run.tasks]) for metric in (test.own, SHARED))
     flags = [flag for flag in overlap_flags(run.tasks) if "texts" not in flag]
     figures = {SHARED: measured(shared_s[None]), test.own: measured(own_s[None])}
     return {"talks": len(shared_s), **figures, "flags": flags}
 
 
-def last(metric: str, task: TaskResult, among: frozenset[str] | None) -> Float[np.ndarray, " s"]:
+def last(metric: str, task: TaskResult) -> Float[np.ndarray, " s"]:
     """One value a talk, after its last turn."""
-    values_s = values_per_dialogue(metric_values(metric, task.ranks), LAST_TURN, "", task.settings)
-    chosen_s = [among is None or talk in among for talk in task.dialogue_ids]
-    return np.asarray(values_s[np.array(chosen_s)])
+    return np.asarray(values_per_dialogue(metric_values(metric, task.ranks), LAST_TURN, "", task.settings))
 
 
 def held_out(folder: Path) -> frozenset[str]:
