@@ -19,6 +19,7 @@ from viewfinder.worlds.scene import PREDICATES, Scene, relation_holds, sample_sc
 from viewfinder.worlds.words import (
     CANT_TELL,
     COLOUR_WORDS,
+    LEADS,
     NOUNS,
     NUMBERS,
     PATTERN_ADJECTIVES,
@@ -57,6 +58,12 @@ def ask(truth: PictureTruth, text: str) -> str:
 )
 def test_presence(beach: PictureTruth, question: str, answer: str) -> None:
     assert ask(beach, question) == answer
+
+
+@pytest.mark.parametrize("lead", LEADS)
+def test_whatever_a_question_begins_with_it_is_understood(beach: PictureTruth, lead: str) -> None:
+    assert ask(beach, f"{lead} is there a red dog?") == "no"
+    assert ask(beach, f"{lead} how many dogs are there?") == ask(beach, "How many dogs are there?") == "two"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ _CONTRACTIONS = {
 _FILLERS = r"""
 (?:in|on|of|into|across)\ (?:the|this|that|your)\ (?:whole\ )?(?:picture|photo|photograph|image|scene|frame)\b
 |(?<=\ )(?:visible|anywhere|at\ all|to\ be\ seen|exactly|precisely|overall|roughly|please|then)$
-|^(?:please|ok|okay|well|so|and|now|great|thanks|also|hm+)\b
+|^(?:please|ok|okay|well|so|and|now|then|great|thanks|also|hm+)\b
+|^(?:all\ right|alright|by\ the\ way|if\ i\ may(?:\ ask)?|one\ more\ thing|let\ me\ see)\b
 |\bby\ any\ chance\b
 |^(?:can|could|would|do)\ you\ (?:please\ )?(?:tell|say|know|remember|recall)(?:\ me)?\b(?:\ if|\ whether)?
 |^(?:tell|say)\ me\b
@@ -53,6 +54,8 @@ def normalize_question(text: str) -> str:
     'what is the colour of the dog'
     >>> normalize_question("Can you tell me if it's dark?")
     'is it dark'
+    >>> normalize_question("One more thing: where is the dog?")
+    'where is the dog'
     """
     said = re.sub(r",\s*(?:right|correct|yes|no)\s*\?*$", "", text.lower().replace("’", "'").strip())
     for pattern, instead in _CONTRACTIONS.items():
