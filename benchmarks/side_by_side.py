@@ -124,6 +124,7 @@ def main() -> None:
     encoder = Remembering()
     for system in given.systems:
         if "anew" in system and system not in weights:
+            print(f"{system}: left out, it needs --weights '{system}=FILE'", flush=True)
             continue
         for name, test in tests_of(system).items():
             if (name in given.tests or name in READS_CAPTIONS) and folders[test.data].is_dir():

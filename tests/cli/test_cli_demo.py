@@ -44,7 +44,9 @@ def test_the_demo_finds_its_picture_serves_its_library_and_can_be_run_again(
     alone = program("demo", "--out", out)  # without a terminal nobody would end a server
     assert f"viewfinder serve --library {out / 'library'}" in alone.communicate(timeout=300)[0]
     assert alone.returncode == 0
-    again = viewfinder("demo", "--out", out, "--no-serve", "--json").json
+    last = viewfinder("demo", "--out", out, "--no-serve", "--json")
+    assert last.code == 0
+    again = last.json
     ranks = [turn["target_rank"] for turn in again["turns"]]
     assert len(ranks) == 5
     assert ranks[0] > 10
