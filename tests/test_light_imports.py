@@ -98,6 +98,15 @@ def test_what_is_imported_is_noticed() -> None:
     assert imported("import sqlalchemy", ("sqlalchemy", "torch")) == ["sqlalchemy"]
 
 
+def test_pydantic_checks_calls_as_before_once_lance_is_imported() -> None:
+    code = (
+        "import pydantic; from viewfinder.index.bucket import import_lancedb; checks = pydantic.validate_call\n"
+        "assert import_lancedb() is import_lancedb()\n"
+        "assert pydantic.validate_call is checks"
+    )
+    assert imported(code, ("lancedb", "torch")) == ["lancedb"]
+
+
 def imported(code: str, packages: tuple[str, ...]) -> list[str]:
     """Which of the packages a fresh interpreter has imported after the code."""
     program = f"{code}\nimport sys\nprint(*['imported:', *sorted({set(packages)!r} & sys.modules.keys())])"

@@ -27,7 +27,7 @@ from filelock import FileLock, Timeout
 from jaxtyping import Float, Float16
 
 from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary
-from viewfinder.index.bucket import find_bucket
+from viewfinder.index.bucket import find_bucket, import_lancedb
 from viewfinder.index.checksums import find_damage, forget_checksums, record_checksums
 
 TABLES = "tables"
@@ -72,9 +72,7 @@ class Tables:
         check_descriptors()
         if self.bucket is not None:
             return self.bucket.connect(TABLES)
-        import lancedb
-
-        return lancedb.connect(self.folder / TABLES)
+        return import_lancedb().connect(self.folder / TABLES)
 
     def path(self, name: str) -> Path:
         """Where a table lies."""
