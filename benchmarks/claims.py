@@ -202,11 +202,14 @@ def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndar
         return np.asarray(found_ct[:, claim.gain[1] - 1] - found_ct[:, claim.gain[0] - 1])
     if at is not None:
         return np.asarray(found_ct[:, at])
+    known_ct = ~np.isnan(found_ct)
     if claim.turns == "every":
-        return np.array([np.nan if np.isnan(row_t).all() else np.nanmean(row_t) for row_t in found_ct])
+        sums_c, turns_c = np.where(known_ct, found_ct, 0).sum(axis=1), known_ct.sum(axis=1)
+        return np.where(turns_c, sums_c / np.maximum(turns_c, 1), np.nan)
     if claim.turns:
         return np.asarray(found_ct[:, [turn - 1 for turn in claim.turns]].mean(axis=1))
-    return np.array([row_t[~np.isnan(row_t)][-1] if not np.isnan(row_t).all() else np.nan for row_t in found_ct])
+    last_c = found_ct.shape[1] - 1 - np.argmax(known_ct[:, ::-1], axis=1)
+    return np.asarray(found_ct[np.arange(len(found_ct)), last_c])
 
 
 def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
