@@ -49,6 +49,8 @@ system:
 	fi
 
 test test-long: export OMP_NUM_THREADS = 1
+# The programs that tests start find our modules compiled, also where the environment says not to keep that.
+test test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)

@@ -55,7 +55,7 @@ def gallery(notes: AnnotatedPhotos) -> Gallery:
     return Pictures(tuple(keys), encoder.project(np.concatenate(raw)).astype(np.float32), encoder).gallery()
 
 
-@pytest.fixture(scope="module", params=["sentences", "fragments"])
+@pytest.fixture(scope="module", params=[pytest.param("sentences", marks=pytest.mark.long), "fragments"])
 def conversations(request: pytest.FixtureRequest, gallery: Gallery, notes: AnnotatedPhotos) -> list[Heard]:
     known = [key for key in sorted(notes.pictures) if len(notes.of(key).captions) >= ENOUGH_CAPTIONS]
     style = SpeakingStyle(speaks=request.param, policy="answers")

@@ -125,7 +125,10 @@ def test_the_doctor_names_what_is_installed(installed: Installed) -> None:
         assert name in checks["plug-ins"]["detail"]
 
 
-@pytest.mark.parametrize("page", ["retriever", "questioner", "encoder", "user", "reader"])
+@pytest.mark.parametrize(
+    "page",
+    ["retriever", *(pytest.param(it, marks=pytest.mark.long) for it in ("questioner", "encoder", "user", "reader"))],
+)
 def test_every_command_of_the_pages_on_adding_runs(
     page: str, site: Path, world: Path, library: Path, tmp_path: Path
 ) -> None:

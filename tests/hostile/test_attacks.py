@@ -25,6 +25,7 @@ def held(outcome: Outcome) -> dict[str, Any]:
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long  # test_store_processes.py kills writers, too
 def test_kill_9_of_add_loses_nothing(tmp_path: Path) -> None:
     held(kills.kill_add(2, SEED, tmp_path))
 
@@ -52,6 +53,7 @@ def test_kill_9_of_the_server_under_six_people_loses_nothing(tmp_path: Path) -> 
     assert held(kills_served.kill_server(1, SEED, tmp_path))["turns"] > 0
 
 
+@pytest.mark.long
 def test_bad_pictures_are_quarantined_and_good_ones_are_kept(tmp_path: Path) -> None:
     figures = held(pictures.mutate_pictures(250, SEED, tmp_path))
     assert figures["quarantined"] > 100 and figures["kept"] >= figures["untouched"] > 20
@@ -79,7 +81,7 @@ def test_over_a_connection_each_operation_wants_its_own_scope(tmp_path: Path) ->
 
 
 def test_http_made_by_hand_is_refused_and_hides_no_request(tmp_path: Path) -> None:
-    held(wire.raw_requests(len(wire.CASES) + 100, SEED, tmp_path))
+    held(wire.raw_requests(len(wire.CASES) + 10, SEED, tmp_path))
 
 
 @pytest.mark.long
@@ -112,6 +114,7 @@ def test_sigterm_ends_a_server_whatever_it_does(tmp_path: Path) -> None:
     held(conversations.end_by_sigterm(4, SEED + 1, tmp_path))
 
 
+@pytest.mark.long  # test_library_damage.py has a damage of each kind
 def test_damage_to_a_library_is_said_or_healed(tmp_path: Path) -> None:
     held(damage.damage_library(6, SEED, tmp_path))
 
@@ -131,6 +134,7 @@ def test_damage_to_thumbnails_is_not_served(tmp_path: Path) -> None:
     held(damage.damage_thumbnails(20, SEED, tmp_path))
 
 
+@pytest.mark.long  # test_cli_add.py fills a disk, too
 def test_a_full_disk_loses_nothing_that_add_acknowledged(tmp_path: Path) -> None:
     held(faults.full_disk(2, SEED, tmp_path))
 

@@ -288,7 +288,7 @@ names = st.text("abcdefghij", min_size=1, max_size=3)
 batches = st.lists(st.dictionaries(names, st.sampled_from(["red", "blue", "teal"]), min_size=1, max_size=4), max_size=5)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(batches)
 def test_whatever_comes_in_a_snapshot_shows_what_the_store_has(
     tmp_path_factory: pytest.TempPathFactory, added: list[dict[str, str]]

@@ -100,9 +100,9 @@ def test_two_readers_beside_a_writer_see_complete_pictures_only(tmp_path: Path) 
     add_batch(store, 0)
     with ThreadPoolExecutor(2) as pool:
         readers = list(pool.map(lambda _: start("read", tmp_path), range(2)))
-    for number in range(1, 30):
+    for number in range(1, 20):
         add_batch(store, number)
-        if number % 10 == 0:
+        if number % 7 == 0:
             store.compact()
     time.sleep(0.5)  # one more round of the readers
     (tmp_path / "stop").touch()
@@ -111,7 +111,7 @@ def test_two_readers_beside_a_writer_see_complete_pictures_only(tmp_path: Path) 
         assert reader.returncode == 0, complaints
         rounds, pictures = int(said.split()[1]), int(said.split()[3])
         assert rounds >= 3
-        assert pictures == 30 * BATCH
+        assert pictures == 20 * BATCH
 
 
 def kill_soon(folder: Path, first: int, moment: float) -> dict[str, int]:
