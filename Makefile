@@ -55,7 +55,7 @@ test test-long: export PYTHONDONTWRITEBYTECODE =
 test: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
 
-# Shapes are checked in every run where the papers' arithmetic is; here in all packages that hold tensors.
+# Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
 test-long: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers $(ARGS) \

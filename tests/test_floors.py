@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -48,3 +49,10 @@ def test_a_circle_would_be_noticed() -> None:
     assert imports_of(tree, {"viewfinder.library"}) == {"viewfinder.library"}
     with pytest.raises(CycleError, match="nodes are in a cycle"):
         check_no_circle({"a": {"b"}, "b": {"c"}, "c": {"a"}})
+
+
+def test_shapes_are_checked_of_every_network_and_loss() -> None:
+    settings = tomllib.loads((SOURCES.parent / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"]
+    checked = set(settings["ini_options"]["addopts"].rsplit("=", 1)[1].split(","))
+    kinds = ("network", "numpy_network", "loss")
+    assert {name for name in modules() if name.split(".")[-1] in kinds} <= checked
