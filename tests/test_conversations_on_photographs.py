@@ -24,7 +24,7 @@ from viewfinder.session import Session
 from viewfinder.users import AnnotatedPhotos, Screen, SpeakingStyle, photo_person, read_photo_notes
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
-PEOPLE, TURNS, ENOUGH_CAPTIONS = 60, 4, 4
+PEOPLE, PICTURES, TURNS, ENOUGH_CAPTIONS = 60, 250, 4, 4
 
 pytestmark = [pytest.mark.data, pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")]
 
@@ -46,7 +46,7 @@ def notes() -> AnnotatedPhotos:
 
 @pytest.fixture(scope="module")
 def gallery(notes: AnnotatedPhotos) -> Gallery:
-    encoder, keys = StarterEncoder(), sorted(notes.pictures)
+    encoder, keys = StarterEncoder(), pick_evenly(sorted(notes.pictures), PICTURES)
     raw = []
     for at in range(0, len(keys), 64):
         files = [notes.of(key).path for key in keys[at : at + 64]]
@@ -57,7 +57,7 @@ def gallery(notes: AnnotatedPhotos) -> Gallery:
 
 @pytest.fixture(scope="module", params=[pytest.param("sentences", marks=pytest.mark.long), "fragments"])
 def conversations(request: pytest.FixtureRequest, gallery: Gallery, notes: AnnotatedPhotos) -> list[Heard]:
-    known = [key for key in sorted(notes.pictures) if len(notes.of(key).captions) >= ENOUGH_CAPTIONS]
+    known = [key for key in gallery.snapshot.ids if len(notes.of(key).captions) >= ENOUGH_CAPTIONS]
     style = SpeakingStyle(speaks=request.param, policy="answers")
     return [heard for target in pick_evenly(known, PEOPLE) for heard in conversation(gallery, notes, target, style)]
 

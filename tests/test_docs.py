@@ -225,15 +225,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-RUN = ("docs/command-line.md",)
-RUN_LONG = (
+RUN = (
     "README.md",
+    "docs/command-line.md",
     "docs/index.md",
     *(f"docs/{it}.md" for it in ("cluster", "construction", "data", "review", "scale", "server")),
     *(f"docs/systems/{it}.md" for it in SYSTEMS),
     *(f"docs/tutorials/{it}.md" for it in ("photos", "shop", "embed", "research")),
 )
-"""They train, serve, or say again what the others say."""
 
 
 def test_every_command_on_a_page_is_run_or_there_is_a_reason_not_to() -> None:
@@ -242,18 +241,13 @@ def test_every_command_on_a_page_is_run_or_there_is_a_reason_not_to() -> None:
         name = page.relative_to(ROOT).as_posix()
         for kind, line in lines_of(page):
             reason = reason_not_to_run(name, line)
-            assert reason or (kind == "sh" and name in (*RUN, *RUN_LONG)), f"{name}: nothing runs `{line}`"
+            assert reason or (kind == "sh" and name in RUN), f"{name}: nothing runs `{line}`"
             used.add(reason)
     assert used - {None} == set(NOT_RUN.values())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *(pytest.param(it, marks=pytest.mark.slow) for it in RUN),
-        *(pytest.param(it, marks=pytest.mark.long) for it in RUN_LONG),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", RUN)
 def test_the_commands_of_a_page_run_one_after_the_other(name: str, home: Path, tmp_path: Path) -> None:
     if not (shutil.which("curl") and shutil.which("jq")):
         pytest.skip("the pages use curl and jq, which are not here")

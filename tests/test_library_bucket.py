@@ -268,10 +268,10 @@ def test_the_lock_of_one_that_was_killed_passes_on_when_its_time_is_over(url: st
 
 
 def test_a_holder_that_beats_keeps_its_lock_longer_than_its_time(url: str, tmp_path: Path) -> None:
-    holder = Lease(connection(url, tmp_path), "writing", lease_s=4.0)
+    holder = Lease(connection(url, tmp_path), "writing", lease_s=2.0)
     holder.acquire(0.0, "writing")
     with pytest.raises(LibraryBusy):
-        Lease(connection(url, tmp_path), "writing", lease_s=4.0).acquire(6.0, "writing")
+        Lease(connection(url, tmp_path), "writing", lease_s=2.0).acquire(3.0, "writing")
     holder.check()
     holder.release()
 

@@ -402,13 +402,11 @@ class Person:
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
         """Waits for the results of a turn that is taken meanwhile, and for what is asked back."""
-        from playwright.sync_api import expect
-
         before = self.page.url
         yield
-        expect(self.page).not_to_have_url(before)
+        self.page.wait_for_url(lambda url: url != before, wait_until="commit")
         # That part of the page is fetched at the first turn: only what it draws says what is still awaited.
-        expect(self.page.locator("vf-conversation:not([hidden]) .turn")).not_to_have_count(0)
+        self.page.locator("vf-conversation:not([hidden]) .turn").first.wait_for(state="attached")
         self.rest()
 
     def arrived(self, turn: int) -> None:
@@ -421,12 +419,9 @@ class Person:
 
     def rest(self, *, pictures: bool = True) -> None:
         """Waits until the page asks for nothing more, and shows pictures."""
-        from playwright.sync_api import expect
-
-        expect(self.page.locator("body")).not_to_have_class(re.compile(r"\bbusy\b"))
-        expect(self.page.locator(".question.waiting")).to_have_count(0)
-        if pictures:
-            expect(self.tiles.first).to_be_attached()
+        # Sooner than `expect` would notice, which looks again after 100, 250 and 500 ms.
+        still = "body:not(.busy):not(:has(.question.waiting))"
+        self.page.locator(still + ":has(vf-grid .tile)" * pictures).wait_for(state="attached")
 
     @property
     def shown(self) -> list[str]:
