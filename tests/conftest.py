@@ -29,7 +29,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # xdist has a process a core: more threads than that would wait for one another. torch reads it when it is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("repeatable", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 

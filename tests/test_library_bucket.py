@@ -97,6 +97,7 @@ def test_a_conversation_sees_what_another_machine_adds_meanwhile(
     assert len(chat.say("blue")) == len(first) == 8  # of which three were there
 
 
+@pytest.mark.long
 def test_a_picture_whose_file_is_not_here_is_fetched_and_is_the_same(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +137,7 @@ def test_a_server_on_another_machine_shows_and_gives_pictures_that_it_never_had(
     assert [name for name in found._list(f"thumbnails/{hit['id'][:2]}") if name.startswith(hit["id"])]
 
 
+@pytest.mark.long
 def test_what_is_tuned_on_one_machine_is_searched_with_on_another(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +159,7 @@ def test_what_is_tuned_on_one_machine_is_searched_with_on_another(
     assert other.find("red").to_json()["results"] == library.find("red").to_json()["results"]
 
 
+@pytest.mark.long
 def test_nothing_is_gone_or_forgotten_because_its_file_is_on_another_machine(
     url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

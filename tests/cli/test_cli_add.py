@@ -164,7 +164,7 @@ def test_a_folder_of_other_things_does_not_become_a_library(viewfinder: Run, dra
     assert len(list(folder.iterdir())) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_may_make_the_library_at_once_and_their_adding_loses_nothing(
     viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path
 ) -> None:

@@ -104,6 +104,7 @@ def test_pictures_of_a_new_format_are_added_with_a_new_encoder_and_found_by_a_ne
     assert [turn["results"] for turn in where] == [turn["results"] for turn in by_name]
 
 
+@pytest.mark.long
 def test_a_new_retriever_and_a_new_encoder_are_evaluated_and_compared(installed: Installed, tmp_path: Path) -> None:
     drawn = tiny_pictures(tmp_path / "data" / "images", 40)
     lines = [f"{one.path.name},{one.top} and {one.bottom}" for one in drawn for _ in range(5)]

@@ -566,6 +566,7 @@ except ViewfinderError as error:
 """
 
 
+@pytest.mark.long
 def test_a_hub_name_offline_is_taken_from_the_cache_or_refused_in_one_line(
     folders: dict[str, Path], encoders: dict[str, TransformersEncoder], tmp_path: Path
 ) -> None:

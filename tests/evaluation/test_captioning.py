@@ -245,7 +245,7 @@ def test_the_captioner_s_pictures_are_counted_where_it_is_the_user(
     assert read_run(tmp_path).tasks[0].overlap == known
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_hold_the_dialogues_of_one(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     one, two = (dialogues(pairs, weights(0), tmp_path, processes=count).run.tasks[0] for count in (1, 2))
     assert np.array_equal(one.ranks.best_st, two.ranks.best_st)

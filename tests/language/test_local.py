@@ -143,6 +143,7 @@ def test_what_is_not_there_is_refused_at_once(source: str) -> None:
         find_local_model(source)
 
 
+@pytest.mark.long
 def test_a_program_may_end_while_a_model_loads(folder: Path) -> None:
     code = (
         "import sys\nfrom viewfinder.language import load_language_model\n"

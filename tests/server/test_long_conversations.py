@@ -251,9 +251,9 @@ def test_reading_a_conversation_takes_as_long_as_it_is() -> None:
         given = written(turns)
 
         def once() -> float:
-            started = time.perf_counter()
+            started = time.process_time()
             assert len(Conversation.from_json(given)) == turns
-            return time.perf_counter() - started
+            return time.process_time() - started
 
         return min(once() for _ in range(3))
 

@@ -73,7 +73,7 @@ def test_a_head_is_trained_on_pictures_with_any_number_of_captions(
     small = replace(starter.TRAINED, hidden=8, epochs=2, batch=16, bank=8, lexicon=20)
     monkeypatch.setattr(starter, "TRAINED", small)
     data, out = tmp_path / "data", tmp_path / "out"
-    write_world(data / "flickr8k", kind="scenes", count=64, seed=3)
+    write_world(data / "flickr8k", kind="scenes", count=40, seed=3)
     pictures = read_coco(data / "flickr8k")[0]
     said = {picture.path.name: picture.captions[: 1 + 2 * (at % 3)] for at, picture in enumerate(pictures)}
     with (data / "flickr8k" / "captions.csv").open("w", newline="", encoding="utf-8") as file:

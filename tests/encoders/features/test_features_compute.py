@@ -169,7 +169,12 @@ compute.features(pictures, Killed(), regions=True, out=out, workers=1, progress=
 
 
 @pytest.mark.parametrize(
-    ("when", "kept"), [("in the fourth chunk", 12), ("after the last chunk", 23), ("before the manifest", 23)]
+    ("when", "kept"),
+    [
+        ("in the fourth chunk", 12),
+        pytest.param("after the last chunk", 23, marks=pytest.mark.long),
+        ("before the manifest", 23),
+    ],
 )
 def test_after_kill_9_the_next_call_goes_on_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, kept: int

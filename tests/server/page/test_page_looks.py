@@ -29,10 +29,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("look", "states"),
     [
-        ("light", "all"),
-        ("dark", "all"),
+        ("light", "with panels"),
         ("phone", "with panels"),  # which are laid out otherwise than in a wide window
-        pytest.param("phone", "all", marks=pytest.mark.long),
+        *(pytest.param(look, "all", marks=pytest.mark.long) for look in ("light", "dark", "phone")),
         ("phone-dark", "talking"),
         ("wide", "talking"),
     ],
