@@ -36,9 +36,27 @@ def test_words_are_numbered_as_they_first_occur() -> None:
 
 def test_a_sentence_ends_with_the_end_token_and_has_no_start() -> None:
     vocabulary = build_vocabulary(["a red kite"], fewest=1)  # a 4, red 5, kite 6
-    assert vocabulary.encode("A red dog, red kite") == [4, 5, 3, 3, 5, 6, 2]
+    assert vocabulary.encode("A red kite") == [4, 5, 6, 2]
     assert vocabulary.encode("") == [2]
     assert len(vocabulary) == 7
+
+
+def test_unknown_words_are_read_where_rare_words_have_trained_their_vector() -> None:
+    vocabulary = build_vocabulary(["a red kite", "a red boat", "a kite"], fewest=2)  # a 4, red 5, kite 6; boat is rare
+    assert vocabulary.encode("A red dog, red kite") == [4, 5, 3, 3, 5, 6, 2]
+
+
+def test_unknown_words_are_left_out_where_training_has_none() -> None:
+    vocabulary = build_vocabulary(["a red kite", "a red kite"], fewest=2)
+    assert vocabulary.encode("A red dog, red kite") == [4, 5, 5, 6, 2]
+    assert vocabulary.encode("dog") == [2]
+    assert vocabulary.number_of("dog") == 3
+
+
+def test_a_card_keeps_whether_unknown_words_are_left_out_and_an_older_one_reads_them() -> None:
+    vocabulary = build_vocabulary(["a red kite"], fewest=1)
+    assert Known.of_settings(vocabulary.settings) == vocabulary
+    assert Known.of_settings({"words": [*SPECIAL, "a"]}) == Known((*SPECIAL, "a"), reads_unknown=True)
 
 
 def test_sentences_are_divided_as_the_treebank_has_them() -> None:

@@ -61,7 +61,7 @@ def network(system: System, **settings: Any) -> Network:
 
 
 def card(model: Network) -> Card:
-    known = {"model": asdict(model.settings), "words": list(VOCABULARY.words), "regions": REGIONS}
+    known = {"model": asdict(model.settings), **VOCABULARY.settings, "regions": REGIONS}
     return Card(system=model.system, preset="", encoder=ENCODER.raw_version, settings=known)
 
 

@@ -64,7 +64,7 @@ def network(**settings: Any) -> Network:
 def card(model: Network) -> Card:
     known = {
         "model": asdict(model.settings),
-        "words": list(VOCABULARY.words),
+        **VOCABULARY.settings,
         "sentences_version": ENCODER.sentences_version if model.settings.reads == "sentences" else "",
         "regions": REGIONS,
     }

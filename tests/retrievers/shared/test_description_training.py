@@ -20,7 +20,7 @@ from viewfinder.retrievers.shared.description_training import (
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import draw_epochs
 
-VOCABULARY = build_vocabulary(["a red boat"], fewest=1)
+VOCABULARY = build_vocabulary(["a red boat", "a red boat", "buoy"], fewest=2)
 COUNT = 12
 
 

@@ -14,11 +14,12 @@ as many, in our own words.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,25 @@ FEWEST_IN_CODE = 10
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Words by their numbers: `words[i]` has number i, the first four are `SPECIAL`."""
+    """Words by their numbers: `words[i]` has number i, the first four are `SPECIAL`.
+
+    Attributes:
+        reads_unknown: whether words that it does not have are read as <unk>. Else they are left out: where the
+            training captions have no rare word, nothing has trained the vector of <unk>.
+    """
 
     words: tuple[str, ...]
+    reads_unknown: bool = True
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, Any]) -> Vocabulary:
+        """As the card of a network has it (see `settings`); older cards do not say that unknown words are left out."""
+        return cls(tuple(settings["words"]), settings.get("reads_unknown", True))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the card of a network has of it."""
+        return {"words": list(self.words), "reads_unknown": self.reads_unknown}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -47,12 +64,16 @@ class Vocabulary:
         return {word: number for number, word in enumerate(self.words)}
 
     def encode(self, sentence: str) -> list[int]:
-        """Numbers of the words of a sentence (unknown ones as <unk>), then <end>; no <start>.
+        """Numbers of the words of a sentence (unknown ones as <unk>, or left out), then <end>; no <start>.
 
         The sentence is lower-cased, as captions are.
         """
-        unknown = self.numbers[UNKNOWN]
-        return [*(self.numbers.get(word, unknown) for word in tokenize(sentence)), self.numbers[END]]
+        words = [word for word in tokenize(sentence) if self.reads_unknown or word in self.numbers]
+        return [*map(self.number_of, words), self.numbers[END]]
+
+    def number_of(self, word: str) -> int:
+        """The number of a word, of an unknown one that of <unk>."""
+        return self.numbers.get(word, self.numbers[UNKNOWN])
 
 
 def tokenize(sentence: str) -> list[str]:
@@ -68,12 +89,15 @@ def tokenize(sentence: str) -> list[str]:
 
 
 def build_vocabulary(captions: Iterable[str], *, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
-    """The words that occur at least `fewest` times in the captions, in order of first occurrence."""
+    """The words that occur at least `fewest` times in the captions, in order of first occurrence.
+
+    Unknown words are read where some of the captions' words are rarer.
+    """
     counts: Counter[str] = Counter()
     for caption in captions:
         counts.update(tokenize(caption))
-    known = (word for word, count in counts.items() if count >= fewest and word not in SPECIAL)
-    return Vocabulary((*SPECIAL, *known))
+    known = [word for word, count in counts.items() if count >= fewest and word not in SPECIAL]
+    return Vocabulary((*SPECIAL, *known), reads_unknown=bool(counts.keys() - {*known, *SPECIAL}))
 
 
 def read_vocabulary(path: Path) -> Vocabulary:

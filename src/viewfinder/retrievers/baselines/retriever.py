@@ -55,8 +55,8 @@ class Baseline:
         self.name = card.system
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
-        self._vocabulary = Vocabulary(tuple(card.settings["words"]))
-        self._joint = self._vocabulary.encode(JOINT)[0]  # that of unknown words, if ";" is not a known word
+        self._vocabulary = Vocabulary.of_settings(card.settings)
+        self._joint = self._vocabulary.number_of(JOINT)
         whole = self.name == "hre"
         self._sees = "whole" if whole and not self.settings.pooled else "regions"
         self.space = RegionSpace(

@@ -35,7 +35,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     whole = plan.system == "hre" and not preset.model.pooled
     data = read_description_data(plan, preset, start, whole=whole, regions=not whole)
     seed_all(plan.seed)
-    network = BaselineNetwork(system, preset.model, data.inputs, data.vocabulary.encode(JOINT)[0])
+    network = BaselineNetwork(system, preset.model, data.inputs, data.vocabulary.number_of(JOINT))
     if plan.start is not None:
         load_network(plan.start, network, system=system, encoder=data.raw_version)
     elif preset.model.standardised:

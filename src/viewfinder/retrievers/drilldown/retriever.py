@@ -60,7 +60,7 @@ class Drilldown:
         self.settings = read_card_settings(ModelSettings, card)
         self._arrays: Arrays = weights.arrays
         self._read = NumpySentenceReader(
-            weights.arrays, Vocabulary(tuple(card.settings["words"])), card.settings["sentences_version"]
+            weights.arrays, Vocabulary.of_settings(card.settings), card.settings["sentences_version"]
         )
         self.space = RegionSpace(
             name=f"{SYSTEM}-{weights.fingerprint}",

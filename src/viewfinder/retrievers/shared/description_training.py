@@ -80,7 +80,7 @@ def read_description_data(
     vocabulary, sentences, version = Vocabulary(()), 0, ""
     speech: WordNumberSpeech | SentenceVectorSpeech
     if reads == "words":
-        known = None if start is None else Vocabulary(tuple(start.settings["words"]))
+        known = None if start is None else Vocabulary.of_settings(start.settings)
         vocabulary = known or build_caption_vocabulary(*plan.data, fewest=preset.fewest)
         speech = WordNumberSpeech(vocabulary)
     else:
@@ -109,7 +109,7 @@ def run_stage(
     """Train a network from its present weights, in the folder `out`; `settings` go on the card of the new weights."""
     known = {
         **settings,
-        "words": list(data.vocabulary.words),
+        **data.vocabulary.settings,
         "sentences_version": data.sentences_version,
         "regions": data.train.described.region_shape[0],
     }
