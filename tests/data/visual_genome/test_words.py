@@ -46,8 +46,9 @@ def test_unknown_words_are_read_where_rare_words_have_trained_their_vector() -> 
     assert vocabulary.encode("A red dog, red kite") == [4, 5, 3, 3, 5, 6, 2]
 
 
-def test_unknown_words_are_left_out_where_training_has_none() -> None:
-    vocabulary = build_vocabulary(["a red kite", "a red kite"], fewest=2)
+@pytest.mark.parametrize("captions", [["a red kite"] * 2, ["a red kite"] * 500 + ["boat"]])  # none; 1 of 1,501
+def test_unknown_words_are_left_out_where_training_has_hardly_any(captions: list[str]) -> None:
+    vocabulary = build_vocabulary(captions, fewest=2)
     assert vocabulary.encode("A red dog, red kite") == [4, 5, 5, 6, 2]
     assert vocabulary.encode("dog") == [2]
     assert vocabulary.number_of("dog") == 3

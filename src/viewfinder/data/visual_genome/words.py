@@ -32,6 +32,9 @@ SPECIAL = (PAD, START, END, UNKNOWN)
 FEWEST_IN_CODE = 10
 """How often a word must occur: the published code says 10 times or more."""
 
+LEAST_UNKNOWN = 0.001
+"""The share of the captions' words that must be too rare to be known, for <unk> to learn what an unknown word is."""
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -39,7 +42,7 @@ class Vocabulary:
 
     Attributes:
         reads_unknown: whether words that it does not have are read as <unk>. Else they are left out: where the
-            training captions have no rare word, nothing has trained the vector of <unk>.
+            training captions have hardly a rare word, hardly anything has trained the vector of <unk>.
     """
 
     words: tuple[str, ...]
@@ -91,13 +94,14 @@ def tokenize(sentence: str) -> list[str]:
 def build_vocabulary(captions: Iterable[str], *, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
     """The words that occur at least `fewest` times in the captions, in order of first occurrence.
 
-    Unknown words are read where some of the captions' words are rarer.
+    Unknown words are read if `LEAST_UNKNOWN` of the captions' words are rarer.
     """
     counts: Counter[str] = Counter()
     for caption in captions:
         counts.update(tokenize(caption))
     known = [word for word, count in counts.items() if count >= fewest and word not in SPECIAL]
-    return Vocabulary((*SPECIAL, *known), reads_unknown=bool(counts.keys() - {*known, *SPECIAL}))
+    rare = counts.total() - sum(counts[word] for word in known)
+    return Vocabulary((*SPECIAL, *known), reads_unknown=rare >= LEAST_UNKNOWN * counts.total())
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
