@@ -27,7 +27,6 @@ import os
 import secrets
 import shutil
 import socket
-import sys
 import threading
 import time
 import uuid
@@ -51,26 +50,28 @@ POLL_S = 0.5
 KEEP_BEATS = timedelta(minutes=10)
 """Versions of the table are kept this long, as others may be reading them."""
 
-IMPORTING = threading.Lock()
+_IMPORTING = threading.Lock()
 
 
+@cache
 def import_lancedb() -> Any:
     """LanceDB, imported in 0.7 s instead of 1.0.
 
     It imports a REST client that nothing here calls. What the client's 100 methods check their arguments with is costly
     to make, so it is not made.
     """
-    with IMPORTING:
-        if "lancedb" not in sys.modules:
-            import pydantic
+    import pydantic
 
-            validate_call = pydantic.validate_call
-            pydantic.validate_call = lambda method: method  # type: ignore[assignment]
-            try:
-                import lancedb  # noqa: F401
-            finally:
-                pydantic.validate_call = validate_call
-        return sys.modules["lancedb"]
+    def leave_unchecked(method: Any = None, **_: Any) -> Any:
+        return leave_unchecked if method is None else method
+
+    with _IMPORTING:
+        validate_call, pydantic.validate_call = pydantic.validate_call, leave_unchecked
+        try:
+            import lancedb
+        finally:
+            pydantic.validate_call = validate_call
+    return lancedb
 
 
 def _seconds() -> float:
