@@ -58,7 +58,7 @@ test: check system
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
 test-long: check system
 	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers $(ARGS) \
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
 	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.index,viewfinder.metrics,viewfinder.training,beartype.beartype
 
 attack: setup system
