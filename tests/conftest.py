@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import shutil
@@ -29,6 +30,9 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # xdist has a process a core: more threads than that would wait for one another. torch reads it when it is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# There are millions of objects that stay (torch, 7,400 tests): looking through them as often as Python does by itself
+# takes a twentieth of the time.
+gc.set_threshold(20_000, 20, 100)
 settings.register_profile("repeatable", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
