@@ -622,18 +622,23 @@ def asking_table(asking: dict[str, Any]) -> list[str]:
 
 
 def drilldown_table(rows: dict[str, Any]) -> list[str]:
-    """One row a trained network: its size, how long it took, what it finds."""
+    """One row a trained network: its size, how long it took, what it finds; the one that finds most first."""
     if not rows:
         return [AGAIN]
     lines = [
         "| | numbers of a query | parameters | minutes of training | R@1 | R@5 | R@10 |",
         "|---|---|---|---|---|---|---|",
     ]
-    for name, row in rows.items():
+    for name, row in most_found_first(rows):
         found = " | ".join(interval(row["mean"][metric]) for metric in ("R@1", "R@5", "R@10"))
         minutes = ", ".join(f"{value:.1f}" for value in row["minutes"] if value)
         lines.append(f"| {name} | {row['query_numbers']} | {row['parameters']:,} | {minutes} | {found} |")
     return lines
+
+
+def most_found_first(rows: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Rows by R@10 over all turns."""
+    return sorted(rows.items(), key=lambda item: item[1]["mean"]["R@10"]["mean"], reverse=True)
 
 
 def turns_table(rows: dict[str, Any]) -> list[str]:
@@ -642,7 +647,7 @@ def turns_table(rows: dict[str, Any]) -> list[str]:
         return [AGAIN]
     turns = (1, 2, 3, 5, 7, 10)
     lines = ["| | " + " | ".join(f"turn {turn}" for turn in turns) + " |", "|---|" + "---|" * len(turns)]
-    for name, row in rows.items():
+    for name, row in most_found_first(rows):
         means = [found["mean"] for found in row["by turn"]["R@10"]]
         cells = [percent(means[turn - 1]) if turn <= len(means) else "" for turn in turns]
         lines.append(f"| {name} | {' | '.join(cells)} |")
