@@ -155,7 +155,7 @@ def raw_requests(rounds: int, seed: int, home: Path) -> Outcome:
     """All cases, then as many more with bytes changed; the server refuses, answers nobody twice, and goes on."""
     outcome, chance = Outcome("HTTP made by hand"), random.Random(seed)
     with Server(home / "library", "--create", env={"VIEWFINDER_IDLE_S": "1"}).wait_until_ready() as server:
-        with ThreadPoolExecutor(8) as people:
+        with ThreadPoolExecutor(24) as people:
             heard = list(people.map(partial(exchange, server.port), CASES.values()))
         for name, said in zip(CASES, heard, strict=True):
             outcome.rounds += 1

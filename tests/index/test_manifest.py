@@ -181,7 +181,7 @@ def peak_bytes(folder: Path, count: int) -> int:
     return peak
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_memory_does_not_grow_with_the_files_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "intern", str)  # pathlib does it; the interpreter's table of 2 MB is made anew at times
     peak_bytes(tmp_path / "first", 1000)  # what is imported meanwhile

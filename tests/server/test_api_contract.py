@@ -1,9 +1,9 @@
 """The API does what its document says: Schemathesis against `viewfinder serve` over a real library.
 
-Schemathesis makes requests from the OpenAPI document, good ones and bad ones, and judges the answers. The program does
-so for each operation by itself; in the long run also in short sequences, on which it gives up as soon as one goes
-another way when it is repeated, as conversations with a server do. So there is a long walk too, along the links of the
-document: begin a conversation, say something, change what was said, take part in a study.
+Schemathesis makes requests from the OpenAPI document, good ones and bad ones, and judges the answers. They are those of
+a walk along the links of the document: begin a conversation, say something, change what was said, take part in a study.
+In the long run the program also goes through thousands of requests to each operation by itself, and through short
+sequences, on which it gives up as soon as one goes another way when it is repeated, as conversations with a server do.
 """
 
 from __future__ import annotations
@@ -273,10 +273,8 @@ def drawn(operation: Any) -> list[Any]:
 
 
 @pytest.fixture(scope="module", params=[STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
-def walk(
-    request: pytest.FixtureRequest, server: Server, configuration: Path, pictures: list[str], report: dict[str, Any]
-) -> Walk:
-    """After a walk of many steps. (The program goes first: it finds the server as it was started.)"""
+def walk(request: pytest.FixtureRequest, server: Server, configuration: Path, pictures: list[str]) -> Walk:
+    """After a walk of many steps."""
     walk = Walk(server, configuration, pictures, seed=1)
     for step in range(MOST_STEPS):
         if step >= request.param and step % 100 == 0 and undone(walk, counted(server)) <= SELDOM:
@@ -310,6 +308,7 @@ def answers(server: Server, walk: Walk) -> dict[str, dict[int, int]]:
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_no_request_finds_the_document_wrong(report: dict[str, Any]) -> None:
     assert (report["failures"], report["errors"]) == ([], []), report["told"]
     assert report["complete"] and report["exit_code"] == 0
@@ -332,7 +331,7 @@ def test_no_answer_on_a_long_walk_finds_it_wrong(walk: Walk) -> None:
 
 
 def test_no_answer_is_the_servers_own_failure(answers: dict[str, dict[int, int]], library: Path) -> None:
-    assert sum(count for by_status in answers.values() for count in by_status.values()) >= LEAST_CASES + STEPS / 2
+    assert sum(count for by_status in answers.values() for count in by_status.values()) >= STEPS / 2
     assert {route: by for route, by in answers.items() if any(status >= 500 for status in by)} == {}
     assert "Traceback" not in (library.parent / "log").read_text(encoding="utf-8")
 

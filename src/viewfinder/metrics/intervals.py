@@ -97,7 +97,9 @@ def seeded_interval(values_es: Real[np.ndarray, "e s"], *, resamples: int = 10_0
             means.append(floats_es[0][drawn_rs].mean(axis=1))
             continue
         shares_re = random.multinomial(seeds, np.full(seeds, 1 / seeds), len(drawn_rs)) / seeds
-        means.append(np.take_along_axis(shares_re @ floats_es, drawn_rs, axis=1).mean(axis=1))
+        unlike_ue, which_r = np.unique(shares_re, axis=0, return_inverse=True)  # of three seeds ten
+        weighted_us = unlike_ue @ floats_es
+        means.append(weighted_us.take(drawn_rs + which_r[:, None] * weighted_us.shape[1]).mean(axis=1))
     return _between(float(values_es.mean()), means)
 
 

@@ -30,10 +30,9 @@ LOOKS: dict[str, dict[str, Any]] = {
     ("look", "states"),
     [
         ("light", "with panels"),
-        ("phone", "with panels"),  # which are laid out otherwise than in a wide window
+        ("phone-dark", "with panels"),  # which are laid out otherwise than in a wide window
         *(pytest.param(look, "all", marks=pytest.mark.long) for look in ("light", "dark", "phone")),
-        ("phone-dark", "talking"),
-        ("wide", "talking"),
+        pytest.param("wide", "talking", marks=pytest.mark.long),
     ],
 )
 def test_no_state_of_the_page_shuts_anybody_out(

@@ -196,7 +196,7 @@ def test_who_comes_second_is_told_what_the_first_decided(page: Any, browser: Any
     second.context.close()
 
 
-@pytest.mark.parametrize("look", ["light", pytest.param("dark", marks=pytest.mark.long), "phone"])
+@pytest.mark.parametrize("look", ["light", *(pytest.param(look, marks=pytest.mark.long) for look in ("dark", "phone"))])
 def test_no_state_of_the_page_shuts_anybody_out(browser: Any, address: str, look: str) -> None:
     page = opened(browser, **LOOKS[look])
     against: dict[str, Any] = {}

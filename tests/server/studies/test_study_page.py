@@ -126,7 +126,7 @@ def test_a_picture_to_remember_goes_when_its_time_is_over(page: Any, server: str
     assert page.get_by_role("img", name="The picture to find").count() == 0
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_no_state_of_the_page_shuts_anybody_out(page: Any, server: str, captions: dict[str, str], theme: str) -> None:
     page.emulate_media(color_scheme=theme)
     study = begun(server, list(captions)[:1], task="feedback")
