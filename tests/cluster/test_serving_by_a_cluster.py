@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,12 @@ def actors() -> list[int]:
     """The processes of actors that live."""
     import psutil
 
-    everyone = psutil.Process().children(recursive=True)
-    return [each.pid for each in everyone if each.name().startswith("ray::ShardActor")]
+    living = []
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # another test's process has just ended
+            if each.name().startswith("ray::ShardActor"):
+                living.append(each.pid)
+    return living
 
 
 def test_the_api_over_a_cluster_gives_what_it_gives_without_and_names_what_is_missing(
