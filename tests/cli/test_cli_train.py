@@ -96,6 +96,28 @@ def test_a_training_that_was_killed_before_its_first_step_resumes_as_what_it_was
         assert options["settings"] == ["batch=8", "training.epochs=2"]
 
 
+def test_a_second_training_in_the_folder_of_one_that_runs_is_refused_and_changes_nothing(
+    viewfinder: Run, world: Path, colours: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    with kept_options(out, BEGUN, resume=False):
+        before = (out / "options.json").read_text()
+        for more in ((), ("--resume",)):
+            outcome = viewfinder("train", "r-hre", "--data", world, "--out", out, "--seed", 7, *more)
+            assert outcome.code == 2
+            assert (
+                outcome.err == f"viewfinder: {out}: another process trains there; wait for it, or name another "
+                "folder (--out)\n"
+            )
+        assert (out / "options.json").read_text() == before
+        monkeypatch.setenv("RANK", "1")  # one of several processes that train together
+        with kept_options(out, SAID_AGAIN, resume=True) as options:
+            assert options["seed"] == 5
+    monkeypatch.delenv("RANK")
+    with kept_options(out, SAID_AGAIN, resume=True):
+        pass
+
+
 @pytest.mark.parametrize(
     ("name", "value"), [("system", "drilldown"), ("preset", "lab"), ("seed", 0), ("encoder", "clip"), ("start", "w")]
 )

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import torch
-from filelock import FileLock
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
@@ -290,13 +289,6 @@ def test_resuming_a_finished_training_changes_nothing(tmp_path: Path) -> None:
     files = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
     assert _fit(_job(), tmp_path, resume=True) == first
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == files
-
-
-def test_a_folder_where_another_process_trains_is_refused(tmp_path: Path) -> None:
-    with FileLock(tmp_path / ".training.lock"), pytest.raises(BadInput, match="another process trains there"):
-        _fit(_job(), tmp_path, resume=True)
-    assert [*tmp_path.iterdir()] == [tmp_path / ".training.lock"]
-    assert _fit(_job(), tmp_path, resume=True).ended == "epochs"
 
 
 def test_a_finished_training_may_be_made_longer(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from filelock import FileLock, Timeout
 
 from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts
 from viewfinder.cli.options import (
@@ -34,6 +36,7 @@ RUNS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Pat
 STARTER, QUESTIONS = "starter", "questions"
 PRESET = "lab"
 OPTIONS = "options.json"
+LOCK = ".training.lock"
 DEFAULTS = {"preset": PRESET, "encoder": STARTER, "settings": [], "seed": 0}
 """Where a training keeps its options, and what they are where they are not said."""
 
@@ -116,8 +119,32 @@ def kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Ite
     given: by name, None where an option was not said. Settings said with `--resume` come after those of the beginning.
 
     Raises:
-        BadInput: the training in `folder` was begun with other options.
+        BadInput: the training in `folder` was begun with other options; or another process trains there.
     """
+    with _alone_in(folder), _kept_options(folder, given, resume=resume) as options:
+        yield options
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Two trainings in one folder would write into each other's options, log and checkpoints."""
+    if os.environ.get("RANK", "0") != "0":  # one of several processes of a training, of which the first has the lock
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BadInput(f"{folder}: another process trains there; wait for it, or name another folder (--out)") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Iterator[Mapping[str, Any]]:
     file = folder / OPTIONS
     if resume and file.is_file():
         begun = json.loads(file.read_text(encoding="utf-8"))
@@ -136,8 +163,9 @@ def kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Ite
     try:
         yield options
     except ViewfinderError:
-        if [*folder.iterdir()] == [file]:  # nothing was begun
-            file.unlink()
+        if {*folder.iterdir()} <= {file, folder / LOCK}:  # nothing was begun
+            for left in folder.iterdir():
+                left.unlink()
             folder.rmdir()
         raise
 

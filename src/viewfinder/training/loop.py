@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sized
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -23,7 +23,6 @@ import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
 from accelerate.state import AcceleratorState
 from accelerate.utils import broadcast_object_list, send_to_device
-from filelock import FileLock, Timeout
 from torch import Tensor, nn
 
 from viewfinder.errors import BadInput, ViewfinderError
@@ -126,8 +125,7 @@ def fit(
     `shown`: a progress bar, on a terminal.
 
     Raises:
-        BadInput: `out` holds a training and `resume` is False; or one of other settings, or a damaged checkpoint; or
-            another process trains there.
+        BadInput: `out` holds a training and `resume` is False; or one of other settings, or a damaged checkpoint.
         EncoderMismatch: `out` holds a training on another encoder's vectors.
         ViewfinderError: the loss is no longer a number.
         DiskFull: the disk is full; the last checkpoint is kept.
@@ -136,35 +134,18 @@ def fit(
     if checkpoint is not None and not resume:
         raise BadInput(f"{out}: holds a training already; go on with it (--resume) or name another folder")
     run = _Run(job, out)
+    if checkpoint is not None:
+        restore_checkpoint(checkpoint, run.parts)
+        run.saved = True
+    else:
+        seed_all(job.settings.seed + run.accelerator.process_index)
     with ExitStack() as stack:
-        if run.accelerator.is_main_process:
-            stack.enter_context(_only_one_in(out))
-        if checkpoint is not None:
-            restore_checkpoint(checkpoint, run.parts)
-            run.saved = True
-        else:
-            seed_all(job.settings.seed + run.accelerator.process_index)
         if run.accelerator.is_main_process:
             run.log = TrainingLog(out, kept=run.at.log_bytes, step=run.at.step, tensorboard=tensorboard)
             stack.callback(run.log.close)
         shown = shown and run.accelerator.is_main_process
         run.report = stack.enter_context(progress_bar("training", run.total_steps, shown=shown))
         return run.until_the_end(should_stop)
-
-
-@contextmanager
-def _only_one_in(out: Path) -> Iterator[None]:
-    """Two trainings in one folder would write into each other's log and checkpoints."""
-    out.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(out / ".training.lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise BadInput(f"{out}: another process trains there; wait for it, or name another folder") from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 class _WithLoss(nn.Module):
