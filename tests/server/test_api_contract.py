@@ -274,7 +274,9 @@ def drawn(operation: Any) -> list[Any]:
 
 @pytest.fixture(scope="module", params=[STEPS, pytest.param(LONG_STEPS, marks=pytest.mark.long)])
 def walk(request: pytest.FixtureRequest, server: Server, configuration: Path, pictures: list[str]) -> Walk:
-    """After a walk of many steps."""
+    """After a walk of many steps. (In the long run the program goes first: it finds the server as it was started.)"""
+    if request.param == LONG_STEPS:
+        request.getfixturevalue("report")
     walk = Walk(server, configuration, pictures, seed=1)
     for step in range(MOST_STEPS):
         if step >= request.param and step % 100 == 0 and undone(walk, counted(server)) <= SELDOM:
@@ -330,8 +332,12 @@ def test_no_answer_on_a_long_walk_finds_it_wrong(walk: Walk) -> None:
     assert walk.wrong == []
 
 
-def test_no_answer_is_the_servers_own_failure(answers: dict[str, dict[int, int]], library: Path) -> None:
-    assert sum(count for by_status in answers.values() for count in by_status.values()) >= STEPS / 2
+def test_no_answer_is_the_servers_own_failure(
+    answers: dict[str, dict[int, int]], library: Path, request: pytest.FixtureRequest
+) -> None:
+    long = request.node.callspec.params["walk"] == LONG_STEPS
+    least = STEPS / 2 + (LEAST_CASES if long else 0)
+    assert sum(count for by_status in answers.values() for count in by_status.values()) >= least
     assert {route: by for route, by in answers.items() if any(status >= 500 for status in by)} == {}
     assert "Traceback" not in (library.parent / "log").read_text(encoding="utf-8")
 
