@@ -24,7 +24,7 @@ demo: setup
 check: setup
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 # A site of all pages, in site/; a link that leads nowhere fails.
