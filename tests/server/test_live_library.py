@@ -53,6 +53,22 @@ def test_pictures_that_come_in_are_served_soon_and_nobody_waits_for_them(
     assert live.gallery().snapshot.generation == library.gallery().snapshot.generation
 
 
+def test_a_snapshot_that_another_process_made_is_taken_over_while_no_other_would_be_made_here(
+    library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_library, "REST_S", 600.0)
+    for number, name in enumerate(("first", "second", "third"), start=1):
+        tiny_pictures(tmp_path / name, 3 * number)
+    library.add(tmp_path / "first")
+    live.start()
+    eventually(lambda: _count(live) == 3)
+    library.add(tmp_path / "second")
+    eventually(lambda: _count(live) == 6)  # made here, so that the next is not made for 600 s
+    library.add(tmp_path / "third")
+    assert len(library.gallery().warm()) == 9
+    eventually(lambda: _count(live) == 9)
+
+
 def test_a_snapshot_that_is_missing_is_made_in_a_process_of_its_own(
     library: Library, live: LiveLibrary, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +28,7 @@ LOOK_S = 1.0
 """How often the tables are checked; a check takes 0.1 ms."""
 
 REST_S = 5.0
-"""The least time between two snapshots: they should not occupy a core while pictures come in."""
+"""The least time after a snapshot before another is made: they should not occupy a core while pictures come in."""
 
 INDEX = "index"
 """Makes `COMMAND` build the index instead of a snapshot."""
@@ -50,6 +51,7 @@ class LiveLibrary(Library):
         self._first = threading.Lock()
         self._ending = threading.Event()
         self._look_now = threading.Event()
+        self._rests_until = 0.0
         self._keeper: threading.Thread | None = None
         self._maker: subprocess.Popen[str] | None = None
         self._indexer_process: subprocess.Popen[bytes] | None = None
@@ -94,40 +96,40 @@ class LiveLibrary(Library):
         told = ""
         while not self._ending.is_set():
             try:
-                made = self._refresh()
+                self._refresh()
                 self._refresh_index()
                 told = ""
             except ViewfinderError as error:  # moved away, or damaged: reported once
                 if told != (told := str(error)):
                     _LOG.warning("the pictures could not be looked at again: %s", told)
-                made = False
             except Exception:  # the next check may find things in order again
                 _LOG.exception("the pictures could not be looked at again")
-                made = False
-            hurried = self._look_now.wait(REST_S if made else LOOK_S)
-            if hurried:
+            if self._look_now.wait(LOOK_S):
                 self._look_now.clear()
+                self._rests_until = 0.0
 
-    def _refresh(self) -> bool:
-        """Serves the present pictures if they are not those served; whether a snapshot was made for it."""
+    def _refresh(self) -> None:
+        """Serves the present pictures if they are not those served, and there is a snapshot or it is time for one."""
         if self._served is None:
             with suppress(BadInput):  # no pictures yet
                 self.gallery()  # so that the first search need not wait
-            return False
+            return
         self._refresh_settings()
         space = self.space
         if space is None:
-            return False
+            return
         as_before = self._served.snapshot.generation == read_generation(self.folder, space)
         if as_before and self._served.encoder is self.encoder:  # `tune` may change what scores mean, but no vector
-            return False
+            return
         snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
-        made = snapshot is None
-        if snapshot is None and (mark := self._make_snapshot()):
-            snapshot = load_built_snapshot(self.folder, mark)
+        if snapshot is None:  # another process that serves the library may have made it
+            if time.monotonic() < self._rests_until:
+                return
+            if mark := self._make_snapshot():
+                snapshot = load_built_snapshot(self.folder, mark)
+            self._rests_until = time.monotonic() + REST_S
         if not self._ending.is_set():
             self._served = self._ready(super().gallery() if snapshot is None else self.gallery_of(snapshot))
-        return made
 
     def _ready(self, gallery: Gallery) -> Gallery:
         """The gallery, when its first turn need not wait. Raises ViewfinderError: no actor can search it."""
