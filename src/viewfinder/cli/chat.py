@@ -143,13 +143,15 @@ def _serve(folder: Path) -> int:
 def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
     """The world drawn and indexed; what an earlier run has done is kept."""
     from viewfinder.library import Library
-    from viewfinder.worlds import write_scenes
+    from viewfinder.worlds import choose_workers, write_scenes
 
     notify = notifier(quiet)
     drawn, catalogue = out / "world", out / "world" / "catalogue.csv"
     if not catalogue.exists():  # it is written last
         notify(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
-        write_scenes(drawn, count=plan.pictures, seed=plan.seed)
+        with progress_bar("drawing", plan.pictures, shown=not quiet) as progress:
+            workers = choose_workers(plan.pictures)
+            write_scenes(drawn, count=plan.pictures, seed=plan.seed, workers=workers, progress=progress)
     notify("indexing them")
     library = Library.open(out / "library")
     prepare_encoder(library, shown=not quiet, pictures=True)

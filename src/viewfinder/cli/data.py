@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from dataclasses import asdict
 from functools import partial
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from viewfinder.construction import ConstructionReport
     from viewfinder.evaluation.generate import GenerationReport
     from viewfinder.worlds import WorldReport
-
-WORTH_PROCESSES = 100
-"""Pictures from which on several processes are worth their start."""
 
 
 def world(
@@ -67,12 +63,10 @@ def world(
     """Make annotated pictures to try, train and test with."""
     from viewfinder import worlds
 
-    # All cores, unless starting processes would take longer than the drawing.
-    processes = workers or (1 if count < WORTH_PROCESSES else os.cpu_count() or 1)
     with progress_bar("making pictures", count or None, shown=not as_json) as progress:
         report = worlds.write_world(
             out, kind=kind, count=count, seed=seed, sprites=sprites, transactions=transactions, pairs=pairs,
-            language=language, workers=processes, progress=progress,
+            language=language, workers=workers or worlds.choose_workers(count), progress=progress,
         )  # fmt: skip
     if as_json:
         print_json(asdict(report) | {"out": str(report.out)})

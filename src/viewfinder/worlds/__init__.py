@@ -4,7 +4,7 @@ Read it as stock (what there is: drawn kinds, or products) -> scene (the truth) 
 language, questions and dialogues, chatsearch, edits) -> records -> write (files). A world of articles is in catalogue.
 """
 
-from viewfinder.worlds.making import WorldReport
+from viewfinder.worlds.making import WorldReport, choose_workers
 from viewfinder.worlds.write import WORLD_WRITERS, write_scenes, write_world
 
-__all__ = ["WORLD_WRITERS", "WorldReport", "write_scenes", "write_world"]
+__all__ = ["WORLD_WRITERS", "WorldReport", "choose_workers", "write_scenes", "write_world"]

@@ -27,6 +27,9 @@ from viewfinder.worlds.words import Language
 MARKER = "world.json"
 MOST_PICTURES = 1_000_000
 
+WORTH_PROCESSES = 100
+"""Pictures from which on several processes are worth their start."""
+
 Progress = Callable[[int], None]
 """Called with the number of pictures written so far."""
 
@@ -166,6 +169,11 @@ def drawing_world(
     made = world_marker(kind, version, count, seed, language) | ({} if shop is None else {"sprites": shop.digest})
     with claim_folder(out, made, folders):
         yield plan
+
+
+def choose_workers(count: int) -> int:
+    """How many processes draw so many pictures soonest: all cores, unless their start would take longer than that."""
+    return 1 if count < WORTH_PROCESSES else os.cpu_count() or 1
 
 
 def make_in_order(
