@@ -10,6 +10,10 @@ fragments   the same in fragments of two to four words
 mixed       both; they skip questions, describe, correct, compare, and are wrong now and then
 
 Nobody leaves before the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
+Others reject: after a caption or a fragment, and again after the next, the first result that is not the wanted one; or
+all results, if the wanted one is not among them; or in words what that first result shows and the wanted one does not
+("no dog").
+
 Two tests ask for things that are not there: all photographs whose captions name a kind are removed, and then looked
 for by their captions; and things that no caption names.
 """
@@ -50,6 +54,7 @@ from viewfinder.users import (
     read_photo_notes,
 )
 from viewfinder.users.captions import holds, stems_of
+from viewfinder.users.person import Speaks
 
 ROUNDS = 6
 """What is said first, and five turns after it."""
@@ -61,6 +66,11 @@ STYLES: dict[str, dict[str, Any]] = {
     "fragments": {"speaks": "fragments", "policy": "answers"},
     "mixed": {"speaks": "mixed", "policy": "mixed", "skips": 0.4, "corrections": 0.3, "noise": 0.05},
 }
+
+SPOKEN: tuple[Speaks, ...] = ("sentences", "fragments")
+
+REJECTED = ("the first", "all", "in words")
+"""What is said not to be wanted: the first result, all results, or a thing in the first."""
 
 _MISSING = """
 giraffe zebra elephant bear cow sheep horse cat pizza toilet sink airplane train bus truck boat motorcycle bicycle kite
@@ -109,11 +119,17 @@ def main() -> None:
         ]
         found[name] = measured(notes, talks)
         print(name, json.dumps(found[name]), f"{time.perf_counter() - started:.0f} s", flush=True)
+    rejected = {
+        f"{which}, {speaks}": rejections(gallery, notes, targets, given.seeds, speaks, which)
+        for which in REJECTED
+        for speaks in SPOKEN
+    }
+    print("rejected", json.dumps(rejected), f"{time.perf_counter() - started:.0f} s", flush=True)
     absent = not_there(notes, pictures, given.questioner, given.limit)
     print("not there", json.dumps(absent), f"{time.perf_counter() - started:.0f} s", flush=True)
     results = {
-        "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found, "not there": absent,
-        "machine": described(),
+        "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found, "rejected": rejected,
+        "not there": absent, "machine": described(),
     }  # fmt: skip
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=1) + "\n")
@@ -253,6 +269,54 @@ def change(turns: Sequence[Said]) -> dict[str, float]:
     return {**interval(changes), **shares}
 
 
+def rejections(
+    gallery: Gallery, notes: AnnotatedPhotos, targets: Sequence[str], seeds: Sequence[int], speaks: Speaks, which: str
+) -> dict[str, Any]:
+    """What rejecting does to the rank."""
+    turns = [
+        turn
+        for seed in seeds
+        for target in targets
+        for turn in reject_twice(
+            gallery, notes, target, SpeakingStyle(speaks=speaks, policy="answers", seed=seed), which
+        )
+    ]
+    return change(turns)
+
+
+def reject_twice(
+    gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle, which: str
+) -> Iterator[Said]:
+    """The turns of one conversation that reject."""
+    session, user = Session(gallery, load_retriever("composer"), None), person(notes, style)
+    for number in range(2):
+        said = user.reply(target, Screen((), None, number))
+        if said is None:
+            return
+        shown, before = [hit.id for hit in session.take(said)], session.rank_of(target)
+        first = next(key for key in shown if key != target)
+        noun = noun_against(notes, target, first)
+        if (which == "all" and target in shown) or (which == "in words" and not noun):
+            continue
+        turns: dict[str, Turn] = {"the first": Reject((first,)), "all": Reject(), "in words": Say(f"no {noun}")}
+        hits = session.take(turns[which])
+        yield Said(
+            "reject", before, session.rank_of(target), hits.verdict, hits[0].id, hits[0].match,
+            asked=False, entailed=False,
+        )  # fmt: skip
+
+
+def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
+    """What most captions of a shown picture name, and none of the wanted one's; "" if there is no such thing."""
+    captions = notes.of(shown).captions
+    nouns = [phrase.split()[-1] for caption in captions for phrase in noun_phrases(caption)]
+    for noun in sorted(set(nouns), key=lambda noun: (-nouns.count(noun), nouns.index(noun))):
+        named = sum(holds(noun, caption) for caption in captions)
+        if 2 * named > len(captions) and not any(holds(noun, caption) for caption in notes.of(target).captions):
+            return noun
+    return ""
+
+
 def share(flags: Sequence[bool]) -> dict[str, float]:
     """A share with its interval; nothing where there is nothing to share."""
     return interval([float(flag) for flag in flags]) if flags else {"n": 0}
@@ -271,7 +335,7 @@ def not_there(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit
     """How often "nothing" is said of what is not there: after the first turn, and at the end of a conversation."""
     removed = list(without(notes, pictures, OF_A_KIND if limit is None else 1))
     found: dict[str, Any] = {}
-    for speaks in ("sentences", "fragments"):
+    for speaks in SPOKEN:
         style = SpeakingStyle(speaks=speaks, policy="answers")
         talks = [
             list(converse(gallery, noted, target, style, questioner, rounds=4))

@@ -26,6 +26,7 @@ def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "conversations": aims_table(styles, found["not there"]),
         "conversation-turns": turns_table(styles),
         "conversation-kinds": kinds_table(styles),
+        "conversation-rejected": rejected_table(found["rejected"]),
         "conversation-matches": matches_table(styles),
         "conversation-machine": [f"{people} people a style. {machine_line(found['machine'])}"],
     }
@@ -76,6 +77,18 @@ def kinds_table(styles: dict[str, Any]) -> list[str]:
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
     ]
     return table(["turn", "said in", "change of log2 rank", "better", "same", "worse", "turns"], rows)
+
+
+def rejected_table(rejected: dict[str, Any]) -> list[str]:
+    """What rejecting does to the rank of the wanted picture, one row a way and a style."""
+    rows = [
+        [which, STYLES[style][0], change(found), *shares, f"{found['n']:,}"]
+        for name, found in rejected.items()
+        for which, style in (name.split(", "),)
+        for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
+    ]
+    head = ["rejected", "said before", "change of log2 rank", "better", "same", "worse", "turns"]
+    return table(head, rows)
 
 
 def matches_table(styles: dict[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.conversation import Answer, Reject, is_dont_know
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
@@ -87,3 +87,15 @@ def test_what_is_among_the_first_ten_is_hardly_ever_called_not_there(conversatio
     denied = [one.verdict == "nothing" for one in conversations if one.after < 10]
     assert len(denied) >= PEOPLE // 2, "hardly anything is found"
     assert np.mean(denied) <= 0.05, f"{sum(denied)} of {len(denied)} turns"
+
+
+def test_rejecting_what_one_does_not_look_for_sets_nothing_back(gallery: Gallery, notes: AnnotatedPhotos) -> None:
+    style = SpeakingStyle(speaks="fragments", policy="answers")
+    for target in pick_evenly(gallery.snapshot.ids, PEOPLE):
+        session, user = Session(gallery, load_retriever("composer"), None), photo_person(notes, style=style)
+        said = user.reply(target, Screen((), None, 0))
+        assert said is not None
+        shown, before = [hit.id for hit in session.take(said)], session.rank_of(target)
+        others = tuple(key for key in shown if key != target)
+        session.take(Reject(others))
+        assert session.rank_of(target) == before - sum(shown.index(key) < before for key in others)

@@ -273,7 +273,7 @@ def check_retriever(retriever: str | Retriever[Any] | RetrieverClass, *, encoder
 def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[ResolvedTurn]:
     """Nine turns over pictures of `LOOKS`, which come as this retriever reads them."""
     encoder, reads = gallery.encoder, retriever.reads
-    p, q = gallery.picture("p003", reads), gallery.picture("p009", reads)
+    p, q, r = (gallery.picture(name, reads) for name in ("p003", "p009", "p017"))
     red = {"top": ("red",)}
     turns = [
         ResolvedTurn(Say("red, no blue"), 1, encoder.words, "red, no blue"),
@@ -283,7 +283,7 @@ def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[Reso
         ResolvedTurn(Show("mine.png"), 5, encoder.words, "", (q,)),
         ResolvedTurn(Keep("top", 1), 6, encoder.words, "red", (p,), (), red),
         ResolvedTurn(Reject(("p009",), "blue"), 7, encoder.words, "blue", (q,), (p, q)),
-        ResolvedTurn(Reject(), 8, encoder.words, "", (), (p,)),
+        ResolvedTurn(Reject(), 8, encoder.words, "", (), (r,)),
         ResolvedTurn(Like("p009", "", 1), 9, encoder.words, "", (q,)),
     ]
     return [replace(turn, sentences=SentenceEncoder(encoder.sentences_version, encoder.sentences)) for turn in turns]

@@ -1,8 +1,8 @@
 """The composer: the training-free retriever every library starts with.
 
 Each turn becomes weighted parts of one query, so every turn's share of a score can be shown. What is said stays; a
-picked picture replaces the one picked before it; what is rejected counts against. Words said with a picture ("but
-brown") count more than the picture they change.
+picked picture replaces the one picked before it; a rejected one goes. Words said with a picture ("but brown") count
+more than the picture they change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn
 
 # Weights of the parts, relative to one description; docs/benchmarks.md says which data they were chosen on.
 PICTURE, PICTURE_WITH_WORDS, WORDS_WITH_PICTURE = 1.0, 0.6, 1.0
-VALUE, CONTRAST, REST, UNWANTED, REJECTED = 0.3, 0.15, 0.5, 0.5, 0.3
+VALUE, CONTRAST, REST = 0.3, 0.15, 0.5
+
+UNWANTED = 0.3
+"""Weight against what is named as unwanted ("no people"). Chosen on the photographs of `choose`: more costs the wanted
+picture places on average, because what an encoder sees of one thing it sees of others as well."""
 
 BESIDE_WORDS = 0.4
 """Weight of a picked picture, and of what is said with it, once the wanted one was described. Chosen on the
@@ -136,14 +140,15 @@ def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
 
 
 def _rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-    """Rejected pictures go and count against similar ones; a bare "none of these" rejects all that was shown."""
+    """Rejected pictures go, with a bare "none of these" all that was shown; rejected words count against.
+
+    They do not count against their like: what they show is mostly what was asked for (docs/benchmarks.md).
+    """
     pictures = turn.pictures or (() if turn.text else turn.shown)
-    share = REJECTED / max(len(pictures), 1)
-    against = tuple(replace(_picture(turn, picture, -share), label="not like this") for picture in pictures)
     clauses = split_clauses(turn.text)
     pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
     gone = {picture.id for picture in pictures if picture.id is not None}
-    return replace(state, parts=(*state.parts, *against, *_against(turn, pieces)), excluded=state.excluded | gone)
+    return replace(state, parts=(*state.parts, *_against(turn, pieces)), excluded=state.excluded | gone)
 
 
 def _said(turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
