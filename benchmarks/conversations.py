@@ -10,9 +10,9 @@ fragments   the same in fragments of two to four words
 mixed       both; they skip questions, describe, correct, compare, and are wrong now and then
 
 Nobody leaves before the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
-Others reject: after a caption or a fragment, and again after the next, the first result that is not the wanted one; or
-all results, if the wanted one is not among them; or in words what that first result shows and the wanted one does not
-("no dog").
+Others react to what is shown, after a caption or a fragment and again after the next: they reject the first result that
+is not the wanted one, or, if the wanted one is not among them, all; they say what they do not want ("no dog": the first
+result shows one, the wanted one does not); or, if the wanted one is not shown, pick the result that is most like it.
 
 Two tests ask for things that are not there: all photographs whose captions name a kind are removed, and then looked
 for by their captions; and things that no caption names.
@@ -46,6 +46,7 @@ from viewfinder.users import (
     AnnotatedPhotos,
     AnnotationAnswerer,
     Person,
+    PhotoComparer,
     PhotoNotes,
     Screen,
     SpeakingStyle,
@@ -69,8 +70,10 @@ STYLES: dict[str, dict[str, Any]] = {
 
 SPOKEN: tuple[Speaks, ...] = ("sentences", "fragments")
 
-REJECTED = ("the first", "all", "in words")
-"""What is said not to be wanted: the first result, all results, or a thing in the first."""
+REACTIONS = ("reject the first", "reject all", "no ...", "like the most similar")
+"""What people do with what is shown."""
+LEAST_LIKENESS = 0.15
+"""A result that has less in common with the wanted picture, by captions (0 to 1), is not picked."""
 
 _MISSING = """
 giraffe zebra elephant bear cow sheep horse cat pizza toilet sink airplane train bus truck boat motorcycle bicycle kite
@@ -119,17 +122,19 @@ def main() -> None:
         ]
         found[name] = measured(notes, talks)
         print(name, json.dumps(found[name]), f"{time.perf_counter() - started:.0f} s", flush=True)
-    rejected = {
-        f"{which}, {speaks}": rejections(gallery, notes, targets, given.seeds, speaks, which)
-        for which in REJECTED
+    reactions = {
+        f"{way}, {speaks}": react(
+            gallery, notes, targets, [SpeakingStyle(speaks=speaks, seed=n) for n in given.seeds], way
+        )
+        for way in REACTIONS
         for speaks in SPOKEN
     }
-    print("rejected", json.dumps(rejected), f"{time.perf_counter() - started:.0f} s", flush=True)
+    print("reactions", json.dumps(reactions), f"{time.perf_counter() - started:.0f} s", flush=True)
     absent = not_there(notes, pictures, given.questioner, given.limit)
     print("not there", json.dumps(absent), f"{time.perf_counter() - started:.0f} s", flush=True)
     results = {
-        "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found, "rejected": rejected,
-        "not there": absent, "machine": described(),
+        "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found,
+        "reactions": reactions, "not there": absent, "machine": described(),
     }  # fmt: skip
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=1) + "\n")
@@ -269,41 +274,46 @@ def change(turns: Sequence[Said]) -> dict[str, float]:
     return {**interval(changes), **shares}
 
 
-def rejections(
-    gallery: Gallery, notes: AnnotatedPhotos, targets: Sequence[str], seeds: Sequence[int], speaks: Speaks, which: str
+def react(
+    gallery: Gallery, notes: AnnotatedPhotos, targets: Sequence[str], styles: Sequence[SpeakingStyle], way: str
 ) -> dict[str, Any]:
-    """What rejecting does to the rank."""
-    turns = [
-        turn
-        for seed in seeds
-        for target in targets
-        for turn in reject_twice(
-            gallery, notes, target, SpeakingStyle(speaks=speaks, policy="answers", seed=seed), which
-        )
-    ]
-    return change(turns)
+    """What a reaction to what is shown does to the rank."""
+    return change(
+        [said for style in styles for target in targets for said in react_twice(gallery, notes, target, style, way)]
+    )
 
 
-def reject_twice(
-    gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle, which: str
+def react_twice(
+    gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle, way: str
 ) -> Iterator[Said]:
-    """The turns of one conversation that reject."""
+    """The reactions of one conversation."""
     session, user = Session(gallery, load_retriever("composer"), None), person(notes, style)
     for number in range(2):
         said = user.reply(target, Screen((), None, number))
         if said is None:
             return
         shown, before = [hit.id for hit in session.take(said)], session.rank_of(target)
-        first = next(key for key in shown if key != target)
-        noun = noun_against(notes, target, first)
-        if (which == "all" and target in shown) or (which == "in words" and not noun):
-            continue
-        turns: dict[str, Turn] = {"the first": Reject((first,)), "all": Reject(), "in words": Say(f"no {noun}")}
-        hits = session.take(turns[which])
-        yield Said(
-            "reject", before, session.rank_of(target), hits.verdict, hits[0].id, hits[0].match,
-            asked=False, entailed=False,
-        )  # fmt: skip
+        if turn := reaction(notes, target, shown, way):
+            hits = session.take(turn)
+            after = session.rank_of(target)
+            yield Said(way, before, after, hits.verdict, hits[0].id, hits[0].match, asked=False, entailed=False)
+
+
+def reaction(notes: AnnotatedPhotos, target: str, shown: Sequence[str], way: str) -> Turn | None:
+    """What somebody does with what is shown; None where it gives no occasion."""
+    others = [key for key in shown if key != target]
+    if way == "reject the first":
+        return Reject((others[0],))
+    if way == "no ...":
+        noun = noun_against(notes, target, others[0])
+        return Say(f"no {noun}") if noun else None
+    if len(others) < len(shown):
+        return None
+    if way == "reject all":
+        return Reject()
+    likeness = PhotoComparer(notes).likeness
+    best = max(shown, key=lambda key: likeness(key, target))
+    return Like(best) if likeness(best, target) >= LEAST_LIKENESS else None
 
 
 def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:

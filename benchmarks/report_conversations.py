@@ -26,7 +26,7 @@ def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "conversations": aims_table(styles, found["not there"]),
         "conversation-turns": turns_table(styles),
         "conversation-kinds": kinds_table(styles),
-        "conversation-rejected": rejected_table(found["rejected"]),
+        "conversation-reactions": reactions_table(found["reactions"]),
         "conversation-matches": matches_table(styles),
         "conversation-machine": [f"{people} people a style. {machine_line(found['machine'])}"],
     }
@@ -79,16 +79,15 @@ def kinds_table(styles: dict[str, Any]) -> list[str]:
     return table(["turn", "said in", "change of log2 rank", "better", "same", "worse", "turns"], rows)
 
 
-def rejected_table(rejected: dict[str, Any]) -> list[str]:
-    """What rejecting does to the rank of the wanted picture, one row a way and a style."""
+def reactions_table(reactions: dict[str, Any]) -> list[str]:
+    """What people do with what is shown, and what that does to the rank; one row a way and a style."""
     rows = [
-        [which, STYLES[style][0], change(found), *shares, f"{found['n']:,}"]
-        for name, found in rejected.items()
-        for which, style in (name.split(", "),)
+        [way, STYLES[style][0], change(found), *shares, f"{found['n']:,}"]
+        for name, found in reactions.items()
+        for way, style in (name.split(", "),)
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
     ]
-    head = ["rejected", "said before", "change of log2 rank", "better", "same", "worse", "turns"]
-    return table(head, rows)
+    return table(["turn", "said before", "change of log2 rank", "better", "same", "worse", "turns"], rows)
 
 
 def matches_table(styles: dict[str, Any]) -> list[str]:
