@@ -255,7 +255,8 @@ def test_the_commands_of_a_page_run_one_after_the_other(name: str, home: Path, t
     programs.mkdir()
     (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (programs / "python").chmod(0o755)
-    (programs / "viewfinder").write_text(f"#!{sys.executable}\nfrom viewfinder.cli import main\nmain()\n")
+    as_installed = "from viewfinder.cli import main\nif __name__ == '__main__':\n    main()\n"
+    (programs / "viewfinder").write_text(f"#!{sys.executable}\n{as_installed}")
     (programs / "viewfinder").chmod(0o755)
     shutil.copy(home / "products.csv", tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as free:
