@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,7 @@ def main() -> None:
         "dialogues-machine": [f"{dialogues['data']}. {machine_line(dialogues['machine'])}"],
         "asking": asking_table(json.loads((RESULTS / "asking.json").read_text())),
         "fashion-captioners": captioners_table(fashion["captioners"]),
-        **{f"fashion-talks-{user}": talks_table(rows) for user, rows in fashion["talks"].items()},
-        "fashion-single": single_table(fashion["single"]),
+        **fashion_parts(fashion, read_ranks("fashioniq")),
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
         "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
         **mai_parts(mai),
@@ -510,6 +510,22 @@ def captioners_table(rows: dict[str, Any]) -> list[str]:
         cells += [f"{row['parameters']:,}", ", ".join(f"{value:.1f}" for value in row["minutes"])]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
+
+
+def fashion_parts(fashion: dict[str, Any], kept: dict[str, dict[str, KeptRow]]) -> dict[str, list[str]]:
+    """Dialogues by user, and one turn. Rows whose ranks are not kept are marked: they are of earlier data."""
+
+    def marked(rows: dict[str, Any], known: Container[str]) -> dict[str, Any]:
+        return {name if name in known else f"{name} (earlier)": row for name, row in rows.items()}
+
+    first_turns = {f"{name}, first turn" for name in kept.get("talks, oracle", {})}
+    return {
+        **{
+            f"fashion-talks-{user}": talks_table(marked(rows, kept.get(f"talks, {user}", {})))
+            for user, rows in fashion["talks"].items()
+        },
+        "fashion-single": single_table(marked(fashion["single"], first_turns | kept.get("one turn", {}).keys())),
+    }
 
 
 def talks_table(rows: dict[str, Any]) -> list[str]:
