@@ -69,7 +69,7 @@ STYLES: dict[str, dict[str, Any]] = {
 }
 
 SPOKEN: tuple[Speaks, ...] = ("sentences", "fragments")
-
+"""How those speak who react to what is shown, or ask for what is not there."""
 REACTIONS = ("reject the first", "reject all", "no ...", "like the most similar")
 """What people do with what is shown."""
 LEAST_LIKENESS = 0.15
@@ -123,11 +123,10 @@ def main() -> None:
         found[name] = measured(notes, talks)
         print(name, json.dumps(found[name]), f"{time.perf_counter() - started:.0f} s", flush=True)
     reactions = {
-        f"{way}, {speaks}": react(
-            gallery, notes, targets, [SpeakingStyle(speaks=speaks, seed=n) for n in given.seeds], way
-        )
+        f"{way}, {speaks}": react(gallery, notes, targets, styles, way)
         for way in REACTIONS
         for speaks in SPOKEN
+        for styles in ([SpeakingStyle(speaks=speaks, policy="answers", seed=seed) for seed in given.seeds],)
     }
     print("reactions", json.dumps(reactions), f"{time.perf_counter() - started:.0f} s", flush=True)
     absent = not_there(notes, pictures, given.questioner, given.limit)
