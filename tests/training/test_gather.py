@@ -18,7 +18,7 @@ from tests.training_log import read_log
 from viewfinder.training import count_processes, gather_with_gradient
 
 SCRIPT = """
-import json, sys
+import atexit, json, os, sys
 from pathlib import Path
 import torch
 from torch import distributed, nn
@@ -113,6 +113,9 @@ def main(out):
 
 
 if __name__ == "__main__":
+    # Asked for before the training is, so answered after what the training leaves to the end.
+    left = Path(sys.argv[1], f"left-{os.environ['RANK']}")
+    atexit.register(lambda: left.write_text(str(not distributed.is_initialized())))
     main(Path(sys.argv[1]))
 """
 
@@ -156,6 +159,7 @@ def test_two_processes_with_halves_are_one_with_the_whole(tmp_path: Path) -> Non
     for name in ("whole_loss", "rows_loss"):
         assert both[0][name] == both[1][name] == pytest.approx(alone[name], abs=1e-6)
         assert max(map(abs, alone[name][1:])) > 0.01  # there is a gradient to speak of
+    assert [(two / f"left-{rank}").read_text() for rank in (0, 1)] == ["True", "True"]
     assert {told["uneven"] for told in both} == {"the processes have [1, 2] rows: give each equally many"}
 
     # The same losses, and the same weights after six steps of clipped AdamW over accumulated batches.

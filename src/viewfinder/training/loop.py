@@ -10,18 +10,20 @@ best.safetensors               the best network so far, with its card (checkpoin
 
 from __future__ import annotations
 
+import atexit
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sized
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
-from accelerate.state import AcceleratorState
+from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import broadcast_object_list, send_to_device
 from torch import Tensor, nn
 
@@ -161,6 +163,21 @@ class _WithLoss(nn.Module):
         return loss, dict(figures)
 
 
+@cache
+def _leave_processes_at_exit() -> None:
+    """End the group of processes while Python still runs: a gloo thread that frees tensors later aborts the process.
+
+    The end of a group waits for its threads, unless DDP still holds it (torch 2.13 never lets it go). Then all they
+    lack is the interpreter's lock, for an instant.
+    """
+
+    def leave() -> None:
+        PartialState().destroy_process_group()
+        time.sleep(0.05)
+
+    atexit.register(leave)
+
+
 class _Run:
     """A training under way."""
 
@@ -170,6 +187,8 @@ class _Run:
         AcceleratorState._reset_state()
         parallel = DistributedDataParallelKwargs(find_unused_parameters=job.may_leave_unused)
         self.accelerator = Accelerator(mixed_precision=job.settings.precision, kwargs_handlers=[parallel])
+        if self.accelerator.use_distributed:
+            _leave_processes_at_exit()
         # accelerate would silently train in full precision.
         if job.settings.precision == "fp16" and self.accelerator.device.type == "cpu":
             raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
