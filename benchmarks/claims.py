@@ -3,7 +3,8 @@
 A difference is paired by seed and conversation. Its interval is a bootstrap over both (`seeded_interval`). Two p-values
 are those of tests in which both are drawn (`seeded_test`): of no difference, and of one of 2 points or more.
 Both are Holm-corrected over all claims of a paper that can be asked. One that is not measured yet counts as a test that
-shows nothing (p = 1), so measuring it can confirm verdicts, but not take any back.
+shows nothing (p = 1), so measuring it can confirm verdicts, but not take any back. Three seeds are planned; a claim
+that was given more after a look at those was tested twice, and its p-values are doubled.
 
 reproduced, not reproduced   the interval excludes 0 and the corrected p of no difference is at most 0.05
 equivalent                   else: interval and corrected p (of two one-sided tests) say that it is within 2 points, and
@@ -31,6 +32,7 @@ from viewfinder.metrics import Interval, correct_holm, seeded_interval, seeded_t
 
 HERE = Path(__file__).parent
 FEWEST = 3
+"""Seeds that a verdict needs, and as many as are planned."""
 LEVEL = 0.05
 MARGIN = 0.02
 """Two points: differences within are none that matter."""
@@ -168,6 +170,8 @@ def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict
     p_more, p_less = seeded_test(difference_es)
     p_value = min(1.0, 2 * min(p_more, p_less))
     equivalence = max(seeded_test(difference_es, above=-MARGIN)[0], seeded_test(difference_es, above=MARGIN)[1])
+    if len(seeds) > FEWEST:
+        p_value, equivalence = min(1.0, 2 * p_value), min(1.0, 2 * equivalence)
     told = [facts[test]["rows"][row]["flags"] for test in claim.tests for row in (claim.rows[0], other)]
     flags = [*claim.flags, *(flag for flags in told for flag in flags), *([FLOOR] if is_low else [])]
     return Judged(

@@ -45,7 +45,7 @@ from rows import (
 from viewfinder.conversation import Like
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task
-from viewfinder.metrics import Interval
+from viewfinder.metrics import Interval, seeded_test
 
 FACTS: dict[str, Any] = {"command": "made.py", "commit": "0", "weights": [], "date": "2026-11-23", "flags": []}
 
@@ -235,6 +235,18 @@ def test_seeds_that_disagree_leave_it_undecided_though_each_has_many_conversatio
     [one] = judge(tmp_path, claim())
     assert one.interval is not None and one.interval.low > 0
     assert (one.outcome, one.p_value > 0.2) == (UNDECIDED, True)
+
+
+def test_more_seeds_than_planned_came_after_a_look_and_count_twice(tmp_path: Path) -> None:
+    shares = [0.52, 0.54, 0.8, 0.6, 0.55, 0.7]
+    write(tmp_path, "talks", "ours", of_seeds(shares, 50))
+    write(tmp_path, "talks", "theirs", of_seeds([0.5] * 6, 50))
+    [one] = judge(tmp_path, claim())
+    # The first half is found by both, so a difference is where ours finds beyond it.
+    difference_es = np.array([(np.arange(50) >= 25) & (np.arange(50) < share * 50) for share in shares]).astype(float)
+    p_not_above, _ = seeded_test(difference_es)
+    assert one.seeds == tuple(range(6))
+    assert one.p_value == pytest.approx(2 * 2 * p_not_above)  # twice for its two sides, and twice for two looks
 
 
 def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
