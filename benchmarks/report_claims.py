@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import table
-from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, VERDICTS, WAITING, Judged, papers_of
+from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
 from plots import Plot
 from rows import RESULTS, UNTRAINED, read_facts
 
@@ -48,7 +48,19 @@ def scoreboard(judged: Sequence[Judged]) -> list[str]:
                 )
     total = Counter(one.outcome for one in judged)
     rows.append(["all", str(len(judged)), *(str(total[name]) for name in OUTCOMES)])
-    return table(["", "claims", *OUTCOMES], rows)
+    return [*table(["", "claims", *OUTCOMES], rows), "", leaning([one for one in judged if one.outcome == UNDECIDED])]
+
+
+def leaning(undecided: Sequence[Judged]) -> str:
+    """How many intervals of the undecided lie on one side of 0: where more seeds may decide."""
+    intervals = [one.interval for one in undecided if one.interval and not one.claim.same]
+    above, below = sum(one.low > 0 for one in intervals), sum(one.high < 0 for one in intervals)
+    around = len(undecided) - above - below
+    return (
+        f"Of the {len(undecided)} undecided, the whole interval of {above} is above 0, that of {below} below, and that "
+        f"of {around} includes it. The bootstrap over few seeds is narrow: that is a hint where more would decide, no "
+        "verdict."
+    )
 
 
 def claims_table(judged: Sequence[Judged]) -> list[str]:

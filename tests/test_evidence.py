@@ -27,7 +27,7 @@ from claims import (
     read_claims,
 )
 from plots import fingerprint
-from report_claims import claim_parts, few_seeds, p_cell, plotted
+from report_claims import claim_parts, few_seeds, leaning, p_cell, plotted
 from rows import (
     DEPTH,
     RESULTS,
@@ -247,6 +247,16 @@ def test_more_seeds_than_planned_came_after_a_look_and_count_twice(tmp_path: Pat
     p_not_above, _ = seeded_test(difference_es)
     assert one.seeds == tuple(range(6))
     assert one.p_value == pytest.approx(2 * 2 * p_not_above)  # twice for its two sides, and twice for two looks
+
+
+def test_the_undecided_are_counted_by_the_side_of_zero_on_which_their_interval_lies() -> None:
+    def found(low: float, high: float) -> Judged:
+        return Judged(claim=claim(), outcome=UNDECIDED, interval=Interval((low + high) / 2, low, high))
+
+    told = leaning([found(0.01, 0.03), found(-0.01, 0.03), found(-0.02, 0.0), found(-0.04, -0.01), found(0.0, 0.01)])
+    assert told.startswith(
+        "Of the 5 undecided, the whole interval of 1 is above 0, that of 1 below, and that of 3 incl"
+    )
 
 
 def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
