@@ -29,9 +29,12 @@ from viewfinder.training.weights import BESIDE, read_card
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 
 SEED = 0
+CONTEXTUAL = ("--language", "contextual")
+"""People lean on what they said before."""
+
 WORLDS = {
-    "scenes": ("--kind", "scenes", "--count", "6500", "--seed", "5"),
-    "catalogue": ("--kind", "catalogue", "--count", "0", "--seed", "1", "--pairs", "4"),
+    "scenes": ("--kind", "scenes", "--count", "6500", "--seed", "5", *CONTEXTUAL),
+    "catalogue": ("--kind", "catalogue", "--count", "0", "--seed", "1", "--pairs", "4", *CONTEXTUAL),
     "edits": ("--kind", "edits", "--count", "1500", "--seed", "1"),
 }
 PRODUCTS = "fashion-products"
