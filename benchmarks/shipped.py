@@ -11,10 +11,10 @@ the photographs of the parts `fit` and `choose` (photographs.py); `report` and t
 from __future__ import annotations
 
 import argparse
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import torch
 from photographs import LEARN, make_folders, write_folder
 from rows import minutes, run
 
@@ -25,10 +25,14 @@ from viewfinder.retrievers.chatsearcher.retriever import SHIPPED as CHATSEARCHER
 from viewfinder.retrievers.drilldown.retriever import SHIPPED as DRILLDOWN
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
-from viewfinder.training.weights import BESIDE, read_card
+from viewfinder.training.checkpoints import read_tensors, write_tensors
+from viewfinder.training.weights import BESIDE, NETWORK, read_card
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 
 SEED = 0
+LARGE = 5_000_000
+"""Bytes."""
+
 CONTEXTUAL = ("--language", "contextual")
 """People lean on what they said before."""
 
@@ -77,8 +81,7 @@ def main() -> None:
         listed = read_card(out / "best.safetensors").trained_on
         print(f"{system}: {minutes(out):.0f} minutes, {'with' if listed else 'without'} a training list", flush=True)
         if given.install:
-            shutil.copy2(out / "best.safetensors", place := RECIPES[system].place)
-            place.with_name(f"{place.stem}{BESIDE}").unlink(missing_ok=True)  # that of the weights before
+            install(out / "best.safetensors", RECIPES[system].place)
 
 
 def train(system: str, recipe: Recipe, data: Path, work: Path) -> Path:
@@ -94,6 +97,15 @@ def train(system: str, recipe: Recipe, data: Path, work: Path) -> Path:
         *(part for one in (*recipe.settings, *simulator) for part in ("--set", one)), log=out.with_suffix(".log"),
     )  # fmt: skip
     return out
+
+
+def install(weights: Path, place: Path) -> None:
+    """Into the package; large weights in half precision, which readers widen again."""
+    tensors, record = read_tensors(weights, schema=NETWORK)
+    if weights.stat().st_size > LARGE:
+        tensors = {name: one.half() if one.dtype == torch.float32 else one for name, one in tensors.items()}
+    write_tensors(place, tensors, record, schema=NETWORK)
+    place.with_name(f"{place.stem}{BESIDE}").unlink(missing_ok=True)  # that of the weights before
 
 
 def make_folder(name: str, data: Path, work: Path) -> Path:
