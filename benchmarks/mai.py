@@ -5,8 +5,7 @@
 Learnt is from transactions over all product photos (rollback and combination), measured on their test split, every turn
 against all pictures with their captions. Modifications do not say again what stays (contextual language): without a
 memory of the turns before they cannot be understood. One epoch each, three seeds each
-(six, where three left a large difference undecided; tables are of the first three, claims of all). Needs the catalogue
-and the vectors that fashioniq.py makes.
+(six, where three left a large difference undecided). Needs the catalogue and the vectors that fashioniq.py makes.
 
 What was trained with captions is measured without them, too: captions are written from the catalogue, as modifications
 are, so that a network that reads both has an easy task. All 1,607 test dialogues of each setting count.
@@ -16,15 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from machine import described
 from rows import UNTRAINED as NO_SEED
 from rows import (
@@ -32,10 +30,7 @@ from rows import (
     is_kept,
     is_measured,
     kept_row,
-    measured,
-    minutes,
     overlap_flags,
-    parameters,
     run,
     write_ranks,
     write_results,
@@ -44,8 +39,6 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 from viewfinder.evaluation import read_run
-from viewfinder.evaluation.figures import metric_values
-from viewfinder.evaluation.replay import RankTable
 from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build_settings
@@ -57,16 +50,8 @@ MORE = (*SEEDS, 3, 4, 5)
 ONE = (0,)
 SOURCES = ("rollback", "combination")
 BARE = tuple(f"{source}, no captions" for source in SOURCES)
-METRICS = ("R@1", "R@5", "R@10", "R@20")
-MEAN = "mean R@1,5,10,20"
 TALKS = 1755
 """Of a task at most: all."""
-
-LANGUAGE = "contextual"
-"""Rows without one were measured in explicit language, on 300 dialogues of each setting."""
-
-LAST = 2
-"""The last of three turns: what the paper counts."""
 
 Settings = tuple[str, ...]
 
@@ -154,26 +139,17 @@ IN_SESSIONS = ("MAI", "MAI, no captions at all", "base", "SPRC", "Combiner", "co
 """Rows that are also measured on MT Fashion IQ."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """What a line of a table is of: the runs of a row, by their folders."""
-
-    row: Row
-    tests: tuple[str, ...] = SOURCES
+def treated(kind: str) -> str:
+    """By what name `MAI` is kept with another treatment of the picture when a turn goes back."""
+    return f"{WHOLE.name}, {GOES_BACK} {kind}"
 
 
-LINES = {
-    **{row.name: Line(row) for row in (*EVERY, *UNTRAINED, BOX)},
-    **{f"{row.name}, {WITHOUT}": Line(row, BARE) for row in (*EVERY, BOX) if row.bare},
-    **{f"rollback: {kind}": Line(WHOLE, (f"rollback, {kind}",)) for kind in TREATMENTS[1:]},
-    "rollback: replace": Line(WHOLE, SOURCES[:1]),
-}
 TABLES = {
     "parts": (*(row.name for row in CHAIN[:4]), "base + TSA + MIO", "MAI"),
     "others": ("MAI", "in the box", *(row.name for row in (*BASELINES, *UNTRAINED))),
     "captions": (
         "base",
-        *(name for name, line in LINES.items() if line.tests == BARE),
+        *(f"{row.name}, {WITHOUT}" for row in (*EVERY, BOX) if row.bare),
         "MAI, no captions at all",
         "base in two stages, no captions",
         *(row.name for row in UNTRAINED),
@@ -181,9 +157,11 @@ TABLES = {
     "memories": (*(row.name for row in MEMORY), "base", "base + MIO"),
     "losses": ("base + TSA + CCL", *(row.name for row in CCL), "base + TSA"),
     "noise": ("base", *(row.name for row in NOISE[:4]), "base + TSA + CCL", *(row.name for row in NOISE[4:])),
-    "rollback": tuple(f"rollback: {kind}" for kind in TREATMENTS),
+    "rollback": ("MAI", *map(treated, TREATMENTS[1:])),
     "options": ("MAI", *(row.name for row in OPTIONS[1:])),
 }
+"""Of docs/systems/mai.md: names of rows, as their ranks are kept. What is not kept is left out."""
+
 PAPER = {
     "base": 0.5319, "base + MIO": 0.5560, "base + TSA": 0.6248, "base + TSA + MIO": 0.6469, "base + TSA + CCL": 0.6557,
     "MAI": 0.6664, "SPRC": 0.5801, "base, memory none": 0.5004, "base, memory concatenation": 0.5056,
@@ -191,16 +169,16 @@ PAPER = {
     "TSA + CCL without target and modification": 0.6439, "TSA + CCL without modification and caption": 0.6451,
     "TSA + CCL without caption and query": 0.6490, "base, mixing": 0.4987, "base, N(0, 1)": 0.5217,
     "base, U(-1, 1)": 0.5209, "base, N(0, 1) x U(-1, 1)": 0.5488, "TSA + CCL, N(0, 1)": 0.6523,
-    "TSA + CCL, U(-1, 1)": 0.6530, "TSA + CCL, N(0, 1) x U(-1, 1)": 0.6566, "rollback: replace": 0.5994,
-    "rollback: blend": 0.5780, "rollback: random": 0.5362, "rollback: ignore": 0.4959,
+    "TSA + CCL, U(-1, 1)": 0.6530, "TSA + CCL, N(0, 1) x U(-1, 1)": 0.6566, treated("blend"): 0.5780,
+    treated("random"): 0.5362, treated("ignore"): 0.4959,
 }  # fmt: skip
 """What the paper has in its tables 2, 3, 5, 6, 8 and 9: the mean of R@1, R@5, R@10 and R@20 on FashionMT.
 
 Its tables 3 and 8 give the base 50.04, which table 5 gives to no memory at all; ours has the memory NTM: 53.19 there.
 """
 
-PAPER_IN = {("noise", "base"): 0.5004}
-"""A table whose other rows are to be read beside another figure of the paper's (table 8)."""
+PAPER_IN = {("noise", "base"): 0.5004, ("rollback", "MAI"): 0.5994}
+"""Tables whose other rows are to be read beside another figure of the paper's (tables 8 and 9)."""
 
 
 @dataclass(frozen=True)
@@ -254,8 +232,7 @@ def main() -> None:
             for done in [pool.submit(job) for job in jobs]:
                 done.result()
     if "train" not in given.only or len(given.only) > 1:
-        parts = ("sessions", *(f"tables/{title}" for title in TABLES))
-        write_results("mai", results(place), by_row=parts)
+        write_results("mai", results(place), by_row=("memories",))
 
 
 def tests_of(row: Row) -> list[tuple[str, str]]:
@@ -263,7 +240,7 @@ def tests_of(row: Row) -> list[tuple[str, str]]:
     tests = [(source, row.name) for source in SOURCES]
     tests += [(source, f"{row.name}, {WITHOUT}") for source in SOURCES if row.bare]
     tests += [("sessions", row.name)] if row.name in IN_SESSIONS else []
-    return tests + [("rollback", f"{row.name}, {GOES_BACK} {kind}") for kind in TREATMENTS[1:] if row == WHOLE]
+    return tests + [("rollback", treated(kind)) for kind in TREATMENTS[1:] if row == WHOLE]
 
 
 def train(row: Row, seed: int, place: Place) -> None:
@@ -348,88 +325,19 @@ STAGES: dict[str, Callable[[Row, int, Place], None]] = {"train": train, "evaluat
 
 
 def results(place: Place) -> dict[str, Any]:
-    """All that is measured so far."""
+    """What is not in the ranks that are kept."""
+    files = {name: place.weights(name, SEEDS[0]) for name in TABLES["memories"]}
     return {
         "data": "Transactions of three turns over product photos, whose modifications lean on the turns before "
         "(contextual language), one epoch of 19,356",
-        "tables": {title: table(names, place, SEEDS) for title, names in TABLES.items()},
-        "sessions": {name: found for name in IN_SESSIONS if (found := sessions_of(LINES[name].row, place))},
+        "memories": {name: memory_of(file) for name, file in files.items() if file.is_file()},
         "machine": described(),
-    }
-
-
-def table(names: Iterable[str], place: Place, seeds: Sequence[int]) -> dict[str, dict[str, Any]]:
-    """The lines that are measured."""
-    return {name: found for name in names if (found := line_of(name, place, seeds))}
-
-
-def line_of(name: str, place: Place, seeds: Sequence[int]) -> dict[str, Any]:
-    """What a line found, in the last turn and in the mean of all turns; and what its row cost."""
-    line = LINES[name]
-    folders = folders_of(line, place, seeds)
-    if not folders:
-        return {}
-    both_est = found(folders, line.tests, MEAN)
-    return {
-        "seeds": len(folders),
-        "language": LANGUAGE,
-        **{source: source_of(folders, test) for source, test in zip(SOURCES, line.tests, strict=False)},
-        "last turn": measured(both_est[..., LAST]),
-        "every turn": measured(both_est.mean(axis=2)),
-        "by turn": [rounded(both_es) for both_es in np.moveaxis(both_est, 2, 0)],
-        **({"paper": PAPER[name]} if name in PAPER else {}),
-        **(cost_of(line.row, folders) if line.row.trained else {}),
     }
 
 
 def paper_of(title: str, name: str) -> float | None:
     """What the paper has for a line of a table, if it has it."""
     return PAPER_IN.get((title, name), PAPER.get(name))
-
-
-def source_of(folders: Sequence[Path], test: str) -> dict[str, dict[str, float]]:
-    """R@1, R@5, R@10, R@20 and their mean of one setting, in the last turn and in the mean of all turns."""
-    by_metric = {metric: found(folders, [test], metric) for metric in (*METRICS, MEAN)}
-    return {
-        "last turn": {metric: rounded(values_est[..., LAST]) for metric, values_est in by_metric.items()},
-        "every turn": {metric: rounded(values_est) for metric, values_est in by_metric.items()},
-    }
-
-
-def folders_of(line: Line, place: Place, seeds: Sequence[int] = SEEDS) -> list[Path]:
-    """The folders of the row's seeds for which all of the line is measured."""
-    folders = [place.run(line.row.name, seed) for seed in line.row.seeds if seed in seeds]
-    return [folder for folder in folders if all(is_measured(folder / test) for test in line.tests)]
-
-
-def found(folders: Sequence[Path], tests: Sequence[str], metric: str) -> Float[np.ndarray, "e s t"]:
-    """A figure of every talk after every turn, by seed; talks of several tests one after the other."""
-
-    return np.array(
-        [np.concatenate([metric_values(metric, ranks_of(folder / test)) for test in tests]) for folder in folders]
-    )
-
-
-@cache
-def ranks_of(folder: Path) -> RankTable:
-    """The ranks of a run of one task."""
-    [task] = read_run(folder).tasks
-    return task.ranks
-
-
-def rounded(values: Float[np.ndarray, "*n"]) -> float:
-    """The mean."""
-    return round(float(values.mean()), 4)
-
-
-def cost_of(row: Row, folders: Sequence[Path]) -> dict[str, Any]:
-    """Minutes of each seed, trained numbers, and of MAI's networks bytes that are carried after turns 1, 3 and 10."""
-    weights = folders[0] / "best.safetensors"
-    cost = {
-        "minutes": [round(minutes(folder), 1) for folder in folders],
-        "parameters": parameters(weights, ("mean", "deviation", "components", "probe")),
-    }
-    return cost | memory_of(weights) if row.system == "mai" else cost
 
 
 def memory_of(file: Path) -> dict[str, Any]:
@@ -445,28 +353,7 @@ def memory_of(file: Path) -> dict[str, Any]:
         carried = numpy_update_memory(weights.arrays, settings, carried, tokens_qh)
         sizes.append(sum(part.nbytes for part in carried))
     own = sum(array.nbytes for name, array in weights.arrays.items() if name.startswith("memory."))
-    return {"memory": {"carried bytes": {str(turn): sizes[turn - 1] for turn in (1, 3, 10)}, "weights bytes": own}}
-
-
-def sessions_of(row: Row, place: Place) -> dict[str, Any]:
-    """R@5, R@8 and their mean on MT Fashion IQ, of each gallery."""
-    folders = folders_of(Line(row, ("sessions",)), place)
-    if not folders:
-        return {}
-    runs = [read_run(folder / "sessions").tasks for folder in folders]
-    rows: dict[str, Any] = {"seeds": len(folders), "language": LANGUAGE}
-    for tasks in zip(*runs, strict=True):
-        last = {m: np.array([last_turn(m, task.ranks) for task in tasks]) for m in ("R@5", "R@8", "mean R@5,8")}
-        kind = tasks[0].title.split(", ")[2]
-        rows[kind] = {**{m: rounded(last[m]) for m in ("R@5", "R@8")}, "mean": measured(last["mean R@5,8"])}
-    return rows
-
-
-def last_turn(metric: str, ranks: RankTable) -> Float[np.ndarray, " s"]:
-    """A figure of every talk after its last turn, as talks are of different lengths."""
-    found_st = metric_values(metric, ranks)
-    last_s = (~np.isnan(found_st)).sum(axis=1) - 1
-    return np.asarray(found_st[np.arange(len(found_st)), last_s])
+    return {"carried bytes": {str(turn): sizes[turn - 1] for turn in (1, 3, 10)}, "weights bytes": own}
 
 
 if __name__ == "__main__":

@@ -13,24 +13,20 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from cells import interval, machine_line, percent, spread, table, tenths
+from cells import interval, machine_line, percent, spread, table
 from claims import judge_claims, read_claims
-from mai import paper_of
 from plots import Plot
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, curves, short_rows
+from report_mai import mai_parts
 from report_scale import scale_parts, scale_plot
 from report_talking import side_by_side_parts, talking_parts
 from rows import KeptRow, read_ranks
-from rows import measured as ours
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
-MAI_SOURCES = ("combination", "rollback")
-MEAN_RECALL = "mean R@1,5,10,20"
 PLOTS = {"capacity": capacity_plot, "scale": scale_plot}
 """By the results that they show."""
 
@@ -64,7 +60,8 @@ def main() -> None:
         **fashion_parts(fashion, read_ranks("fashioniq")),
         "fashion-machine": [f"{fashion['data']}. {machine_line(fashion['machine'])}"],
         "fashion-speed": feedback_table(json.loads((RESULTS / "feedback.json").read_text())),
-        **mai_parts(mai),
+        **mai_parts(mai, read_ranks("mai")),
+        "mai-speed": iteration_table(json.loads((RESULTS / "iteration.json").read_text())),
         **talking_parts(talking),
         **side_by_side_parts(side_by_side),
         **conversation_parts(conversations),
@@ -379,56 +376,6 @@ def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
     ]
 
 
-def mai_parts(mai: dict[str, Any]) -> dict[str, list[str]]:
-    """All tables of `mai.py`."""
-    tables = mai["tables"]
-    cost = json.loads((RESULTS / "iteration.json").read_text())
-    return {
-        "mai-speed": iteration_table(cost),
-        **{f"mai-{t}": mai_table(t, rows) for t, rows in tables.items() if t not in ("memories", "rollback")},
-        "mai-memories": memories_table(tables["memories"]),
-        "mai-rollback": rollback_table(tables["rollback"]),
-        "mai-turns": mai_turns_table(tables["parts"] | tables["others"]),
-        "mai-sessions": sessions_table(mai["sessions"]),
-        "mai-contextual": contextual_table(read_ranks("mai")),
-        "mai-machine": [f"{mai['data']}. {machine_line(mai['machine'])}"],
-    }
-
-
-def mai_table(title: str, rows: dict[str, Any]) -> list[str]:
-    """One row a line of `mai.py`: what it finds in the last turn, by setting; the paper's mean; what it cost."""
-    metrics = ("R@1", "R@5", "R@10", "R@20")
-    head = [f"{source[:4]}. {metric}" for source in MAI_SOURCES for metric in metrics]
-    head += ["comb. mean", "roll. mean", "**Mean**", "paper", "minutes", "seeds"]
-    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
-    for name, row in rows.items():
-        last = [row[source]["last turn"] for source in MAI_SOURCES]
-        cells = [tenths(found[metric]) for found in last for metric in metrics]
-        cells += [tenths(found[MEAN_RECALL]) for found in last] + [spread(row["last turn"]), published(title, name)]
-        cells += [", ".join(f"{value:.1f}" for value in row.get("minutes", ())), str(row["seeds"])]
-        lines.append(f"| {with_language(name, row)} | {' | '.join(cells)} |")
-    return lines
-
-
-def with_language(name: str, row: dict[str, Any]) -> str:
-    """A line's name, marked if it was measured before the data were in contextual language."""
-    return name if "language" in row else f"{name} (explicit)"
-
-
-def contextual_table(kept: dict[str, dict[str, KeptRow]]) -> list[str]:
-    """One row a line of `mai.py` whose ranks are kept: mean recall in the last turn, over all dialogues and seeds."""
-    rows = []
-    for name in kept.get(MAI_SOURCES[0], {}):
-        if all(name in kept[source] for source in MAI_SOURCES):
-            both = [kept[source][name] for source in MAI_SOURCES]
-            seeds = sorted(set.intersection(*(set(one.seeds) for one in both)))
-            ranks = [one.values_ect[[one.seeds.index(seed) for seed in seeds], :, -1] / 2 for one in both]
-            found = [np.mean([ranks_ec < depth for depth in (1, 5, 10, 20)], axis=0) for ranks_ec in ranks]
-            cells = [*(tenths(float(one_ec.mean())) for one_ec in found), spread(ours(np.concatenate(found, axis=1)))]
-            rows.append([name, *cells, str(len(seeds)), f"{sum(one_ec.shape[1] for one_ec in found):,}"])
-    return table(["", "comb. mean", "roll. mean", "**Mean**", "seeds", "dialogues"], rows)
-
-
 def iteration_table(cost: dict[str, Any]) -> list[str]:
     """What a turn of MAI costs besides reading words."""
     lines = ["| what | reach | measured |", "|---|---|---|"]
@@ -444,60 +391,6 @@ def iteration_table(cost: dict[str, Any]) -> list[str]:
         cells = ", ".join(f"{ms:.1f} ms at turn {turn}" for turn, ms in by_turn.items())
         lines.append(f"| a step of `lab`, memory {memory} | | {cells} |")
     return [*lines, "", machine_line(cost["machine"])]
-
-
-def mai_turns_table(rows: dict[str, Any]) -> list[str]:
-    """One row a line of `mai.py`: its mean recall turn by turn, and what it finds in the mean of all turns."""
-    metrics = ("R@1", "R@5", "R@10", "R@20")
-    head = ["turn 1", "turn 2", "turn 3", *(f"{metric}, every turn" for metric in metrics), "mean, every turn"]
-    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
-    for name, row in rows.items():
-        every = [row[source]["every turn"] for source in MAI_SOURCES]
-        cells = [tenths(value) for value in row["by turn"]]
-        cells += [tenths(sum(found[metric] for found in every) / len(every)) for metric in metrics]
-        lines.append(f"| {with_language(name, row)} | {' | '.join([*cells, spread(row['every turn'])])} |")
-    return lines
-
-
-def memories_table(rows: dict[str, Any]) -> list[str]:
-    """One row a memory: what it carries as a dialogue goes on, its weights, what is found with it in the last turn."""
-    head = ["bytes after turn 1", "after 3", "after 10", "bytes of weights", "comb. mean", "roll. mean", "**Mean**"]
-    lines = ["| | " + " | ".join([*head, "paper"]) + " |", "|---|" + "---|" * (1 + len(head))]
-    for name, row in rows.items():
-        cells = [f"{row['memory']['carried bytes'][turn]:,}" for turn in ("1", "3", "10")]
-        cells += [f"{row['memory']['weights bytes']:,}"]
-        cells += [tenths(row[source]["last turn"][MEAN_RECALL]) for source in MAI_SOURCES]
-        cells += [spread(row["last turn"]), published("memories", name)]
-        lines.append(f"| {with_language(name, row)} | {' | '.join(cells)} |")
-    return lines
-
-
-def rollback_table(rows: dict[str, Any]) -> list[str]:
-    """One row a treatment of the picture when a turn goes back."""
-    metrics = ("R@1", "R@5", "R@10", "R@20")
-    head = [*metrics, "**mean**", "paper", "seeds"]
-    lines = ["| | " + " | ".join(head) + " |", "|---|" + "---|" * len(head)]
-    for name, row in rows.items():
-        cells = [tenths(row["rollback"]["last turn"][metric]) for metric in metrics]
-        cells += [spread(row["last turn"]), published("rollback", name), str(row["seeds"])]
-        lines.append(f"| {with_language(name.removeprefix('rollback: '), row)} | {' | '.join(cells)} |")
-    return lines
-
-
-def sessions_table(rows: dict[str, Any]) -> list[str]:
-    """R@5, R@8 and their mean on MT Fashion IQ, a gallery a column."""
-    kinds = list(dict.fromkeys(kind for row in rows.values() for kind in row if kind not in ("seeds", "language")))
-    lines = ["| R@5 / R@8 / mean | " + " | ".join([*kinds, "seeds"]) + " |", "|---|" + "---|" * (1 + len(kinds))]
-    for name, row in rows.items():
-        cells = [f"{tenths(row[k]['R@5'])} / {tenths(row[k]['R@8'])} / {spread(row[k]['mean'])}" for k in kinds]
-        lines.append(f"| {with_language(name, row)} | {' | '.join([*cells, str(row['seeds'])])} |")
-    return lines
-
-
-def published(title: str, name: str) -> str:
-    """What the paper has for a line of a table of `mai.py`, if it has it."""
-    figure = paper_of(title, name)
-    return "" if figure is None else tenths(figure)
 
 
 def captioners_table(rows: dict[str, Any]) -> list[str]:

@@ -28,6 +28,7 @@ from claims import (
 )
 from plots import fingerprint
 from report_claims import claim_parts, few_seeds, leaning, p_cell, plotted
+from report_mai import last_turns, lines_of, parts_table
 from rows import (
     DEPTH,
     RESULTS,
@@ -257,6 +258,24 @@ def test_the_undecided_are_counted_by_the_side_of_zero_on_which_their_interval_l
     assert told.startswith(
         "Of the 5 undecided, the whole interval of 1 is above 0, that of 1 below, and that of 3 incl"
     )
+
+
+def test_a_line_of_mai_has_the_seeds_that_both_settings_have() -> None:
+    # Doubled ranks of two conversations after one turn. Seed 1: 0 and 9 (found at 10 and 20), and 4 and 30.
+    rollback = KeptRow(("0", "1"), (0, 1), np.array([[[0], [0]], [[0], [18]]], np.int32))
+    combination = KeptRow(("0", "1"), (1,), np.array([[[8], [60]]], np.int32))
+    kept = {"rollback": {"MAI": rollback}, "combination": {"MAI": combination}}
+    facts = {"combination": {"rows": {"MAI": {"seeds": {"1": {"minutes": 2.0}}}}}}
+    [line] = lines_of(["MAI", "base"], kept, facts)
+    assert (line.seeds, line.minutes) == ("1", (2.0,))
+    assert line.recall(10) == [0.5, 1.0] and line.recall(5) == [0.5, 0.5]
+    # Mean of R@1, 5, 10 and 20: combination (0 + 1 + 1 + 1) / 4 / 2, rollback (1/2 + 1/2 + 1 + 1) / 4.
+    assert [found.mean() for found in line.recalls()] == [0.375, 0.75]
+    assert "| 37.5 | 75.0 | 56.2 (" in parts_table("parts", [line])[-1]
+
+
+def test_of_a_session_the_last_turn_that_it_has_counts() -> None:
+    assert last_turns(np.array([[[4, 2, -1], [6, 8, 10]]])).tolist() == [[2, 10]]
 
 
 def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
