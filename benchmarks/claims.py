@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from rows import RESULTS, UNTRAINED, KeptRow, read_facts, read_ranks
+from rows import RESULTS, UNTRAINED, KeptRow, last_turns, read_facts, read_ranks
 
 from viewfinder.errors import BadInput
 from viewfinder.metrics import Interval, correct_holm, seeded_interval, seeded_test
@@ -212,8 +212,7 @@ def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndar
         return np.where(turns_c, sums_c / np.maximum(turns_c, 1), np.nan)
     if claim.turns:
         return np.asarray(found_ct[:, [turn - 1 for turn in claim.turns]].mean(axis=1))
-    last_c = found_ct.shape[1] - 1 - np.argmax(known_ct[:, ::-1], axis=1)
-    return np.asarray(found_ct[np.arange(len(found_ct)), last_c])
+    return np.asarray(found_ct[np.arange(len(found_ct)), last_turns(known_ct)])
 
 
 def give_verdicts(found: Sequence[Judged]) -> list[Judged]:

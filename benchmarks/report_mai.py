@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from cells import machine_line, spread, table, tenths
-from jaxtyping import Float
+from jaxtyping import Float, Real
 from mai import GOES_BACK, TABLES, paper_of
-from rows import KeptRow, measured
+from rows import KeptRow, last_turns, measured
 
 DEPTHS = (1, 5, 10, 20)
 SESSION_DEPTHS = (5, 8)
@@ -126,17 +126,16 @@ def sessions_table(rows: dict[str, KeptRow]) -> list[str]:
     """R@5, R@8 and their mean in the last turn of MT Fashion IQ, over all kinds."""
     lines = []
     for name, row in rows.items():
-        last_ec = last_turns(row.values_ect) / 2
+        last_ec = last_ranks(row.values_ect) / 2
         found = [(last_ec < depth).astype(np.float64) for depth in SESSION_DEPTHS]
         cells = [tenths(float(found_ec.mean())) for found_ec in found] + [spread(measured(np.mean(found, axis=0)))]
         lines.append([name, *cells, str(len(row.seeds))])
     return table(["", *(f"R@{depth}" for depth in SESSION_DEPTHS), "**mean**", "seeds"], lines)
 
 
-def last_turns(doubled_ect: Float[np.ndarray, "e c t"]) -> Float[np.ndarray, "e c"]:
-    """The rank after the last turn that each conversation has."""
-    known_ect = doubled_ect >= 0
-    last_ec = known_ect.shape[2] - 1 - np.argmax(known_ect[:, :, ::-1], axis=2)
+def last_ranks(doubled_ect: Real[np.ndarray, "e c t"]) -> Real[np.ndarray, "e c"]:
+    """The doubled rank after the last turn that each conversation has."""
+    last_ec = last_turns(doubled_ect >= 0)
     return np.asarray(np.take_along_axis(doubled_ect, last_ec[:, :, None], axis=2)[:, :, 0])
 
 

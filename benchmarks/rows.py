@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock
-from jaxtyping import Float, Real
+from jaxtyping import Bool, Float, Int, Real
 from machine import described
 
 from viewfinder.errors import BadInput
@@ -137,6 +137,11 @@ def _with_conversations(row: KeptRow, ids: tuple[str, ...], turns: int = 0) -> K
     place = {one: at for at, one in enumerate(ids)}
     values_ect[:, [place[one] for one in row.ids], :own] = row.values_ect
     return KeptRow(ids, row.seeds, values_ect)
+
+
+def last_turns(known_ct: Bool[np.ndarray, "*c t"]) -> Int[np.ndarray, "*c"]:
+    """The last turn that each conversation has, from 0."""
+    return np.asarray(known_ct.shape[-1] - 1 - np.argmax(known_ct[..., ::-1], axis=-1))
 
 
 def read_facts(benchmark: str, results: Path = RESULTS) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from claims import (
 )
 from plots import fingerprint
 from report_claims import claim_parts, few_seeds, leaning, p_cell, plotted
-from report_mai import last_turns, lines_of, parts_table
+from report_mai import last_ranks, lines_of, parts_table
 from rows import (
     DEPTH,
     RESULTS,
@@ -275,7 +275,7 @@ def test_a_line_of_mai_has_the_seeds_that_both_settings_have() -> None:
 
 
 def test_of_a_session_the_last_turn_that_it_has_counts() -> None:
-    assert last_turns(np.array([[[4, 2, -1], [6, 8, 10]]])).tolist() == [[2, 10]]
+    assert last_ranks(np.array([[[4, 2, -1], [6, 8, 10]]])).tolist() == [[2, 10]]
 
 
 def test_rows_within_two_points_are_equivalent(tmp_path: Path) -> None:
