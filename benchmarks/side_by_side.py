@@ -86,7 +86,7 @@ TRAINED = {
     "clip-ti": NOTHING,
     "composer": NOTHING,
     "drilldown": "scenes: descriptions of things; photos: captions; products: names",
-    "chatir": "scenes: dialogues, captions; photos: captions; products: names",
+    "chatir": "scenes: dialogues; photos: captions; products: names",
     "fashioniq": "products: relative captions, talks with a simulated user, names; photos: captions",
     "combiner": "products: MAI's transactions",
     "mai": "products: MAI's transactions; photos: captions",
