@@ -9,7 +9,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,8 @@ from viewfinder.index.snapshot_files import load_snapshot
 from viewfinder.index.store import Store
 
 BATCH = 4
+ROUNDS = 3
+"""How often a reader looks at least."""
 SPACES = {"raw": 12, "joined": 6}
 
 
@@ -68,10 +69,11 @@ def write(folder: Path, start: int) -> None:
 
 
 def read(folder: Path) -> None:
-    """Reads until the file `stop` is there; what it sees must be complete, right, and never less."""
-    store, rounds, before = Store.open(folder), 0, 0
+    """Reads again and again, once more when the file `stop` is there; it sees complete, right pictures, never less."""
+    store, rounds, before, last = Store.open(folder), 0, 0, False
     print("ready", flush=True)
-    while not (folder / "stop").exists():
+    while not last:
+        last = (folder / "stop").exists()
         known = store.ids()
         ids, matrix_nd = store.read_vectors("raw")
         assert set(known) <= set(ids), "a picture without its vector"
@@ -81,7 +83,9 @@ def read(folder: Path) -> None:
         assert len(snapshot) >= len(known), "a snapshot of an older state than was asked for"
         check_vectors(snapshot.ids[-2 * BATCH :], snapshot.matrix_nd[-2 * BATCH :], "joined")
         rounds, before = rounds + 1, len(known)
-    print(f"rounds {rounds} pictures {before}", flush=True)
+        if rounds == ROUNDS:
+            print("enough", flush=True)
+    print(f"pictures {before}", flush=True)
 
 
 def start(*arguments: object) -> subprocess.Popen[str]:
@@ -104,14 +108,13 @@ def test_two_readers_beside_a_writer_see_complete_pictures_only(tmp_path: Path) 
         add_batch(store, number)
         if number % 7 == 0:
             store.compact()
-    time.sleep(0.5)  # one more round of the readers
+    read = [reader.stdout.readline() for reader in readers if reader.stdout]
     (tmp_path / "stop").touch()
     for reader in readers:
-        said, complaints = reader.communicate(timeout=30)
+        said, complaints = reader.communicate(timeout=60)
         assert reader.returncode == 0, complaints
-        rounds, pictures = int(said.split()[1]), int(said.split()[3])
-        assert rounds >= 3
-        assert pictures == 20 * BATCH
+        assert said == f"pictures {20 * BATCH}\n"
+    assert read == ["enough\n"] * 2
 
 
 def kill_soon(folder: Path, first: int, moment: float) -> dict[str, int]:

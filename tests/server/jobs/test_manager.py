@@ -24,7 +24,7 @@ from viewfinder.server.settings import ServerSettings
 
 FOLDER = {"root": 0, "folder": "drawn"}  # 600 pictures
 FEW = {"root": 0, "folder": "few"}  # 100
-LONG_S = 60.0
+LONG_S = 180.0
 
 
 @pytest.fixture

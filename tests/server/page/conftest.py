@@ -460,6 +460,10 @@ class Person:
         said: list[str] = self.page.evaluate("window.heard")
         return said
 
+    def hear(self, words: str) -> None:
+        """Waits until a screen reader was told these words, alone or with others: the page says them a moment later."""
+        self.page.wait_for_function("(words) => window.heard.some((said) => said.includes(words))", arg=words)
+
 
 @pytest.fixture
 def person(open_page: Open) -> Person:
