@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -42,21 +43,31 @@ class Line:
         """R@depth at a turn, of each setting."""
         return [float((ranks_ect[:, :, at] < depth).mean()) for ranks_ect in self.ranks_ect]
 
-    def both(self, at: int | None = -1) -> dict[str, float]:
-        """The mean recall over all settings, with its interval."""
-        return measured(np.concatenate(self.recalls(at), axis=1))
+    def mean(self, at: int | None = -1) -> float:
+        """The mean recall over all settings."""
+        return float(np.concatenate(self.recalls(at), axis=1).mean())
+
+    @cached_property
+    def last(self) -> dict[str, float]:
+        """The mean recall over all settings in the last turn, with its interval."""
+        return measured(np.concatenate(self.recalls(), axis=1))
 
 
 def mai_parts(mai: dict[str, Any], kept: Kept) -> dict[str, list[str]]:
     """All tables of `mai.py`."""
     facts = mai["kept"]
     titles = [title for title in TABLES if title not in ("memories", "rollback")]
-    known = {title: lines_of(TABLES[title], kept, facts) for title in titles}
+    every = dict.fromkeys(name for title in TABLES if title != "rollback" for name in TABLES[title])
+    known = {line.name: line for line in lines_of(every, kept, facts)}
+
+    def lines(*titles: str) -> list[Line]:
+        return [known[name] for name in dict.fromkeys(name for each in titles for name in TABLES[each]) if name in known]
+
     return {
-        **{f"mai-{title}": parts_table(title, lines) for title, lines in known.items()},
-        "mai-memories": memories_table(lines_of(TABLES["memories"], kept, facts), mai["memories"]),
+        **{f"mai-{title}": parts_table(title, lines(title)) for title in titles},
+        "mai-memories": memories_table(lines("memories"), mai["memories"]),
         "mai-rollback": rollback_table(lines_of(TABLES["rollback"], kept, facts, ("rollback",))),
-        "mai-turns": turns_table(lines_of(dict.fromkeys((*TABLES["parts"], *TABLES["others"])), kept, facts)),
+        "mai-turns": turns_table(lines("parts", "others")),
         "mai-sessions": sessions_table(kept["sessions"]),
         "mai-machine": [f"{mai['data']}. {machine_line(mai['machine'])}"],
     }
@@ -83,7 +94,7 @@ def parts_table(title: str, lines: Sequence[Line]) -> list[str]:
     for line in lines:
         by_depth = zip(*(line.recall(depth) for depth in DEPTHS), strict=True)
         cells = [tenths(share) for of_setting in by_depth for share in of_setting]
-        cells += [tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [spread(line.both())]
+        cells += [tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [spread(line.last)]
         cells += [published(title, line.name), ", ".join(f"{value:.1f}" for value in line.minutes if value)]
         rows.append([line.name, *cells, line.seeds])
     return table(["", *head], rows)
@@ -94,9 +105,9 @@ def turns_table(lines: Sequence[Line]) -> list[str]:
     head = ["turn 1", "turn 2", "turn 3", *(f"R@{depth}, every turn" for depth in DEPTHS), "mean, every turn"]
     rows = []
     for line in lines:
-        cells = [tenths(line.both(turn)["mean"]) for turn in range(3)]
+        cells = [tenths(line.mean(turn)) for turn in range(3)]
         cells += [tenths(float(np.mean([line.recall(depth, turn) for turn in range(3)]))) for depth in DEPTHS]
-        rows.append([line.name, *cells, spread(line.both(None))])
+        rows.append([line.name, *cells, spread(measured(np.concatenate(line.recalls(None), axis=1)))])
     return table(["", *head], rows)
 
 
@@ -107,7 +118,7 @@ def memories_table(lines: Sequence[Line], sizes: dict[str, Any]) -> list[str]:
     for line in lines:
         carried = sizes[line.name]["carried bytes"]
         cells = [f"{carried[turn]:,}" for turn in ("1", "3", "10")] + [f"{sizes[line.name]['weights bytes']:,}"]
-        cells += [tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [spread(line.both())]
+        cells += [tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [spread(line.last)]
         rows.append([line.name, *cells, published("memories", line.name), line.seeds])
     return table(["", *head, "paper", "seeds"], rows)
 
@@ -116,7 +127,7 @@ def rollback_table(lines: Sequence[Line]) -> list[str]:
     """Every way to treat the picture when a turn goes back."""
     rows = []
     for line in lines:
-        cells = [tenths(line.recall(depth)[0]) for depth in DEPTHS] + [spread(line.both())]
+        cells = [tenths(line.recall(depth)[0]) for depth in DEPTHS] + [spread(line.last)]
         name = line.name.partition(GOES_BACK)[2].strip() or "replace"
         rows.append([name, *cells, published("rollback", line.name), line.seeds])
     return table(["", *(f"R@{depth}" for depth in DEPTHS), "**mean**", "paper", "seeds"], rows)
