@@ -61,7 +61,8 @@ def mai_parts(mai: dict[str, Any], kept: Kept) -> dict[str, list[str]]:
     known = {line.name: line for line in lines_of(every, kept, facts)}
 
     def lines(*titles: str) -> list[Line]:
-        return [known[name] for name in dict.fromkeys(name for each in titles for name in TABLES[each]) if name in known]
+        names = dict.fromkeys(name for title in titles for name in TABLES[title])
+        return [known[name] for name in names if name in known]
 
     return {
         **{f"mai-{title}": parts_table(title, lines(title)) for title in titles},
