@@ -31,7 +31,10 @@ def means_of_runs(fleet: Fleet, queries_per_s: float, runs: int = 8, queries: in
     return fmean(means), float(np.std(means, ddof=1)) / runs**0.5
 
 
-@pytest.mark.parametrize(("cores", "queries_per_s"), [(1, 50.0), (1, 70.0), (2, 140.0), (4, 300.0)])
+@pytest.mark.parametrize(
+    ("cores", "queries_per_s"),
+    [(1, 50.0), *(pytest.param(*more, marks=pytest.mark.long) for more in ((1, 70.0), (2, 140.0))), (4, 300.0)],
+)
 def test_one_shard_with_exponential_scans_is_the_queue_of_theory(cores: int, queries_per_s: float) -> None:
     mean_s, error_s = means_of_runs(Fleet(1, exponential(0.01), cores=cores), queries_per_s)
     expected_s = mean_seconds_mmc(queries_per_s, 100.0, cores)

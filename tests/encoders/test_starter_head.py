@@ -366,7 +366,7 @@ def unlearnt(count: int) -> tuple[Head, CaptionedVectors]:
     return fit_head([captioned(48)], SMALL), captioned(count, seed=5)
 
 
-@pytest.mark.parametrize("count", [40, VISUAL + 60])
+@pytest.mark.parametrize("count", [40, pytest.param(VISUAL + 60, marks=pytest.mark.long)])
 def test_a_correction_foretells_the_pictures_that_it_learns_and_those_that_it_does_not(count: int) -> None:
     head, kind = unlearnt(count)
     correction, fold_n = HeadCorrection(head, kind), np.arange(count) % 4
