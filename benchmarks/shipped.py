@@ -61,7 +61,7 @@ RECIPES = {
     "drilldown": Recipe("modern", ("scenes", NAMED, LEARN), DRILLDOWN, ("turns=5", "training.epochs=12")),
     "chatir": Recipe("lab", ("scenes", NAMED, LEARN), CHATIR),
     "fashioniq": Recipe("modern", ("catalogue", NAMED, LEARN), FASHION_IQ),
-    "mai": Recipe("modern", ("catalogue", LEARN), MAI),
+    "mai": Recipe("modern", ("catalogue", LEARN), MAI, ("training.epochs=4",)),
     "chatsearcher": Recipe("modern", ("scenes", "edits", NAMED, LEARN), CHATSEARCHER),
 }
 """In the order of their training: a Fashion IQ retriever learns from the captioner."""
