@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,54 +137,82 @@ def prepare_training(
     if shared:
         seen = [np.ascontiguousarray(plan.encoder.project(raw_ng), np.float32) for raw_ng in seen]
         preset = replace(preset, model=replace(preset.model, image_width=seen[0].shape[1]))
-    model = preset.model
-    hidden = [MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0]
-    version, text = "", None
-    tensors: Sequence[SentenceTensors | TokenTensors]
     seed_all(plan.seed)
-    network: DialogueEncoder
-    if model.reads == "tokens":
-        if start is None:
-            text = load_text_model(model.text_model, model.keep_layers)
-        else:
-            record = start.settings["text"]  # its weights come with the checkpoint
-            text = TextModel(build_text_encoder(record["config"]), record["tokenizer"], record["mark"], record["mask"])
-        config: Any = text.network.config
-        if model.most_tokens > (longest := int(config.max_position_embeddings)):
-            raise BadInput(f"most_tokens is {model.most_tokens}; {model.text_model} reads {longest} at most")
-        network = TokenDialogueEncoder(model, raw_pg.shape[1], text.network)
-        if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
-            network.out.load_state_dict(text.projection.state_dict())
-        tensors = [TokenTensors(one, text, model, share) for one, share in zip(sets, hidden, strict=True)]
-    else:
-        read = [
-            SentenceTensors(one, plan.sentences, model.rounds, share) for one, share in zip(sets, hidden, strict=True)
-        ]
-        tensors, version = read, read[0].version
-        network = SentenceDialogueEncoder(model, raw_pg.shape[1], read[0].width)
+    reading = (
+        _read_tokens(preset, start, sets) if preset.model.reads == "tokens" else _read_sentences(preset, plan, sets)
+    )
+    network = reading.network
     encoder = plan.encoder.version if shared else sets[0].raw_version
     settings: dict[str, Any] = {
-        "model": asdict(model),
+        "model": asdict(preset.model),
         "loss": asdict(preset.loss),
         "mask": preset.mask,
-        "sentences_version": version,
+        "sentences_version": reading.version,
         "space": plan.encoder.version if shared else None,
-        "text": None if text is None else text.record(),
+        "text": reading.text,
     }
     if start is None or plan.start is None:
         network.measure_pictures(raw_pg, plan.encoder)
     else:
-        check_start_sentences(plan.start, start, version)
+        check_start_sentences(plan.start, start, reading.version)
         load_network(plan.start, network, system=SYSTEM, encoder=encoder)
-    batches = []
-    for one, said, known_px in zip(sets, tensors, seen, strict=True):
-        pictures_py = torch.from_numpy(known_px)
-        if model.image != "learned":  # frozen vectors are computed once
-            device = network.log_scale.device
-            runs = (pictures_py[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures_py), PICTURES_AT_ONCE))
-            with torch.no_grad():
-                pictures_py = torch.cat([network.encode_pictures(run.to(device)) for run in runs])
-        batches.append(ChatirBatches(one, said, pictures_py, preset.rounds, preset.mask, preset.unasked))
+    train, val = (
+        ChatirBatches(one, said, _encode_frozen(network, known_px), preset.rounds, preset.mask, preset.unasked)
+        for one, said, known_px in zip(sets, reading.tensors, seen, strict=True)
+    )
     card = Card(system=SYSTEM, preset=plan.preset, encoder=encoder, settings=settings)
-    train, val = batches
     return network, card, train, val
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A network that has learnt nothing yet, what it reads in both splits, and what its card says of how it reads."""
+
+    network: DialogueEncoder
+    tensors: Sequence[SentenceTensors | TokenTensors]
+    version: str = ""
+    text: dict[str, Any] | None = None
+
+
+def _read_tokens(preset: Preset, start: Card | None, sets: Sequence[PictureDialogues]) -> _Reading:
+    """By the text model of the preset, or that of the checkpoint it starts from."""
+    model = preset.model
+    if start is None:
+        text = load_text_model(model.text_model, model.keep_layers)
+    else:
+        record = start.settings["text"]  # its weights come with the checkpoint
+        text = TextModel(build_text_encoder(record["config"]), record["tokenizer"], record["mark"], record["mask"])
+    config: Any = text.network.config
+    if model.most_tokens > (longest := int(config.max_position_embeddings)):
+        raise BadInput(f"most_tokens is {model.most_tokens}; {model.text_model} reads {longest} at most")
+    network = TokenDialogueEncoder(model, sets[0].raw_ng.shape[1], text.network)
+    if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
+        network.out.load_state_dict(text.projection.state_dict())
+    tensors = [TokenTensors(one, text, model, share) for one, share in zip(sets, _hidden(preset), strict=True)]
+    return _Reading(network, tensors, text=text.record())
+
+
+def _read_sentences(preset: Preset, plan: TrainPlan, sets: Sequence[PictureDialogues]) -> _Reading:
+    """By the vectors of the plan's frozen sentence encoder."""
+    tensors = [
+        SentenceTensors(one, plan.sentences, preset.model.rounds, share)
+        for one, share in zip(sets, _hidden(preset), strict=True)
+    ]
+    network = SentenceDialogueEncoder(preset.model, sets[0].raw_ng.shape[1], tensors[0].width)
+    return _Reading(network, tensors, tensors[0].version)
+
+
+def _hidden(preset: Preset) -> tuple[float, float]:
+    """The share of words that are hidden in training and in validation."""
+    return (MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0)
+
+
+def _encode_frozen(network: DialogueEncoder, pictures_px: Float[np.ndarray, "p x"]) -> Float[Tensor, "p _"]:
+    """Frozen vectors, computed once; as they are where the network learns to encode pictures."""
+    pictures_py = torch.from_numpy(pictures_px)
+    if network.settings.image == "learned":
+        return pictures_py
+    device = network.log_scale.device
+    runs = (pictures_py[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures_py), PICTURES_AT_ONCE))
+    with torch.no_grad():
+        return torch.cat([network.encode_pictures(run.to(device)) for run in runs])
