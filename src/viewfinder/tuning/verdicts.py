@@ -13,7 +13,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -235,9 +235,7 @@ def calibrate_collection(
     for owner, text in zip(kind.owners_m.tolist(), kind.texts, strict=True):
         texts_n[owner].append(text)
     words_n = [set(stems(" ".join((*texts, *held)))) for texts, held in zip(texts_n, values, strict=True)]
-    here: list[tuple[list[float], bool, float]] = []
-    matches: list[tuple[list[float], bool, float]] = []
-    spoken: list[bool] = []
+    judged = _Judged()
     for n in rng.sample(range(len(own_nd)), min(ASKED, len(own_nd))):
         # Of several ways to say it, the one that fits fewest: near fits are hardest to tell from what is meant.
         text, meant_n = min(
@@ -251,34 +249,61 @@ def calibrate_collection(
         score_n = np.where(as_new_n, new_nd @ vector_d - new_n, own_nd @ vector_d - own_n).astype(np.float32)
         nats_n = None if written is None else written(text)
         nats_n = np.zeros(len(score_n), np.float32) if nats_n is None else nats_n
-        usual = float(vector_d @ expected[:-1] + expected[-1])
+        told = (text, float(vector_d @ expected[:-1] + expected[-1]), mean_familiarity(familiar, [text]))
+        judged.add(told, score_n, nats_n, meant_n)
+    here_f, match_f = _fit_near(known.here, judged.here), _fit_near(known.match, judged.matches)
+    return Calibration(here_f, match_f, judged.nothing_below(here_f, known.nothing_below), expected, familiar)
+
+
+_Example = tuple[list[float], bool, float]
+"""Features with a 1 at their end, the label, and the nats that written texts add."""
+
+
+@dataclass
+class _Judged:
+    """What was asked for: whether it is here, and of each hit, whether it was meant. `spoken`: was it a sentence?"""
+
+    here: list[_Example] = field(default_factory=list)
+    matches: list[_Example] = field(default_factory=list)
+    spoken: list[bool] = field(default_factory=list)
+
+    def add(
+        self,
+        told: tuple[str, float, float],
+        score_n: Float32[np.ndarray, " n"],
+        nats_n: Float32[np.ndarray, " n"],
+        meant_n: Bool[np.ndarray, " n"],
+    ) -> None:
+        """A text, its usual score and how familiar it is: asked for in the collection, then without all it means."""
+        text, usual, familiarity = told
         for rows_k in (np.arange(len(score_n)), np.flatnonzero(~meant_n)):
             if not len(rows_k):
                 continue
             said_k, nats_k, is_here = score_n[rows_k], nats_n[rows_k], len(rows_k) == len(score_n)
-            features_f = conversation_features(Spread.of(said_k), usual, mean_familiarity(familiar, [text]), [text])
+            features_f = conversation_features(Spread.of(said_k), usual, familiarity, [text])
             features_f[FEATURES.index("log size")] = math.log10(len(score_n))  # must not reveal that some were removed
             order_k = np.argsort(-(said_k + nats_k / Query(()).sharpness), kind="stable")
-            judged = [order_k[at] for at in JUDGED_HITS if at < len(order_k)]
             if is_here and not meant_n[order_k[:10]].any():
                 continue
-            marginal = mean_odds(nats_k)
-            here.append(([*features_f, float(said_k.max()), 1.0], is_here, marginal))
-            spoken.append(is_in_sentences(features_f))
-            matches += [
-                ([*features_f, float(said_k[at]), 1.0], bool(meant_n[rows_k[at]]), float(nats_k[at])) for at in judged
+            self.here.append(([*features_f, float(said_k.max()), 1.0], is_here, mean_odds(nats_k)))
+            self.spoken.append(is_in_sentences(features_f))
+            self.matches += [
+                ([*features_f, float(said_k[at]), 1.0], bool(meant_n[rows_k[at]]), float(nats_k[at]))
+                for at in (order_k[place] for place in JUDGED_HITS if place < len(order_k))
             ]
-    here_f, match_f = _fit_near(known.here, here), _fit_near(known.match, matches)
-    chances = [
-        (way, 1 / (1 + math.exp(-(float(np.dot(here_f, row)) + nats))))
-        for way, (row, is_here, nats) in zip(spoken, here, strict=True)
-        if is_here
-    ]
-    fragments, sentence = (
-        float(np.quantile([chance for way, chance in chances if way == wanted] or [known.nothing_below[wanted]], LOST))
-        for wanted in (False, True)
-    )
-    return Calibration(here_f, match_f, (fragments, sentence), expected, familiar)
+
+    def nothing_below(self, here_f: Sequence[float], known: tuple[float, float]) -> tuple[float, float]:
+        """Chances below which an answer is "nothing", for fragments and for sentences; the known ones if none was."""
+        chances = [
+            (way, 1 / (1 + math.exp(-(float(np.dot(here_f, row)) + nats))))
+            for way, (row, is_here, nats) in zip(self.spoken, self.here, strict=True)
+            if is_here
+        ]
+        fragments, sentence = (
+            float(np.quantile([chance for way, chance in chances if way == wanted] or [known[wanted]], LOST))
+            for wanted in (False, True)
+        )
+        return fragments, sentence
 
 
 def _holds_for(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
@@ -295,7 +320,7 @@ def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) ->
     return [text] if way == 0 else [make_fragment(text, rng) for _ in range(TRIES)]
 
 
-def _fit_near(known: Sequence[float], judged: Sequence[tuple[list[float], bool, float]]) -> tuple[float, ...]:
+def _fit_near(known: Sequence[float], judged: Sequence[_Example]) -> tuple[float, ...]:
     """Weights of a logistic regression near known ones, by Newton's method: rows, labels, and a known offset."""
     rows_kf, labels_k, nats_k = (np.array(column, np.float64) for column in zip(*judged, strict=True))
     mean_f = np.append(rows_kf[:, :-1].mean(axis=0), 0.0)
