@@ -104,6 +104,7 @@ def test_one_goes_on_while_a_model_thinks(
     person.box.fill(photos.but)
     person.box.press("Enter")
     expect(person.page).to_have_url(re.compile("/2$"))
+    person.page.locator("body:not(.busy):has(vf-grid .tile)").wait_for(state="attached")
     assert person.shown[:8] == person.ranking(2)[:8]
     assert not shared_model.speaks.is_set()
     shared_model.speaks.set()
