@@ -35,6 +35,8 @@ from viewfinder.evaluation import Run, read_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 
 SEEDS = (0, 1, 2)
+MORE = (*SEEDS, 3, 4, 5)
+"""Of rows behind an undecided claim whose whole interval is clearly on one side (docs/claims.md)."""
 TASKS = ("tChat", "iChat", "mChat")
 METRICS = ("R@1", "R@5", "R@10")
 MEAN = "mean R@1,5,10"
@@ -86,7 +88,7 @@ def mixture(*kinds: str) -> Settings:
     return (f"instruction.mixture={{ {', '.join(f'{kind} = {share}' for kind, share in shares.items())} }}", EQUAL)
 
 
-BASE = Row("ChatSearcher", seeds=SEEDS, tests=(*ALWAYS, *TALKS, *GROUNDED), aligned=True)
+BASE = Row("ChatSearcher", seeds=MORE, tests=(*ALWAYS, *TALKS, *GROUNDED), aligned=True)
 READ, SHOWN = (BASE.name, "language"), (BASE.name, "alignment")
 """Stages of it that others begin after: the language model that has read texts, and stage 1."""
 
@@ -139,6 +141,7 @@ ORDER: tuple[tuple[Row, int], ...] = (
         for row in (IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES)
         if row.trained and seed in row.seeds
     ),
+    *((BASE, seed) for seed in MORE[len(SEEDS) :]),
 )  # fmt: skip
 """Trainings, the most important first."""
 
@@ -161,7 +164,7 @@ def main() -> None:
     parser.add_argument("do", choices=("train", "evaluate", "speed", "write"))
     parser.add_argument("data", type=Path, help="holds flickr8k/ and coco/")
     parser.add_argument("--rows", "--row", nargs="*", help="these only")
-    parser.add_argument("--seeds", "--seed", type=int, nargs="*", default=SEEDS, help="likewise")
+    parser.add_argument("--seeds", "--seed", type=int, nargs="*", default=MORE, help="likewise")
     parser.add_argument("--tests", nargs="*", help="likewise, of evaluate")
     parser.add_argument("--scenes", type=Path, default=Path("runs/chatir/scenes"))
     parser.add_argument("--products", type=Path, default=Path("runs/fashioniq/products"))
@@ -275,9 +278,9 @@ def describe_data(place: Place) -> str:
     return f"{talks} test dialogues of each task about scenes of product photos, {pictures} pictures to search in"
 
 
-def folders_with(row: Row, test: str, place: Place, seeds: Sequence[int] = SEEDS) -> list[Path]:
+def folders_with(row: Row, test: str, place: Place) -> list[Path]:
     """The folders of the row's seeds in which a test is done."""
-    folders = [folder_of(row, seed, place) for seed in row.seeds if seed in seeds]
+    folders = [folder_of(row, seed, place) for seed in row.seeds]
     return [folder for folder in folders if is_measured(folder / test)]
 
 
