@@ -487,6 +487,8 @@ def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     pages: dict[str, tuple[str, ...]] = {
         "chatir": ("chatir", "clip-t"),
         "fashioniq": ("fashioniq", "composer"),
+        "mai": ("mai", "composer"),
+        "chatsearcher": ("chatsearcher", "composer"),
         "drilldown": ("drilldown", "r-hre", "r-re", "hre", "r-rankfusion", "composer"),
     }
     return {
