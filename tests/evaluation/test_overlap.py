@@ -9,7 +9,6 @@ import pytest
 
 from viewfinder.conversation import Like, Say
 from viewfinder.data.dialogues import write_pool
-from viewfinder.data.splits import OFFICIAL_TEST
 from viewfinder.evaluation.overlap import (
     ENCODER,
     QUESTIONER,
@@ -107,12 +106,6 @@ def test_of_an_upper_bound_the_share_is_at_most(tmp_path: Path) -> None:
     )
     none = measure_overlap(TASK, tmp_path, {WEIGHTS: TrainingList.of(["x"], at_most=True).encode()})
     assert none.flags == () and none.refused is None  # not one of more than were seen
-
-
-def test_weights_that_saw_some_official_test_pictures_are_flagged_on_all_of_these(tmp_path: Path) -> None:
-    (tmp_path / OFFICIAL_TEST).write_text("a.jpg\nz.jpg\n")
-    some = TrainingList.of([OFFICIAL_TEST], at_most=True).encode()
-    assert measure_overlap(TASK, tmp_path, {WEIGHTS: some}).seen == {WEIGHTS: 1}
 
 
 def test_a_data_set_without_training_dialogues_has_no_training_texts(tmp_path: Path) -> None:

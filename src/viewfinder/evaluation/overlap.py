@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Answer, Like, Reject, Say, Turn
-from viewfinder.data.splits import OFFICIAL_TEST, name_pictures, read_official_test
+from viewfinder.data.splits import name_pictures
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.plan import Plan, Task
@@ -106,16 +106,8 @@ def list_parts(
 
 
 def count_seen_pictures(pictures: Collection[str], folder: Path, lists: Mapping[str, str | None]) -> Overlap:
-    """How many pictures of a data set each part was trained on, by its list.
-
-    Those that the data set lists as official test pictures also have the name of that list: weights that have seen
-    some of them, nobody knows which, list this name.
-    """
-    official = read_official_test(folder)
-    names = [
-        (*named, OFFICIAL_TEST) if PurePosixPath(key).name in official else named
-        for key, named in name_pictures(folder, sorted(pictures)).items()
-    ]
+    """How many pictures of a data set each part was trained on, by its list."""
+    names = list(name_pictures(folder, sorted(pictures)).values())
     known = {who: listed and TrainingList.decode(listed) for who, listed in lists.items() if listed is not None}
     seen = {
         who: listed.count_seen(names) if isinstance(listed, TrainingList) else None for who, listed in known.items()
