@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from cells import machine_line, most, percent, spread, table, tenths
@@ -10,21 +11,27 @@ TASKS = ("tChat", "iChat", "mChat")
 METRICS = ("R@1", "R@5", "R@10")
 SHARED = "R@10"
 BASE = "ChatSearcher"
+EARLIER = " (earlier)"
 
 
 def talking_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """All tables of `chatsearcher.py`, but for its claims; none where nothing is measured."""
+    """All tables of `chatsearcher.py`, but for claims. Rows whose ranks are not kept are marked: of earlier data."""
     if not found:
         return {}
+    kept = {name for test in found["kept"].values() for name in test["rows"]}
+
+    def marked(part: str) -> dict[str, Any]:
+        return {name if name in kept else f"{name}{EARLIER}": row for name, row in found[part].items()}
+
     spent = f"{found['minutes of training']} minutes of training in all, by the clock"
     return {
-        "chatsearcher-chat": chat_table(found["chat"]),
-        "chatsearcher-captions": captions_table(found["captions"]),
-        "chatsearcher-queue": queue_table(found),
-        "chatsearcher-cirr": cirr_table(found["cirr"]),
-        "chatsearcher-visual": visual_table(found["visual"]),
+        "chatsearcher-chat": chat_table(marked("chat")),
+        "chatsearcher-captions": captions_table(marked("captions")),
+        "chatsearcher-queue": queue_table(found, kept),
+        "chatsearcher-cirr": cirr_table(marked("cirr")),
+        "chatsearcher-visual": visual_table(marked("visual")),
         "chatsearcher-kinds": kinds_table(found["visual"]),
-        "chatsearcher-decision": decision_table(found["decision"]),
+        "chatsearcher-decision": decision_table(marked("decision")),
         "chatsearcher-grounding": grounding_table(found["grounding"]),
         "chatsearcher-speed": speed_table(found["speed"]),
         "chatsearcher-machine": [f"{found['data']}; {spent}. {machine_line(found['machine'])}"],
@@ -59,17 +66,18 @@ def captions_table(rows: dict[str, Any]) -> list[str]:
     return table(head, lines)
 
 
-def queue_table(found: dict[str, Any]) -> list[str]:
-    """The size of the queue: text-to-image search after stage 1, and the average of all three tasks; one seed each."""
+def queue_table(found: dict[str, Any], kept: Collection[str]) -> list[str]:
+    """The size of the queue: text-to-image search after stage 1, and the average of all three tasks."""
     names = {name.removeprefix("queue of "): name for name in found["chat"] if name.startswith("queue of ")}
     sizes = {**names, "1000": BASE} if BASE in found["chat"] else names
     lines = [["in-batch", "in-batch negatives"]] if "in-batch negatives" in found["chat"] else []
     lines += [[size, sizes[size]] for size in sorted(sizes, key=int)]
-    cells = [
-        [said, *(most(found["captions"].get(name, {}).get(data, {}), "mean") for data in ("flickr8k", "scenes")),
-         spread(found["chat"][name]["average"]), str(found["chat"][name]["seeds"])]
-        for said, name in lines
-    ]  # fmt: skip
+    cells = []
+    for said, name in lines:
+        first = found["captions"].get(name, {})
+        means = [most(first.get(data, {}), "mean") for data in ("flickr8k", "scenes")]
+        chat = found["chat"][name]
+        cells.append([f"{said}{EARLIER * (name not in kept)}", *means, spread(chat["average"]), str(chat["seeds"])])
     return table(["pictures in the queue", "photos, mean", "scenes, mean", "average of t, i, m", "seeds"], cells)
 
 
