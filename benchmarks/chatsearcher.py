@@ -27,16 +27,13 @@ import numpy as np
 from chat_tests import CAPTIONED, Job, Place, measure
 from jaxtyping import Float
 from machine import described
+from rows import MORE, SEEDS, is_measured, measured, minutes, parameters, run, write_results
 from rows import UNTRAINED as NO_SEED
-from rows import is_measured, measured, minutes, parameters, run, write_results
 from talking_speed import talking_speed
 
 from viewfinder.evaluation import Run, read_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 
-SEEDS = (0, 1, 2)
-MORE = (*SEEDS, 3, 4, 5)
-"""Of rows behind an undecided claim whose whole interval is clearly on one side (docs/claims.md)."""
 TASKS = ("tChat", "iChat", "mChat")
 METRICS = ("R@1", "R@5", "R@10")
 MEAN = "mean R@1,5,10"

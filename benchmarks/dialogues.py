@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float
 from machine import described
 from rows import (
+    SEEDS,
     UNTRAINED,
     facts_of,
     is_kept,
@@ -40,7 +41,6 @@ from viewfinder.data.dialogues import read_pool, write_pool
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 
-SEEDS = (0, 1, 2)
 ONE = (0,)
 ROUNDS = (0, 1, 2, 3, 5, 7, 10)
 WORLDS = {"scenes": (8000, 5), "scenes-train": (13000, 12), "scenes-test": (6000, 11)}

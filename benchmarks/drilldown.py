@@ -21,6 +21,8 @@ import numpy as np
 from jaxtyping import Float
 from machine import described
 from rows import (
+    MORE,
+    SEEDS,
     UNTRAINED,
     facts_of,
     is_kept,
@@ -41,9 +43,6 @@ from viewfinder.retrievers.drilldown.retriever import SHIPPED
 
 COUNT, WORLD_SEED = 8000, 5
 TEST = "scenes"
-SEEDS = (0, 1, 2)
-MORE = (*SEEDS, 3, 4, 5)
-"""Of rows behind an undecided claim whose whole interval is clearly on one side (docs/claims.md)."""
 ONE = (0,)
 DEPTHS = (1, 5, 10)
 

@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Float
 from machine import described
 from rows import (
+    SEEDS,
     UNTRAINED,
     KeptRow,
     facts_of,
@@ -43,7 +44,6 @@ from viewfinder.evaluation.results import TaskResult
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED
 from viewfinder.training.weights import read_weights
 
-SEEDS = (0, 1, 2)
 ONE = (0,)
 KINDS = ("tshirts", "shirts", "casual-shoes")
 TURNS = (1, 3, 5)

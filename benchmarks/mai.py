@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 from machine import described
-from rows import UNTRAINED as NO_SEED
 from rows import (
+    MORE,
+    SEEDS,
     facts_of,
     is_kept,
     is_measured,
@@ -35,6 +36,7 @@ from rows import (
     write_ranks,
     write_results,
 )
+from rows import UNTRAINED as NO_SEED
 from safetensors import safe_open
 from safetensors.numpy import save_file
 
@@ -44,9 +46,6 @@ from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build_settings
 from viewfinder.training.weights import read_weights
 
-SEEDS = (0, 1, 2)
-MORE = (*SEEDS, 3, 4, 5)
-"""Of rows behind a claim whose interval over three seeds was more than 2 points from 0, and which was yet undecided."""
 ONE = (0,)
 SOURCES = ("rollback", "combination")
 BARE = tuple(f"{source}, no captions" for source in SOURCES)

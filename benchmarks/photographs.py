@@ -23,6 +23,8 @@ import numpy as np
 from jaxtyping import Float
 from machine import described
 from rows import (
+    MORE,
+    SEEDS,
     UNTRAINED,
     facts_of,
     is_kept,
@@ -48,9 +50,6 @@ from viewfinder.evaluation.replay import pictures_only
 from viewfinder.evaluation.results import task_result
 
 NAME = "photographs"
-SEEDS = (0, 1, 2)
-MORE = (*SEEDS, 3, 4, 5)
-"""Of rows behind an undecided claim whose whole interval is clearly on one side (docs/claims.md)."""
 TURNS = 5
 SEQUENCES = "ade20k-sequences"
 OF_SEQUENCES = "ADE_"

@@ -99,7 +99,7 @@ def seeded_interval(values_es: Real[np.ndarray, "e s"], *, resamples: int = 10_0
         shares_re = random.multinomial(seeds, np.full(seeds, 1 / seeds), len(drawn_rs)) / seeds
         unlike_ue, which_r = np.unique(shares_re, axis=0, return_inverse=True)  # of three seeds ten
         weighted_us = unlike_ue @ floats_es
-        np.add(drawn_rs, which_r.reshape(-1, 1) * weighted_us.shape[1], out=drawn_rs)  # large: not a second of it
+        np.add(drawn_rs, which_r.reshape(-1, 1) * weighted_us.shape[1], out=drawn_rs)  # in place: it is large
         means.append(weighted_us.take(drawn_rs).mean(axis=1))
     return _between(float(values_es.mean()), means)
 
