@@ -40,6 +40,7 @@ from rows import (
 
 from viewfinder.evaluation import read_run
 from viewfinder.retrievers.drilldown.retriever import SHIPPED
+from viewfinder.training.weights import read_card
 
 COUNT, WORLD_SEED = 8000, 5
 TEST = "scenes"
@@ -52,7 +53,7 @@ class Row:
     """One row of the table: how it is trained.
 
     `start` names a row whose first stage it goes on from; `first_of` one whose first stage it is, with no training of
-    its own. Without a preset it is the network in the box.
+    its own. Without a preset it is the network in the box. `rates` are tried with seed 0, and validation chooses.
     """
 
     name: str
@@ -63,6 +64,11 @@ class Row:
     first_of: str = ""
     seeds: tuple[int, ...] = SEEDS
     numbers: int = 96
+    rates: tuple[str, ...] = ()
+
+
+RATES = ("3e-3", "1e-3", "3e-4")
+"""Of wide networks: the preset's rate is that of narrow ones, the published code's of wide ones is 2e-4."""
 
 
 def slots(count: int, width: int) -> tuple[str, ...]:
@@ -91,13 +97,15 @@ CONTROL = (
     Row("HRE 96, mean of regions", "hre", settings=("model.pooled=true",)),
 )
 GRID = tuple(
-    Row(f"fixed {m}x{d}, first stage", "drilldown", settings=slots(m, d), numbers=m * d, seeds=seeds)
-    for m, d, seeds in ((1, 32, SEEDS), (5, 32, MORE), (10, 32, SEEDS), (1, 160, MORE), (3, 128, SEEDS))
-)
+    Row(f"fixed {m}x{d}, first stage", "drilldown", settings=slots(m, d), numbers=m * d, seeds=seeds, rates=rates)
+    for m, d, seeds, rates in (
+        (1, 32, SEEDS, ()), (5, 32, MORE, ()), (10, 32, SEEDS, ()), (1, 160, MORE, ()), (3, 128, SEEDS, RATES),
+    )
+)  # fmt: skip
 # The paper's own sizes: three vectors of 128 numbers against one of as many, or of 1,280.
 WIDE = tuple(
     Row(f"{name} {width}{', mean of regions' if pooled else ''}", name.lower(),
-        settings=(f"model.width={width}", *(("model.pooled=true",) if pooled else ())), numbers=width)
+        settings=(f"model.width={width}", *(("model.pooled=true",) if pooled else ())), numbers=width, rates=RATES)
     for name, width, pooled in (
         ("R-HRE", 384, False), ("R-HRE", 1280, False), ("R-RE", 1280, False), ("HRE", 1280, True),
         ("R-RankFusion", 1280, False),
@@ -128,6 +136,9 @@ def main() -> None:
     wanted = [row for part, some in rows.items() if given.only in (None, part) for row in some]
     wanted = [row for row in wanted if not given.rows or row.name in given.rows]
     with ThreadPoolExecutor(given.processes) as pool:
+        trials = [pool.submit(train, row, 0, scenes, rate) for row in wanted if 0 in given.seeds for rate in row.rates]
+        for trial in trials:
+            trial.result()
         for depends in (False, True):
             jobs = [
                 pool.submit(one, row, seed, scenes)
@@ -180,26 +191,41 @@ def one(row: Row, seed: int, scenes: Path) -> None:
     print(f"{row.name}, seed {seed}: {time.monotonic() - began:.0f} s", flush=True)
 
 
-def train(row: Row, seed: int, scenes: Path) -> None:
-    """Train a row, and before it the row whose first stage it is or goes on from; as far as that is not done."""
+def train(row: Row, seed: int, scenes: Path, rate: str = "") -> None:
+    """Train a row, and before it the row whose first stage it is or goes on from; as far as that is not done.
+
+    At a rate that is tried, or else the one that was chosen.
+    """
     work = scenes.parent
+    rate = rate or chosen_rate(row, work)
     for base in CHAIN:
         if base.name in (row.start, row.first_of):
             train(base, seed, scenes)
     if not row.preset or row.first_of:
         return
-    out = folder(row, seed, work)
+    out = folder(row, seed, work, rate)
+    settings = (*row.settings, *((f"training.learning_rate={rate}",) if rate else ()))
     start = ["--start", str(first_stage(row.start, seed, work))] if row.start else []
     run(
         "train", row.system, "--data", str(scenes), "--features", str(work / "features" / TEST), "--preset",
         row.preset, "--seed", str(seed), "--out", str(out), "--resume", *start,
-        *(part for setting in row.settings for part in ("--set", setting)), log=out.with_suffix(".log"),
+        *(part for setting in settings for part in ("--set", setting)), log=out.with_suffix(".log"),
     )  # fmt: skip
 
 
-def folder(row: Row, seed: int, work: Path) -> Path:
-    """Where a training lies."""
-    return work / "runs" / f"{row.name.replace(' ', '-').replace(',', '')}-{seed}"
+def chosen_rate(row: Row, work: Path) -> str:
+    """The learning rate at which seed 0 finds most in validation, once all were tried; "" where it is the preset's."""
+    tried = {rate: folder(row, 0, work, rate) / "best.safetensors" for rate in row.rates}
+    if not tried or not all(weights.is_file() for weights in tried.values()):
+        return ""
+    return max(tried, key=lambda rate: read_card(tried[rate]).figures["recall"])
+
+
+def folder(row: Row, seed: int, work: Path, rate: str = "") -> Path:
+    """Where a training lies: the one at a rate that is tried, or else the one that was chosen."""
+    rate = rate or chosen_rate(row, work)
+    at = f"-at-{rate}" if rate else ""
+    return work / "runs" / f"{row.name.replace(' ', '-').replace(',', '')}{at}-{seed}"
 
 
 def checkpoint(row: Row, seed: int, work: Path) -> Path:
@@ -238,6 +264,7 @@ def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict
         "seeds": list(row.seeds),
         "parameters": 0 if row.system == "composer" else parameters(checkpoint(row, row.seeds[0], work)),
         "query_numbers": row.numbers,
+        **({"learning_rate": float(chosen_rate(row, work))} if row.rates else {}),
         "minutes": [round(minutes(folder(row, seed, work)), 1) for seed in row.seeds],
         "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
         "by turn": {
