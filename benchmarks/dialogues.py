@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock
 from jaxtyping import Float
 from machine import described
 from rows import (
@@ -59,7 +60,7 @@ Job = tuple[str, int, Callable[[], None]]
 class Training:
     """One way of training a dialogue encoder; `heard` rows by its name measure it on the world's own dialogues.
 
-    `start`: the row whose weights of the same seed it goes on from, which stands before it.
+    `start`: the row whose weights of the same seed it goes on from.
     """
 
     name: str
@@ -147,7 +148,7 @@ class Place:
                     "world", str(self.world(name)), "--kind", "scenes", "--count", str(count), "--seed", str(seed),
                     "--language", "contextual", "--sprites", str(self.data / "fashion-products"),
                 )  # fmt: skip
-            run("features", str(self.world(name)), "--out", str(self.features(name)))
+            run("features", str(self.world(name)), "--no-regions", "--out", str(self.features(name)))
         search_all(self.world(SEARCHED))
         if not self.questions.is_file():
             sets = [part for name in LEARNT_FROM for part in ("--data", str(self.world(name)))]
@@ -172,12 +173,9 @@ def main() -> None:
         chosen = [
             (name, job) for name, seed, job in jobs if seed in given.seeds and (not given.rows or name in given.rows)
         ]
-        starts = {row.name for row in TRAININGS if row.start}
-        for later in (False, True):
-            with ThreadPoolExecutor(given.processes) as pool:
-                now = [job for name, job in chosen if given.only in (None, part) and (name in starts) == later]
-                for done in [pool.submit(job) for job in now]:
-                    done.result()
+        with ThreadPoolExecutor(given.processes) as pool:
+            for done in [pool.submit(job) for _, job in chosen if given.only in (None, part)]:
+                done.result()
     write_results("dialogues", results(place), by_row=["heard", "asked"])
 
 
@@ -217,11 +215,14 @@ def train(row: Training, seed: int, place: Place) -> Path:
     sets = [part for name in row.data for part in ("--data", str(place.world(name)))]
     features = place.work / "features" if len(row.data) > 1 else place.features(row.data[0])
     start = [str(train(base, seed, place)) for base in TRAININGS if base.name == row.start]
-    run(
-        "train", "chatir", *sets, "--features", str(features), "--preset", row.preset, "--seed", str(seed), "--resume",
-        "--out", str(out), "--set", f"training.epochs={row.epochs}", *(("--start", *start) if start else ()),
-        *(part for one in row.settings for part in ("--set", one)), log=out.with_suffix(".log"),
-    )  # fmt: skip
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{out}.lock"):  # rows that go on from the same weights wait for them
+        run(
+            "train", "chatir", *sets, "--features", str(features), "--preset", row.preset, "--seed", str(seed),
+            "--resume", "--out", str(out), "--set", f"training.epochs={row.epochs}",
+            *(("--start", *start) if start else ()), *(part for one in row.settings for part in ("--set", one)),
+            log=out.with_suffix(".log"),
+        )  # fmt: skip
     return out / "best.safetensors"
 
 
