@@ -11,6 +11,7 @@ which are in other words than those learnt from (contextual language).
 from __future__ import annotations
 
 import argparse
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -40,7 +41,6 @@ from rows import (
 
 from viewfinder.evaluation import read_run
 from viewfinder.retrievers.drilldown.retriever import SHIPPED
-from viewfinder.training.weights import read_card
 
 COUNT, WORLD_SEED = 8000, 5
 TEST = "scenes"
@@ -215,10 +215,16 @@ def train(row: Row, seed: int, scenes: Path, rate: str = "") -> None:
 
 def chosen_rate(row: Row, work: Path) -> str:
     """The learning rate at which seed 0 finds most in validation, once all were tried; "" where it is the preset's."""
-    tried = {rate: folder(row, 0, work, rate) / "best.safetensors" for rate in row.rates}
-    if not tried or not all(weights.is_file() for weights in tried.values()):
-        return ""
-    return max(tried, key=lambda rate: read_card(tried[rate]).figures["recall"])
+    found = {rate: validated_recall(folder(row, 0, work, rate)) for rate in row.rates}
+    return "" if None in found.values() else max(found, key=lambda rate: found[rate] or 0.0, default="")
+
+
+def validated_recall(out: Path) -> float | None:
+    """What validation found with the weights that a training kept, those of the lowest loss; None: not there yet."""
+    log = out / "log.jsonl"
+    lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
+    figures = [one["figures"] for one in map(json.loads, lines) if one["kind"] == "validation"]
+    return float(min(figures, key=lambda each: each["loss"])["recall"]) if figures else None
 
 
 def folder(row: Row, seed: int, work: Path, rate: str = "") -> Path:
