@@ -157,9 +157,12 @@ def main() -> None:
     result = {
         "data": f"{COUNT:,} scenes of product photos, seed {WORLD_SEED}, contextual language; 10 turns",
         "rows": {row.name: figures(row, ranks[row.name], given.work) for row in done},
+        "validation recall by learning rate": {
+            row.name: found for some in rows.values() for row in some if (found := tried_rates(row, given.work))
+        },
         "machine": described(),
     }
-    write_results("drilldown", result, by_row=["rows"])
+    write_results("drilldown", result, by_row=["rows", "validation recall by learning rate"])
 
 
 def make_world(data: Path, work: Path) -> Path:
@@ -215,8 +218,14 @@ def train(row: Row, seed: int, scenes: Path, rate: str = "") -> None:
 
 def chosen_rate(row: Row, work: Path) -> str:
     """The learning rate at which seed 0 finds most in validation, once all were tried; "" where it is the preset's."""
+    found = tried_rates(row, work)
+    return max(found, key=found.__getitem__, default="")
+
+
+def tried_rates(row: Row, work: Path) -> dict[str, float]:
+    """What validation found at every rate of a row, with seed 0; none before all were tried."""
     found = {rate: validated_recall(folder(row, 0, work, rate)) for rate in row.rates}
-    return "" if None in found.values() else max(found, key=lambda rate: found[rate] or 0.0, default="")
+    return {rate: recall for rate, recall in found.items() if recall is not None and None not in found.values()}
 
 
 def validated_recall(out: Path) -> float | None:
@@ -270,7 +279,6 @@ def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict
         "seeds": list(row.seeds),
         "parameters": 0 if row.system == "composer" else parameters(checkpoint(row, row.seeds[0], work)),
         "query_numbers": row.numbers,
-        **({"learning_rate": float(chosen_rate(row, work))} if row.rates else {}),
         "minutes": [round(minutes(folder(row, seed, work)), 1) for seed in row.seeds],
         "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
         "by turn": {

@@ -70,6 +70,7 @@ def main() -> None:
         **scale_parts(known("scale"), known("capacity")),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
+        "drilldown-rates": rates_table(drilldown["validation recall by learning rate"]),
         "drilldown-machine": [f"{drilldown['data']}. {machine_line(drilldown['machine'])}"],
         "claims-machine": [machine_line(evaluated["machine"])],
         "rows": rows_tables(evaluated["runs"]),
@@ -541,6 +542,17 @@ def drilldown_table(rows: dict[str, Any]) -> list[str]:
         found = " | ".join(interval(row["mean"][metric]) for metric in ("R@1", "R@5", "R@10"))
         minutes = ", ".join(f"{value:.1f}" for value in row["minutes"] if value)
         lines.append(f"| {name} | {row['query_numbers']} | {row['parameters']:,} | {minutes} | {found} |")
+    return lines
+
+
+def rates_table(rows: dict[str, dict[str, float]]) -> list[str]:
+    """What validation found at every learning rate that was tried; the one that was chosen is bold."""
+    rates = list(next(iter(rows.values())))
+    lines = ["| | " + " | ".join(f"rate {rate}" for rate in rates) + " |", "|---|" + "---|" * len(rates)]
+    for name, found in rows.items():
+        best = max(found, key=found.__getitem__)
+        cells = [f"**{percent(recall)}**" if rate == best else percent(recall) for rate, recall in found.items()]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return lines
 
 
