@@ -136,8 +136,8 @@ def main() -> None:
     wanted = [row for part, some in rows.items() if given.only in (None, part) for row in some]
     wanted = [row for row in wanted if not given.rows or row.name in given.rows]
     with ThreadPoolExecutor(given.processes) as pool:
-        trials = [pool.submit(train, row, 0, scenes, rate) for row in wanted if 0 in given.seeds for rate in row.rates]
-        for trial in trials:
+        untried = [row for row in wanted if 0 in given.seeds and not tried_rates(row, given.work)]
+        for trial in [pool.submit(train, row, 0, scenes, rate) for row in untried for rate in row.rates]:
             trial.result()
         for depends in (False, True):
             jobs = [
