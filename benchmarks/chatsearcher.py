@@ -101,10 +101,10 @@ INSTRUCTED = Row(
 )  # fmt: skip
 MIXTURES = (
     Row(
-        "whole mixture", mixture("tchat", "ichat", "mchat", "visual", "edits"), seeds=SEEDS, start=SHOWN,
+        "whole mixture", mixture("tchat", "ichat", "mchat", "visual", "edits"), seeds=MORE, start=SHOWN,
         tests=(*SEARCHES, "visual"),
     ),
-    Row("talks alone", mixture("tchat", "ichat", "mchat"), seeds=SEEDS, start=SHOWN, tests=(*SEARCHES, "visual")),
+    Row("talks alone", mixture("tchat", "ichat", "mchat"), seeds=MORE, start=SHOWN, tests=(*SEARCHES, "visual")),
     Row(
         "talks and questions", mixture("tchat", "ichat", "mchat", "visual"), seeds=SEEDS, start=SHOWN,
         tests=(*SEARCHES, "visual"),
@@ -138,7 +138,7 @@ ORDER: tuple[tuple[Row, int], ...] = (
         for row in (IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES)
         if row.trained and seed in row.seeds
     ),
-    *((BASE, seed) for seed in MORE[len(SEEDS) :]),
+    *((row, seed) for seed in MORE[len(SEEDS) :] for row in (BASE, *MIXTURES) if row.trained and seed in row.seeds),
 )  # fmt: skip
 """Trainings, the most important first."""
 
