@@ -11,6 +11,7 @@ the photographs of the parts `fit` and `choose` (photographs.py); `report` and t
 from __future__ import annotations
 
 import argparse
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from photographs import LEARN, make_folders, write_folder
 from rows import minutes, run
 
 from viewfinder.data import CaptionedPicture, read_catalogue, read_products
+from viewfinder.data.dialogues import write_dialogues
 from viewfinder.data.splits import split_of
 from viewfinder.retrievers.chatir.retriever import SHIPPED as CHATIR
 from viewfinder.retrievers.chatsearcher.retriever import SHIPPED as CHATSEARCHER
@@ -27,6 +29,7 @@ from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
 from viewfinder.training.checkpoints import read_tensors, write_tensors
 from viewfinder.training.weights import BESIDE, NETWORK, read_card
+from viewfinder.tuning.dialogues import captioned_dialogues
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 
 SEED = 0
@@ -45,6 +48,9 @@ PRODUCTS = "fashion-products"
 NAMED = "named-products"
 """Product photographs as captioned pictures: each by its name, and by what the catalogue says of it."""
 
+ASKED = "asked"
+"""The photographs of `LEARN` with questions about them, answered from their captions."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -62,7 +68,7 @@ RECIPES = {
     "chatir": Recipe("lab", ("scenes", NAMED, LEARN), CHATIR),
     "fashioniq": Recipe("modern", ("catalogue", NAMED, LEARN), FASHION_IQ),
     "mai": Recipe("modern", ("catalogue", LEARN), MAI, ("training.epochs=4",)),
-    "chatsearcher": Recipe("modern", ("scenes", "edits", NAMED, LEARN), CHATSEARCHER),
+    "chatsearcher": Recipe("modern", ("scenes", "edits", NAMED, ASKED), CHATSEARCHER),
 }
 """In the order of their training: a Fashion IQ retriever learns from the captioner."""
 
@@ -115,6 +121,12 @@ def make_folder(name: str, data: Path, work: Path) -> Path:
         run("world", str(folder), *WORLDS[name], "--sprites", str(data / PRODUCTS))
     if name == NAMED and not (folder / "captions.csv").is_file():
         write_folder(folder, name_products(data / PRODUCTS))
+    if name == ASKED and not (folder / "dialogues").is_dir():
+        shutil.copytree(work / LEARN, folder)
+        (folder / "dialogues").mkdir()
+        for split in ("train", "val"):
+            asked = captioned_dialogues(folder, split, balanced=True)
+            write_dialogues(folder / "dialogues" / f"photographs_{split}.json", asked)
     return folder
 
 

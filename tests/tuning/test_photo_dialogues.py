@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,17 @@ def test_all_that_is_known_is_asked_in_dialogues_of_ten() -> None:
     asked = {said.question for dialogue in (first, second) for said in dialogue.rounds}
     assert asked == {question.text for question in known}
     assert photo_dialogues([picture], known) == photo_dialogues([picture], known)
+
+
+def test_a_balanced_question_is_answered_no_as_often_as_otherwise() -> None:
+    said = ["a dog", "a puppy", "a cat", "a bird", "a man", "a dog on a beach", "a beach"]
+    pictures = [CaptionedPicture(Path(f"{number}.jpg"), (text,)) for number, text in enumerate(said)]
+    cat = PhotoQuestion("Is there a cat?", {"yes": (("cat",),)}, "no")
+    rounds = [one for talk in photo_dialogues(pictures, [DOG, PLACE, cat], balanced=True) for one in talk.rounds]
+    answers = Counter((one.question, one.answer) for one in rounds)
+    assert (answers[DOG.text, "yes"], answers[DOG.text, "no"]) == (3, 3)
+    assert (answers[cat.text, "yes"], answers[cat.text, "no"]) == (1, 1)
+    assert answers[PLACE.text, "beach"] == 2
 
 
 def test_the_questions_in_the_box_are_askable_and_all_different() -> None:

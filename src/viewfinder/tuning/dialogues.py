@@ -17,7 +17,7 @@ from jaxtyping import Float16, Int
 
 from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
-from viewfinder.data.splits import SPLITS, name_pictures, split_of, split_reader
+from viewfinder.data.splits import SPLITS, Split, name_pictures, split_of, split_reader
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
@@ -77,17 +77,32 @@ def read_photo_questions(file: Path = QUESTIONS) -> tuple[PhotoQuestion, ...]:
     return tuple(found)
 
 
-def photo_dialogues(pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion]) -> list[Dialogue]:
-    """All that captions answer, as dialogues of ten rounds that begin with one of the captions; deterministic."""
+def photo_dialogues(
+    pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion], *, balanced: bool = False
+) -> list[Dialogue]:
+    """All that captions answer, as dialogues of ten rounds that begin with one of the captions; deterministic.
+
+    `balanced`: every question is answered no at most as often as otherwise, so that it does not give its answer away.
+    """
+    answers = {question.text: [question.answer(picture.captions) for picture in pictures] for question in questions}
+    if balanced:
+        answers = {question: _balance(question, found) for question, found in answers.items()}
     dialogues: list[Dialogue] = []
-    for picture in pictures:
-        known = [(question.text, question.answer(picture.captions)) for question in questions]
-        rounds = [Round(text, answer) for text, answer in known if answer is not None]
+    for picture, *found in zip(pictures, *answers.values(), strict=True):
+        rounds = [Round(text, answer) for text, answer in zip(answers, found, strict=True) if answer is not None]
         random.Random(picture.path.name).shuffle(rounds)
         for number, at in enumerate(range(0, len(rounds), ROUNDS)):
             caption = picture.captions[number % len(picture.captions)]
             dialogues.append(make_dialogue(str(picture.path), caption, rounds[at : at + ROUNDS]))
     return dialogues
+
+
+def _balance(question: str, answers: Sequence[str | None]) -> list[str | None]:
+    """One question's answers about all pictures, without those that say no beyond as many as say anything else."""
+    denied = [at for at, answer in enumerate(answers) if answer == "no"]
+    others = sum(answer is not None for answer in answers) - len(denied)
+    left_out = {*denied} - {*random.Random(question).sample(denied, min(len(denied), others))}
+    return [None if at in left_out else answer for at, answer in enumerate(answers)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,13 +207,17 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
 
 
 def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
-    """Our own questions about everyday photos, answered from captions; nothing of the test split is read."""
-    pictures, _ = read_captioned(folder)
-    questions = read_photo_questions()
-    inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in pictures]
+    """To learn from and to validate on; nothing of the test split is read."""
+    train, val = (captioned_dialogues(folder, split) for split in ("train", "val"))
+    return train, val
+
+
+def captioned_dialogues(folder: Path, split: Split, *, balanced: bool = False) -> list[Dialogue]:
+    """`photo_dialogues` with our own questions about the captioned photos of a split; names are within the folder."""
+    inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in read_captioned(folder)[0]]
     reads = split_reader(folder)
-    train, val = ([one for one in inside if reads(one.path) == split] for split in ("train", "val"))
-    return photo_dialogues(train, questions), photo_dialogues(val, questions)
+    chosen = [one for one in inside if reads(one.path) == split]
+    return photo_dialogues(chosen, read_photo_questions(), balanced=balanced)
 
 
 def _read_asked(files: Sequence[Path]) -> list[Dialogue]:

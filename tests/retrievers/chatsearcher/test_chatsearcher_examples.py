@@ -105,6 +105,30 @@ def test_a_dialogue_is_cut_into_lessons_of_up_to_five_rounds_that_all_begin_with
         assert lesson.turns[0].items[0] == P("1.jpg") and lesson.pictures == ("1.jpg",)
 
 
+def test_questions_may_follow_a_search_for_their_picture() -> None:
+    dialogue = make_dialogue("1.jpg", "A cat.", [Round("how many?", "one"), Round("black?", "yes")])
+    found = list(examples.dialogue_examples(dialogue, random.Random(3), found_first=1.0))
+    for lesson in found:
+        search, answer, question, *_ = lesson.turns
+        assert (search.role, answer) == ("user", ExampleTurn("assistant", (P("1.jpg"),)))
+        assert "a cat" in lesson.texts[0] and question.items == (T(lesson.texts[1]),)
+        assert lesson.kind == "visual" and lesson.turns[-1].role == "assistant"
+    assert [text for lesson in found for text in lesson.texts[1:]] == ["how many?", "one", "black?", "yes"]
+
+
+def test_a_search_for_another_picture_may_follow_questions_about_one_that_was_found() -> None:
+    dialogue = make_dialogue("1.jpg", "A cat.", [Round("how many?", "one")])
+    other = make_dialogue("2.jpg", "A dog.", [Round("black?", "yes")])
+    made = [
+        next(examples.dialogue_examples(dialogue, random.Random(seed), found_first=1.0, others=[other]))
+        for seed in range(40)
+    ]
+    endings = [lesson.turns[-1] for lesson in made]
+    searched = [lesson for lesson in made if lesson.turns[-1] == ExampleTurn("assistant", (P("2.jpg"),))]
+    assert 5 < len(searched) < 35 and endings.count(ExampleTurn("assistant", (T("one"),))) == 40 - len(searched)
+    assert all("a dog" in lesson.texts[-1] and lesson.pictures == ("1.jpg", "2.jpg") for lesson in searched)
+
+
 def test_what_nobody_answers_is_no_lesson() -> None:
     dialogue = make_dialogue("1.jpg", "a cat", [Round("how many?", "one"), Round("black?", "")])
     [lesson] = examples.dialogue_examples(dialogue, random.Random(0))

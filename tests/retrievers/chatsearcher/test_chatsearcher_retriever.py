@@ -345,6 +345,39 @@ def test_the_best_picture_becomes_the_answer_where_it_is_told_so(made: Made) -> 
     assert not np.allclose(sum_of(plain, plain.step(after(plain, Say("red")), shown)), sum_of(plain, picked))
 
 
+def test_a_question_after_a_search_is_asked_of_the_best_result(made: Made) -> None:
+    shown = resolved(Say("how many?"), 2, shown=(picture(3), picture(9)))
+    asking, talking = (made(asks_best=True).with_picture_bias(bias) for bias in (1e9, -1e9))
+    found = after(asking, Say("red"))
+    asked = talking.step(found, shown)
+    picked = talking.step(found, resolved(Like("p003", "how many?"), 2))
+    assert not talking.shows(asked) and list(talking.reply(asked)) == list(talking.reply(picked))
+    assert talking.query(asked).adapters == (
+        'picture: "how many?" is taken as asked of result 1, as no picture was picked',
+    )
+    # Further questions are about it, too: it is part of the dialogue.
+    again = talking.step(asked, replace(shown, number=3))
+    assert len(again.rounds) == 3 and len(talking.query(again).adapters) == 1
+
+
+def test_what_pictures_answer_goes_on_with_the_search_as_if_no_picture_were_shown(made: Made) -> None:
+    shown = resolved(Say("more blue"), 2, shown=(picture(3), picture(9)))
+    asking, plain = (made(asks_best=asks).with_picture_bias(1e9) for asks in (True, False))
+    found = asking.step(after(asking, Say("red")), shown)
+    assert asking.shows(found) and not asking.query(found).adapters
+    np.testing.assert_allclose(
+        sum_of(asking, found), sum_of(plain, plain.step(after(plain, Say("red")), shown)), atol=1e-6
+    )
+
+
+def test_a_picture_that_is_asked_about_is_not_ruled_out(made: Made) -> None:
+    showing, talking = (made().with_picture_bias(bias) for bias in (1e9, -1e9))
+    found = after(showing, Say("red"))
+    about = resolved(Like("p003", "how many?"), 2)
+    assert not talking.query(talking.step(found, about)).excluded
+    assert showing.query(showing.step(found, about)).excluded == {"p003"}
+
+
 # -- turns that cannot be taken as they are, and talks that are too long
 
 

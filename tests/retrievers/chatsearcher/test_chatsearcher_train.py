@@ -288,6 +288,7 @@ def test_another_encoder_is_refused(dialogues: Path, tmp_path: Path, whole: Trai
         (("alignment.mixture.pictures=1",), "no such key; there are: captions"),
         (("language.batch=99",), "choose a smaller batch"),
         (("loss.queue=0",), "queue"),
+        (("found_first=2",), "a share is needed, from 0 to 1"),
     ],
     ids=str,
 )

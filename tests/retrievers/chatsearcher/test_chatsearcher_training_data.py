@@ -96,6 +96,14 @@ def test_of_chats_those_about_pictures_of_validation_are_held_out_and_those_for_
     assert sorted(train + val) == sorted((f"train {at}",) for at in range(COUNT))
 
 
+def test_questions_follow_a_search_in_the_share_that_is_asked_for(captioned: Path) -> None:
+    [own] = material(captioned, kinds=("visual",)).examples["visual"]
+    [found] = material(captioned, kinds=("visual",), found_first=1.0).examples["visual"]
+    assert own.texts == ("train?", "yes") and own.turns[0].role == "user" and len(own.turns) == 2
+    assert found.texts[1:3] == own.texts and found.turns[1].items == (ImageItem(own.pictures[0]),)
+    assert found.pictures[0] == own.pictures[0]
+
+
 def test_dialogues_are_those_of_the_split(captioned: Path) -> None:
     for split in ("train", "val"):
         assert [lesson.texts for lesson in material(captioned, split=split).examples["visual"]] == [

@@ -64,6 +64,9 @@ OF_CLAUSES = (
 OF_REQUESTS = ("{}", "{}", "{}", "show me {}", "i am looking for {}", "find {}", "do you have {}?", "a picture of {}")
 """Ways to ask for a picture; most people type only what it shows."""
 
+SEARCHES_ON = 0.5
+"""How often a search for another picture follows questions about one that was found."""
+
 TWO_PARTS = 0.3
 """How often a second caption follows as a turn of its own, if a picture has several."""
 
@@ -118,13 +121,22 @@ def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
     return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
 
 
-def dialogue_examples(dialogue: Dialogue, rng: random.Random) -> Iterator[TrainingExample]:
-    """Its questions and answers, one to five rounds per example; the first question comes with the picture."""
+def dialogue_examples(
+    dialogue: Dialogue, rng: random.Random, *, found_first: float = 0.0, others: Sequence[Dialogue] = ()
+) -> Iterator[TrainingExample]:
+    """Its questions and answers, one to five rounds per example; the first question comes with the picture.
+
+    `found_first`: in which share of the examples the picture was found by the dialogue's caption before. After
+    some of these, the picture of one of the `others` is searched for.
+    """
     turns: list[ChatTurn] = []
     for said in dialogue.rounds:
         if said.question and said.answer:
             turns += [ChatTurn("user", (TextItem(said.question),)), ChatTurn("assistant", (TextItem(said.answer),))]
-    yield from split_into_examples(turns, (ImageItem(dialogue.image),), rng)
+    for one in split_into_examples(turns, (ImageItem(dialogue.image),), rng):
+        is_found = found_first and rng.random() < found_first
+        other = rng.choice(others) if is_found and others and rng.random() < SEARCHES_ON else None
+        yield _found_first(one, dialogue, other, rng) if is_found else one
 
 
 def split_into_examples(
@@ -142,6 +154,22 @@ def split_into_examples(
         yield TrainingExample(
             (ExampleTurn("user", (*shown, *words)), *(ExampleTurn(turn.role, turn.content) for turn in rest)), "visual"
         )
+
+
+def _found_first(
+    asked: TrainingExample, dialogue: Dialogue, other: Dialogue | None, rng: random.Random
+) -> TrainingExample:
+    """Questions about a picture of the user's own, as questions about one that the user asked for and was shown."""
+    first, *rest = asked.turns
+    question = ExampleTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
+    before, after = (_search(one, rng) if one else () for one in (dialogue, other))
+    return TrainingExample((*before, question, *rest, *after), asked.kind)
+
+
+def _search(dialogue: Dialogue, rng: random.Random) -> tuple[ExampleTurn, ExampleTurn]:
+    """A dialogue's picture, asked for by its caption and shown."""
+    words = reword_instruction(dialogue.caption, OF_REQUESTS, rng)
+    return ExampleTurn("user", (TextItem(words),)), _shows(dialogue.image)
 
 
 def edit_example(before: str, words: str, after: str) -> TrainingExample:

@@ -165,6 +165,16 @@ class ChatState:
     adapters: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class ReadTurn:
+    """The state after a turn was read, the answer begun, and its query; `asks_best`: it is about the best result."""
+
+    state: ChatState
+    open: OpenAnswer
+    query_d: Float32[np.ndarray, " d"]
+    asks_best: bool = False
+
+
 class ChatSearcher:
     """A trained network of ChatSearcher at work.
 
@@ -178,7 +188,8 @@ class ChatSearcher:
         self.settings = settings = read_card_settings(ModelSettings, weights.card)
         self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.picture_bias = float(known["leaning"])
-        self._image_first, self._unpicked = bool(known["image_first"]), bool(known.get("unpicked", False))
+        self._image_first = bool(known["image_first"])
+        self._unpicked, self._asks_best = (bool(known.get(name, False)) for name in ("unpicked", "asks_best"))
         self._sentences_version = str(known["sentences_version"])
         self._codec = SequenceCodec(TokenizerRecord(**known["tokeniser"]), settings.tokens, says=settings.says)
         self._language = numpy_network.build_language_model(
@@ -213,16 +224,18 @@ class ChatSearcher:
         if not message.text:
             return replace(state, silent=True, excluded=excluded, adapters=lines)
         said_lh, cut = self._embed_message(message, turn)
-        after, states_2h = self._read_on(
-            state, self._embed_answer(state, message, turn), ReadRound(turn.number, said_lh)
-        )
-        opened, query_d = self._begin_answer(after.cache, states_2h)
-        forced = TurnVector(turn.number, message.text, query_d)
+        said = ReadRound(turn.number, said_lh)
+        read = self._read_turn(state, message, turn, said)
+        if read.asks_best:
+            lines = (*lines, f'picture: "{message.text}" is taken as asked of result 1, as no picture was picked')
+        if not read.open.shows and isinstance(turn.turn, Like | Show):  # asked about it, so it is not ruled out
+            excluded = state.excluded
+        forced = TurnVector(turn.number, message.text, read.query_d)
         return replace(
-            after,
-            open=opened,
+            read.state,
+            open=read.open,
             silent=False,
-            turns=(*state.turns, forced) if opened.shows else state.turns,
+            turns=(*state.turns, forced) if read.open.shows else state.turns,
             forced=forced,
             excluded=excluded,
             adapters=(*lines, *cut),
@@ -254,13 +267,36 @@ class ChatSearcher:
 
     # -- reading
 
-    def _embed_answer(self, state: ChatState, message: UserMessage, turn: ResolvedTurn) -> Float32[np.ndarray, "l h"]:
-        """The outcome of the open answer: the picked picture, the question, or what was written."""
+    def _read_turn(self, state: ChatState, message: UserMessage, turn: ResolvedTurn, said: ReadRound) -> ReadTurn:
+        """A turn after the outcome of the open answer, and the answer to it.
+
+        With `asks_best`, what is typed after a search is first read as said of the best picture found. If words answer
+        that, so it stays; else it goes on with the search, and that picture is no part of the dialogue.
+        """
+        shows = state.open is not None and state.open.shows
+        best = turn.shown[:1] if shows else ()
+        if message.picked is not None:
+            return self._read_after([message.picked], state, message, said)
+        if self._unpicked:
+            return self._read_after(best, state, message, said)
+        decides = best and self._asks_best and isinstance(turn.turn, Say) and self.picture_bias != np.inf
+        if decides and not (asked := self._read_after(best, state, message, said)).open.shows:
+            return replace(asked, asks_best=True)
+        read = self._read_after((), state, message, said)
+        return replace(read, open=OpenAnswer(True, LazyPieces())) if decides and not read.open.shows else read
+
+    def _read_after(
+        self, pictures: Sequence[Picture], state: ChatState, message: UserMessage, said: ReadRound
+    ) -> ReadTurn:
+        after, states_2h = self._read_on(state, self._embed_answer(state, message, pictures), said)
+        return ReadTurn(after, *self._begin_answer(after.cache, states_2h))
+
+    def _embed_answer(
+        self, state: ChatState, message: UserMessage, pictures: Sequence[Picture]
+    ) -> Float32[np.ndarray, "l h"]:
+        """The outcome of the open answer: pictures, the question, or what was written."""
         if state.open is None:
             return self._img_1h[:0]
-        pictures = [message.picked] if message.picked is not None else []
-        if not pictures and self._unpicked and state.open.shows:
-            pictures = list(turn.shown[:1])
         items: list[Item] = [*([A_PICTURE] * len(pictures)), *([TextItem(message.asked)] if message.asked else [])]
         own = () if message.asked else state.open.words
         return self._embed(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)

@@ -149,6 +149,8 @@ class Preset:
         language, alignment, instruction: the stages; None leaves one out.
         image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
             pictures or words come; else words may precede it, as in the data.
+        asks_best: whether a question that follows a search is read as one about the best picture shown (ours).
+        found_first: which share of the questions about a picture is learnt as following a search for it (ours).
     """
 
     model: ModelSettings  # the network
@@ -158,6 +160,12 @@ class Preset:
     instruction: Stage | None = None
     image_first: bool = True
     unpicked: bool = False  # whether the best shown picture is put in the dialogue when the user picked none
+    asks_best: bool = False
+    found_first: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.found_first <= 1:
+            raise BadInput(f"found_first = {self.found_first}: a share is needed, from 0 to 1")
 
     @property
     def stages(self) -> tuple[Stage, ...]:

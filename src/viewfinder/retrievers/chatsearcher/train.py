@@ -65,7 +65,7 @@ REGIONS = 512
 """How many pictures' regions determine the principal components of regions."""
 
 MOST = 200
-"""How many examples of a kind are measured: the first ones."""
+"""How many examples of a kind are measured at most: evenly spread, so of all data sets."""
 
 AT_ONCE = 64
 """How many examples are measured at a time."""
@@ -134,10 +134,11 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     # Before the data, so that errors are reported early.
     published = load_pretrained_language(model) if model.language else None
     kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
-    train, val = (
-        read_training_data(plan, split, kinds, regions=model.tokens > 0, image_first=preset.image_first, seed=plan.seed)
-        for split in ("train", "val")
-    )
+    read = partial(
+        read_training_data, plan, kinds=kinds, regions=model.tokens > 0, image_first=preset.image_first,
+        found_first=preset.found_first, seed=plan.seed,
+    )  # fmt: skip
+    train, val = read("train"), read("val")
     if published is not None:
         tokenizer = published.tokenizer
     elif start is not None:
@@ -157,6 +158,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         "loss": asdict(preset.loss),
         "image_first": preset.image_first,
         "unpicked": preset.unpicked,
+        "asks_best": preset.asks_best,
         "leaning": 0.0,
         "tokeniser": asdict(tokenizer),
         "language": network.shape,
@@ -304,7 +306,7 @@ class ValidationExamples:
         stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
     ) -> ValidationExamples:
         """For a stage; raises BadInput if there are no examples."""
-        few = {kind: examples[:MOST] for kind, examples in val.examples.items()}
+        few = {kind: examples[:: max(-(-len(examples) // MOST), 1)] for kind, examples in val.examples.items()}
         examples, kinds, first = StageExamples.of(stage, few, codec, val.rows, longest, sentences), [], 0
         for kind, count in examples.counts.items():
             own, first = range(first, first + count), first + count
