@@ -21,7 +21,7 @@ from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, curves, short_rows
 from report_mai import mai_parts
 from report_scale import scale_parts, scale_plot
-from report_talking import side_by_side_parts, talking_parts
+from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
 from rows import KeptRow, read_ranks
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +63,7 @@ def main() -> None:
         **mai_parts(mai, read_ranks("mai")),
         "mai-speed": iteration_table(json.loads((RESULTS / "iteration.json").read_text())),
         **talking_parts(talking),
+        **photograph_talk_parts(json.loads((RESULTS / "talking.json").read_text())),
         **side_by_side_parts(side_by_side),
         **conversation_parts(conversations),
         **capacity_parts(known("capacity")),

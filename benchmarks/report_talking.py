@@ -1,4 +1,4 @@
-"""The tables of chatsearcher.json and side_by_side.json, for report.py."""
+"""The tables of chatsearcher.json, talking.json and side_by_side.json, for report.py."""
 
 from __future__ import annotations
 
@@ -35,6 +35,23 @@ def talking_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "chatsearcher-grounding": grounding_table(found["grounding"]),
         "chatsearcher-speed": speed_table(found["speed"]),
         "chatsearcher-machine": [f"{found['data']}; {spent}. {machine_line(found['machine'])}"],
+    }
+
+
+def photograph_talk_parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """What `talking.py` found of the shipped weights."""
+    asked, talks = found["asked"], found["talks"]
+    figures = ("accuracy", "text only", "majority by kind")
+    by_kind = {"anything": {figure: asked[figure] for figure in figures}, **asked["by kind"]}
+    questions = [[kind, *(spread(row[figure]) for figure in figures)] for kind, row in by_kind.items()]
+    turns = [[name, spread(talked)] for name, talked in talks.items() if name != "talks"]
+    return {
+        "talking-asked": [
+            *table(["question about", "accuracy", "text only", "majority of the kind"], questions),
+            "",
+            f"{asked['of']}. {machine_line(found['machine'])}",
+        ],
+        "talking-talks": table([f"{talks['talks']} conversations", ""], turns),
     }
 
 

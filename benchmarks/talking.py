@@ -121,7 +121,7 @@ def of_talk(
         yield "question answered in words", float(bool(said))
         if said:
             yield "answer right of result 1", float(normalize_answer(said) == normalize_answer(answer))
-            yield "answer no", float(normalize_answer(answer) == NO)
+            yield "right answer is no", float(normalize_answer(answer) == NO)
     session.say(second)
     yield "next search shows pictures", float(session.answered_with == "pictures")
 
