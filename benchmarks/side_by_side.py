@@ -90,7 +90,8 @@ TRAINED = {
     "fashioniq": "products: relative captions, talks with a simulated user, names; photos: captions",
     "combiner": "products: MAI's transactions",
     "mai": "products: MAI's transactions; photos: captions",
-    "chatsearcher": "scenes: dialogues of all three kinds, captions, questions, edits; products and photos: captions, and questions about photos",
+    "chatsearcher": "scenes: dialogues of all three kinds, captions, questions, edits; products and photos: captions, "
+    "and questions about photos",
     "drilldown, trained anew": "scenes: descriptions of things",
     "chatir, trained anew": "scenes: dialogues",
     "mai, trained anew": "products: MAI's transactions",
