@@ -31,9 +31,9 @@ from viewfinder.data.splits import Split
 from viewfinder.encoders import load_encoder
 from viewfinder.evaluation import Plan
 from viewfinder.evaluation.visual_conversation import answer_questions, normalize_answer
-from viewfinder.library import Library
 from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.base import Retriever
+from viewfinder.session import Session
 from viewfinder.tuning.dialogues import PhotoQuestion, captioned_dialogues, read_photo_questions
 
 SYSTEM, SEARCHED = "chatsearcher", "photographs"
@@ -100,18 +100,19 @@ def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
         library.add(folder / "images")
         rng = random.Random("viewfinder/talking")
         captions = {picture.path.name: picture.captions for picture in pictures}
-        talks = [dict(of_talk(library, retriever, one, captions, rng)) for one in rng.sample(pictures, TALKS)]
+        talks = [
+            dict(of_talk(library.chat(retriever=retriever, questioner=None), one, captions, rng))
+            for one in rng.sample(pictures, TALKS)
+        ]
     names = tuple(dict.fromkeys(name for one in talks for name in one))
     return {name: mean_of(np.array([one.get(name, np.nan) for one in talks])) for name in names} | {"talks": TALKS}
 
 
 def of_talk(
-    library: Library, retriever: Retriever[Any], wanted: CaptionedPicture, captions: Mapping[str, tuple[str, ...]],
-    rng: random.Random,
-) -> Iterator[tuple[str, float]]:  # fmt: skip
+    session: Session, wanted: CaptionedPicture, captions: Mapping[str, tuple[str, ...]], rng: random.Random
+) -> Iterator[tuple[str, float]]:
     """What went right in a conversation about a photograph; an answer counts where words were written at all."""
     first, second = rng.sample(wanted.captions, 2)
-    session = library.chat(retriever=retriever, questioner=None)
     hits = session.say(first)
     yield "first search shows pictures", float(session.answered_with == "pictures")
     if hits and (known := answerable(captions.get(Path(hits[0].path).name, ()), rng)):
