@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 from machine import described
 from rows import (
     MORE,
     SEEDS,
     UNTRAINED,
+    KeptRow,
     facts_of,
     is_kept,
     is_measured,
     kept_row,
     measured,
-    minutes,
     overlap_flags,
     parameters,
-    ranks_of,
+    read_facts,
+    read_ranks,
     run,
     write_ranks,
     write_results,
@@ -46,6 +46,8 @@ COUNT, WORLD_SEED = 8000, 5
 TEST = "scenes"
 ONE = (0,)
 DEPTHS = (1, 5, 10)
+RATES_TRIED = "validation recall by learning rate"
+"""Its name in the results."""
 
 
 @dataclass(frozen=True)
@@ -150,19 +152,16 @@ def main() -> None:
             ]
             for job in jobs:
                 job.result()
-    done = [row for some in rows.values() for row in some if all(is_done(row, s, given.work) for s in row.seeds)]
-    ranks = {
-        row.name: np.stack([ranks_of(folder(row, seed, given.work) / "test") for seed in row.seeds]) for row in done
-    }
+    kept = read_ranks("drilldown").get(TEST, {})
+    every = [row for some in rows.values() for row in some]
+    done = [row for row in every if row.name in kept and is_whole(row, kept[row.name]) and is_here(row, given.work)]
     result = {
         "data": f"{COUNT:,} scenes of product photos, seed {WORLD_SEED}, contextual language; 10 turns",
-        "rows": {row.name: figures(row, ranks[row.name], given.work) for row in done},
-        "validation recall by learning rate": {
-            row.name: found for some in rows.values() for row in some if (found := tried_rates(row, given.work))
-        },
+        "rows": {row.name: figures(row, kept[row.name], given.work) for row in done},
+        RATES_TRIED: {row.name: found for row in every if (found := tried_rates(row, given.work))},
         "machine": described(),
     }
-    write_results("drilldown", result, by_row=["rows", "validation recall by learning rate"])
+    write_results("drilldown", result, by_row=["rows", RATES_TRIED])
 
 
 def make_world(data: Path, work: Path) -> Path:
@@ -223,9 +222,11 @@ def chosen_rate(row: Row, work: Path) -> str:
 
 
 def tried_rates(row: Row, work: Path) -> dict[str, float]:
-    """What validation found at every rate of a row, with seed 0; none before all were tried."""
+    """What validation found at every rate of a row, with seed 0, here or where the results come from; else nothing."""
     found = {rate: validated_recall(folder(row, 0, work, rate)) for rate in row.rates}
-    return {rate: recall for rate, recall in found.items() if recall is not None and None not in found.values()}
+    if None in found.values():
+        return dict(read_facts("drilldown").get(RATES_TRIED, {}).get(row.name, {}))
+    return {rate: recall for rate, recall in found.items() if recall is not None}
 
 
 def validated_recall(out: Path) -> float | None:
@@ -272,19 +273,29 @@ def keep(row: Row, seed: int, work: Path) -> None:
     write_ranks("drilldown", TEST, row.name, found, gallery=task.ranks.gallery_size, facts=facts)
 
 
-def figures(row: Row, ranks_est: Float[np.ndarray, "e s t"], work: Path) -> dict[str, Any]:
-    """What is shown of a row: R@1, R@5, R@10 over all turns, R@10 and the median rank by turn."""
+def is_whole(row: Row, kept: KeptRow) -> bool:
+    """Whether the ranks of all its seeds are kept."""
+    return set(row.seeds if row.preset else (UNTRAINED,)) <= set(kept.seeds)
+
+
+def is_here(row: Row, work: Path) -> bool:
+    """Whether a network of the row lies here, so that its parameters can be counted."""
+    return row.system == "composer" or any(checkpoint(row, seed, work).is_file() for seed in row.seeds)
+
+
+def figures(row: Row, kept: KeptRow, work: Path) -> dict[str, Any]:
+    """What is shown of a row: R@1, R@5, R@10 over all turns, and R@10 by turn."""
+    ranks_est = kept.values_ect / 2
     found_10 = (ranks_est < 10).astype(np.float64)
+    by_seed = read_facts("drilldown")["kept"][TEST]["rows"][row.name]["seeds"]
+    weights = [file for seed in row.seeds if (file := checkpoint(row, seed, work)).is_file()]
     return {
         "seeds": list(row.seeds),
-        "parameters": 0 if row.system == "composer" else parameters(checkpoint(row, row.seeds[0], work)),
+        "parameters": 0 if row.system == "composer" else parameters(weights[0]),
         "query_numbers": row.numbers,
-        "minutes": [round(minutes(folder(row, seed, work)), 1) for seed in row.seeds],
+        "minutes": [by_seed[str(seed)]["minutes"] for seed in kept.seeds],
         "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
-        "by turn": {
-            "R@10": [measured(found_10[:, :, turn]) for turn in range(ranks_est.shape[2])],
-            "median rank": [float(np.median(ranks_est[:, :, turn])) + 1 for turn in range(ranks_est.shape[2])],
-        },
+        "by turn": {"R@10": [measured(found_10[:, :, turn]) for turn in range(ranks_est.shape[2])]},
     }
 
 

@@ -29,7 +29,6 @@ from jaxtyping import Bool, Float, Int, Real
 from machine import described
 
 from viewfinder.errors import BadInput
-from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.metrics import seeded_interval
 from viewfinder.training.weights import read_weights
@@ -262,12 +261,6 @@ def run(*command: str, log: Path | None = None) -> None:
 def is_measured(folder: Path) -> bool:
     """Whether `evaluate` has written its results here."""
     return (folder / "results.json").is_file()
-
-
-def ranks_of(folder: Path) -> Float[np.ndarray, "s t"]:
-    """The 0-based ranks of all talks after all turns in a run of one task, ties halved."""
-    [task] = read_run(folder).tasks
-    return np.asarray((task.ranks.best_st + task.ranks.worst_st) / 2)
 
 
 def parameters(file: Path, fixed: Sequence[str] = ("_mean", "_deviation")) -> int:

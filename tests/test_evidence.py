@@ -434,6 +434,14 @@ def test_committed_claims_are_whole() -> None:
     assert len({(one.paper, one.says) for one in claims}) == len(claims)
 
 
+def test_a_learning_rate_that_validation_chose_is_known_without_the_trainings_that_tried_it(tmp_path: Path) -> None:
+    for row in drilldown.WIDE:
+        tried = read_facts("drilldown")[drilldown.RATES_TRIED][row.name]
+        chosen = drilldown.chosen_rate(row, tmp_path)
+        assert chosen in row.rates
+        assert tried[chosen] == max(tried.values())
+
+
 def test_no_claim_that_is_asked_compares_a_row_that_reads_captions_with_one_that_reads_none() -> None:
     reads = {row.name for row in (*mai.EVERY, mai.BOX) if mai.reads_captions(row)}
     for one in (one for one in read_claims() if one.benchmark == "mai" and not one.reason):
