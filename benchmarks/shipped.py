@@ -20,7 +20,6 @@ from photographs import LEARN, make_folders, write_folder
 from rows import minutes, run
 
 from viewfinder.data import CaptionedPicture, read_catalogue, read_products
-from viewfinder.data.dialogues import write_dialogues
 from viewfinder.data.splits import split_of
 from viewfinder.retrievers.chatir.retriever import SHIPPED as CHATIR
 from viewfinder.retrievers.chatsearcher.retriever import SHIPPED as CHATSEARCHER
@@ -29,7 +28,6 @@ from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
 from viewfinder.training.checkpoints import read_tensors, write_tensors
 from viewfinder.training.weights import BESIDE, NETWORK, read_card
-from viewfinder.tuning.dialogues import captioned_dialogues
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
 
 SEED = 0
@@ -123,10 +121,8 @@ def make_folder(name: str, data: Path, work: Path) -> Path:
         write_folder(folder, name_products(data / PRODUCTS))
     if name == ASKED and not (folder / "dialogues").is_dir():
         shutil.copytree(work / LEARN, folder)
-        (folder / "dialogues").mkdir()
         for split in ("train", "val"):
-            asked = captioned_dialogues(folder, split, balanced=True)
-            write_dialogues(folder / "dialogues" / f"photographs_{split}.json", asked)
+            run("dialogues", "--data", str(folder), "--questioner", "captions", "--split", split)
     return folder
 
 

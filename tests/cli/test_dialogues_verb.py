@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from viewfinder.data.dialogues import read_dialogues
 from viewfinder.testing import load_colour_encoder
@@ -17,6 +19,22 @@ Run = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viewfinder.encoders.load_encoder", load_colour_encoder)
+
+
+DOG = "Is there a dog?"
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> Path:
+    """Forty pictures; the captions of every fourth tell of a dog."""
+    folder = tmp_path / "photographs"
+    (folder / "images").mkdir(parents=True)
+    rows = ["image,caption"]
+    for number in range(40):
+        Image.new("RGB", (8, 8)).save(folder / "images" / f"{number}.jpg")
+        rows.append(f"{number}.jpg,{'a dog on a beach' if number % 4 == 0 else 'a man in a street'}")
+    (folder / "captions.csv").write_text("\n".join(rows) + "\n")
+    return folder
 
 
 @pytest.fixture
@@ -44,6 +62,30 @@ def test_dialogues_go_where_training_finds_them(viewfinder: Run, home: Path) -> 
     assert outcome.out.splitlines()[0] == f"2 dialogues, 2.0 questions each: {out}"
     assert "viewfinder train chatir" in outcome.out and "dialogues=recorded_oracle*" in outcome.out
     assert [len(conversation.rounds) for conversation in read_dialogues(out)[0]] == [2, 2]
+
+
+def test_captions_answer_questions_about_photographs_for_training(viewfinder: Run, photographs: Path) -> None:
+    outcome = viewfinder("dialogues", "--data", photographs, "--questioner", "captions", "--rounds", "3")
+    out = photographs / "dialogues" / "captions_train.json"
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1].startswith("learn from them: viewfinder train chatsearcher")
+    dialogues, _ = read_dialogues(out)
+    assert {one.image for one in dialogues} <= {f"images/{number}.jpg" for number in range(40)}
+    assert max(len(one.rounds) for one in dialogues) == 3
+    answers = Counter(one.answer for dialogue in dialogues for one in dialogue.rounds if one.question == DOG)
+    assert answers["yes"] == answers["no"] > 0
+    assert "there already" in viewfinder("dialogues", "--data", photographs, "--questioner", "captions").err
+
+
+def test_a_folder_without_captions_or_truth_says_what_it_lacks(
+    viewfinder: Run, photographs: Path, tmp_path: Path
+) -> None:
+    oracle = viewfinder("dialogues", "--data", photographs)
+    assert oracle.code == 2
+    assert "'annotations' knows their captions" in oracle.err
+    bare = viewfinder("dialogues", "--data", tmp_path, "--questioner", "captions")
+    assert bare.code == 2
+    assert "no captions here" in bare.err
 
 
 def test_what_was_made_is_measured_like_any_dialogues(viewfinder: Run, home: Path, tmp_path: Path) -> None:

@@ -89,6 +89,18 @@ def test_one_cycle_goes_up_and_down_and_the_momentum_the_other_way() -> None:
     assert optimiser.param_groups[0]["lr"] == pytest.approx(0.001)
 
 
+@pytest.mark.parametrize("steps", range(1, 21))
+def test_one_cycle_of_any_length_never_exceeds_its_rate_and_ends_low(steps: int) -> None:
+    optimiser, running = _made(OneCycle(rising=0.1, end_divisor=100.0), 1.0, steps)
+    rates = []
+    for _ in range(steps):
+        rates.append(optimiser.param_groups[0]["lr"])
+        optimiser.step()
+        running.after_step()
+    assert max(rates) <= 1.0 + 1e-9
+    assert rates[-1] == min(rates) < 0.01
+
+
 @pytest.mark.parametrize("schedule", [OneCycle(), WarmupCosine(warmup=3)])
 def test_a_schedule_over_all_steps_must_know_their_number(schedule: Schedule) -> None:
     with pytest.raises(BadInput, match=f"the schedule {schedule.kind} must know the number of steps"):

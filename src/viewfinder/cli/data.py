@@ -180,7 +180,10 @@ def _say_made(done: ConstructionReport) -> None:
 
 def dialogues(
     data: DataOption,
-    questioner: Annotated[str, option("NAME[=SOURCE]", "What asks.")] = "information_gain",
+    questioner: Annotated[
+        str,
+        option("NAME[=SOURCE]", "What asks; captions: questions about photographs that their captions answer."),
+    ] = "information_gain",
     user: Annotated[str, option("NAME", "The simulated user that answers.")] = "oracle",
     manner: Annotated[
         list[str] | None, option("KEY=VALUE", "How the user answers, such as noise=0.1; repeatable.")
@@ -205,35 +208,37 @@ def dialogues(
 
     One dialogue a picture of the split, each begun with what the data says of it first. They are written as ChatIR
     releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a conversation.
+    Where captions answer, nobody talks, and a picture has as many dialogues as are needed for all they say.
     """
     from viewfinder import encoders
     from viewfinder.data.files import need_folder
-    from viewfinder.evaluation import Plan
-    from viewfinder.evaluation.generate import GenerationOrder, default_dialogue_file, generate_dialogues
+    from viewfinder.evaluation import Plan, generate
 
     need_folder(data)
-    plan = Plan(
-        system=retriever, data=data, split=split, user=user, options=parse_style(manner or ()), questioner=questioner,
-        catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed, checkpoint=checkpoint,
-        processes=processes,
-    )  # fmt: skip
-    order = GenerationOrder(
-        plan=plan, out=out or default_dialogue_file(data, questioner, user, split, name), rounds=rounds, resume=resume
-    )
-    make_encoder = partial(encoders.load_encoder, encoder)
-    model = make_encoder()
-    with progress_bar("holding dialogues", shown=not as_json) as progress, Interrupts() as stop:
-        made = generate_dialogues(
-            order, model, make_encoder=make_encoder, notify=notifier(as_json), progress=progress, should_stop=stop
-        )
-    print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data)
+    file = out or generate.default_dialogue_file(data, questioner, user, split, name)
+    if questioner == generate.CAPTIONS:
+        made = generate.write_captioned_dialogues(data, file, split=split, rounds=rounds, limit=limit)
+    else:
+        plan = Plan(
+            system=retriever, data=data, split=split, user=user, options=parse_style(manner or ()),
+            questioner=questioner, catalogue=catalogue, vectors=vectors, features=features, limit=limit, seed=seed,
+            checkpoint=checkpoint, processes=processes,
+        )  # fmt: skip
+        order = generate.GenerationOrder(plan=plan, out=file, rounds=rounds, resume=resume)
+        make_encoder = partial(encoders.load_encoder, encoder)
+        model = make_encoder()
+        with progress_bar("holding dialogues", shown=not as_json) as progress, Interrupts() as stop:
+            made = generate.generate_dialogues(
+                order, model, make_encoder=make_encoder, notify=notifier(as_json), progress=progress, should_stop=stop
+            )
+    print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data, questioner)
     if not made.ended:
         print_note(f"viewfinder: stopped after a dialogue; {made.talks:,} of {made.of:,} are kept, --resume goes on")
         return FAILED
     return 0
 
 
-def _say_made_dialogues(made: GenerationReport, data: Path) -> None:
+def _say_made_dialogues(made: GenerationReport, data: Path, questioner: str) -> None:
     print_line(f"{count_noun(made.talks, 'dialogue')}, {made.questions:.1f} questions each: {made.out}")
     print_line(
         f"repeated questions a dialogue {made.repeated:.2f}, different words {made.unique_tokens:.1f}, "
@@ -242,6 +247,8 @@ def _say_made_dialogues(made: GenerationReport, data: Path) -> None:
     for line in made.left_out:
         print_line(f"  left out: {line}")
     if made.ended and made.out.stem.endswith("_train") and made.out.parent == data / "dialogues":
-        stem = made.out.stem.removesuffix("_train")
-        command = ["viewfinder", "train", "chatir", "--data", str(data), "--set", f"dialogues={stem}*"]
-        print_line(f"learn from them: {shlex.join(command)}")
+        from viewfinder.evaluation.generate import CAPTIONS
+
+        chosen = ["--set", f"dialogues={made.out.stem.removesuffix('_train')}*"]
+        learns = ["chatsearcher", "--preset", "modern"] if questioner == CAPTIONS else ["chatir", *chosen]
+        print_line(f"learn from them: {shlex.join(['viewfinder', 'train', *learns, '--data', str(data)])}")

@@ -2,7 +2,7 @@
 
 The questioner sees what it would see live: the likeliest pictures of the split after every answer, and nothing of the
 target. Dialogues go into a journal as they end; the file itself, in the format of the released ones, is written when
-all are complete.
+all are complete. Captioned photographs can do without both: their captions answer our own questions.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Answer, is_dont_know
-from viewfinder.data.dialogues import Dialogue, split_round, write_dialogues
+from viewfinder.data.captions import has_captions
+from viewfinder.data.dialogues import Dialogue, Round, split_round, write_dialogues
 from viewfinder.data.files import append_json_line, parse_json_lines, whole_lines, write_jsonl
+from viewfinder.data.splits import SPLITS
 from viewfinder.encoders import Encoder
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.evaluate import load_user_of_plan
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import (
@@ -26,6 +28,7 @@ from viewfinder.evaluation.plan import (
     Plan,
     Task,
     load_system,
+    pick_evenly,
     questioner_label,
     questioner_name,
     silent,
@@ -37,10 +40,14 @@ from viewfinder.index import Gallery
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Retriever
+from viewfinder.tuning.dialogues import captioned_dialogues
 from viewfinder.users import SimulatedUser
 from viewfinder.worlds.making import run_in_processes
 
 SPLIT = "train"
+CAPTIONS = "captions"
+"""The questioner that asks nobody: captions answer our own questions (`write_captioned_dialogues`)."""
+
 SCHEMA = "viewfinder/dialogues-journal"
 
 
@@ -78,7 +85,8 @@ class GenerationReport:
 
 def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
     """Where dialogues go by default: beside those that the data has."""
-    stem = name or f"{questioner_name(questioner)}_{user}".replace(":", ".")
+    made_by = CAPTIONS if questioner == CAPTIONS else f"{questioner_name(questioner)}_{user}"
+    stem = name or made_by.replace(":", ".")
     return data / "dialogues" / f"{stem}_{split}.json"
 
 
@@ -98,8 +106,7 @@ def generate_dialogues(
         BadInput: the file exists already, or an unfinished one that is not to be resumed or was begun with other
             settings; missing or damaged data; a folder that cannot be written.
     """
-    if order.out.exists():
-        raise BadInput(f"{order.out}: there already; remove it, or choose another --name or --out")
+    _check_free(order.out)
     plan = order.plan
     here = _interviewer(order, lambda: encoder, notify)
     dialogues, pictures = here.task.dialogues, here.task.gallery
@@ -120,15 +127,59 @@ def generate_dialogues(
             if should_stop():
                 break
         if len(entries) == len(dialogues):  # the file, whole or not at all; then the journal is deleted
-            fresh = order.out.with_name(f"{order.out.name}.new")
-            write_dialogues(
-                fresh, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())]
-            )
-            fresh.replace(order.out)
+            _write(order.out, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())])
             file.unlink()
     except OSError as error:
-        raise BadInput(f"{order.out}: cannot be written ({error.strerror}); choose another --out") from error
-    return _summarize(order, list(entries.values()), here.task)
+        raise _unwritable(order.out, error) from error
+    rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries.values()]
+    by_another = sum(entry.by_another for entry in entries.values())
+    return _summarize(order.out, rounds, of=len(dialogues), by_another=by_another, left_out=here.task.left_out)
+
+
+def write_captioned_dialogues(
+    data: Path, out: Path, *, split: str = SPLIT, rounds: int = ROUNDS, limit: int | None = None
+) -> GenerationReport:
+    """Writes our own questions about captioned photographs and the answers that their captions give; nobody is asked.
+
+    A photograph has as many dialogues of at most `rounds` questions as its answers fill. Every question is answered
+    no at most as often as otherwise, so that it does not give its answer away.
+
+    Raises:
+        UnknownName: there is no such split.
+        BadInput: the file exists already; no captions, damaged ones, or none that answer anything; a folder that
+            cannot be written.
+    """
+    _check_free(out)
+    part = next((one for one in SPLITS if one == split), None)
+    if part is None:
+        raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
+    if not has_captions(data):
+        raise BadInput(f"{data}: no captions here; needed are captions.csv beside images/, or COCO's annotations/")
+    found = pick_evenly(captioned_dialogues(data, part, balanced=True, rounds=rounds), limit)
+    if not found:
+        raise BadInput(f"{data}: the captions of its pictures for {split} answer none of our questions")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        _write(out, found)
+    except OSError as error:
+        raise _unwritable(out, error) from error
+    return _summarize(out, [one.rounds for one in found], of=len(found))
+
+
+def _check_free(out: Path) -> None:
+    if out.exists():
+        raise BadInput(f"{out}: there already; remove it, or choose another --name or --out")
+
+
+def _unwritable(out: Path, error: OSError) -> BadInput:
+    return BadInput(f"{out}: cannot be written ({error.strerror}); choose another --out")
+
+
+def _write(out: Path, dialogues: Sequence[Dialogue]) -> None:
+    """The file, whole or not at all."""
+    fresh = out.with_name(f"{out.name}.new")
+    write_dialogues(fresh, dialogues)
+    fresh.replace(out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,16 +232,17 @@ def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[
     return {name: str(value) for name, value in settings.items() if value is not None}
 
 
-def _summarize(order: GenerationOrder, entries: Sequence[JournalEntry], task: Task) -> GenerationReport:
-    rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries]
-    asked = [[one.question for one in dialogue] for dialogue in rounds]
-    shrugs = [is_dont_know(one.answer) for dialogue in rounds for one in dialogue]
-    held, questions = max(len(entries), 1), max(len(shrugs), 1)
+def _summarize(
+    out: Path, dialogues: Sequence[Sequence[Round]], *, of: int, by_another: int = 0, left_out: tuple[str, ...] = ()
+) -> GenerationReport:
+    asked = [[one.question for one in rounds] for rounds in dialogues]
+    shrugs = [is_dont_know(one.answer) for rounds in dialogues for one in rounds]
+    held, questions = max(len(dialogues), 1), max(len(shrugs), 1)
     return GenerationReport(
-        out=order.out, ended=order.out.exists(), talks=len(entries), of=len(task.dialogues),
+        out=out, ended=out.exists(), talks=len(dialogues), of=of,
         questions=len(shrugs) / held, repeated=int(count_repeated_questions(asked).sum()) / held,
         unique_tokens=int(count_unique_tokens(asked).sum()) / held, dont_know=sum(shrugs) / questions,
-        by_another=sum(entry.by_another for entry in entries) / questions, left_out=task.left_out,
+        by_another=by_another / questions, left_out=left_out,
     )  # fmt: skip
 
 

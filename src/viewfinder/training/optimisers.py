@@ -50,8 +50,10 @@ def make_schedule(
         case HalveOnPlateau():
             return PlateauSchedule(schedule, optimiser)
         case OneCycle():
+            # torch divides by the length of the rise, which one step does not have.
+            rising = schedule.rising if schedule.rising * total > 1 else 0.0
             one_cycle = OneCycleLR(
-                optimiser, max_lr=settings.learning_rate, total_steps=total, pct_start=schedule.rising,
+                optimiser, max_lr=settings.learning_rate, total_steps=total, pct_start=rising,
                 div_factor=schedule.start_divisor, final_div_factor=schedule.end_divisor,
             )  # fmt: skip
             return TorchSchedule(one_cycle, most=total)

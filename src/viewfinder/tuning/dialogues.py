@@ -78,9 +78,13 @@ def read_photo_questions(file: Path = QUESTIONS) -> tuple[PhotoQuestion, ...]:
 
 
 def photo_dialogues(
-    pictures: Sequence[CaptionedPicture], questions: Sequence[PhotoQuestion], *, balanced: bool = False
+    pictures: Sequence[CaptionedPicture],
+    questions: Sequence[PhotoQuestion],
+    *,
+    balanced: bool = False,
+    longest: int = ROUNDS,
 ) -> list[Dialogue]:
-    """All that captions answer, as dialogues of ten rounds that begin with one of the captions; deterministic.
+    """All that captions answer, as dialogues that begin with one of the captions; deterministic.
 
     `balanced`: every question is answered no at most as often as otherwise, so that it does not give its answer away.
     """
@@ -91,9 +95,9 @@ def photo_dialogues(
     for picture, *found in zip(pictures, *answers.values(), strict=True):
         rounds = [Round(text, answer) for text, answer in zip(answers, found, strict=True) if answer is not None]
         random.Random(picture.path.name).shuffle(rounds)
-        for number, at in enumerate(range(0, len(rounds), ROUNDS)):
+        for number, at in enumerate(range(0, len(rounds), longest)):
             caption = picture.captions[number % len(picture.captions)]
-            dialogues.append(make_dialogue(str(picture.path), caption, rounds[at : at + ROUNDS]))
+            dialogues.append(make_dialogue(str(picture.path), caption, rounds[at : at + longest]))
     return dialogues
 
 
@@ -212,12 +216,12 @@ def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     return train, val
 
 
-def captioned_dialogues(folder: Path, split: Split, *, balanced: bool = False) -> list[Dialogue]:
+def captioned_dialogues(folder: Path, split: Split, *, balanced: bool = False, rounds: int = ROUNDS) -> list[Dialogue]:
     """`photo_dialogues` with our own questions about the captioned photos of a split; names are within the folder."""
     inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in read_captioned(folder)[0]]
     reads = split_reader(folder)
     chosen = [one for one in inside if reads(one.path) == split]
-    return photo_dialogues(chosen, read_photo_questions(), balanced=balanced)
+    return photo_dialogues(chosen, read_photo_questions(), balanced=balanced, longest=rounds)
 
 
 def _read_asked(files: Sequence[Path]) -> list[Dialogue]:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Turn
+from viewfinder.data.captions import has_captions
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.data.truth import read_truth
+from viewfinder.data.truth import TRUTH_FILE, read_truth
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.plugins import Plugins, label_part
 from viewfinder.users.annotations import AnnotatedPhotos, AnnotationAnswerer, read_annotations
@@ -49,6 +50,11 @@ def load_user(user: str | SimulatedUser | Callable[..., SimulatedUser], folder: 
 def load_oracle_user(folder: Path, **settings: Any) -> Person:
     """Knows everything that the truth of a world holds."""
     style = style_from_settings("oracle", settings)
+    if not (folder / TRUTH_FILE).is_file() and has_captions(folder):
+        raise BadInput(
+            f"{folder}: photographs, not a world whose truth the user 'oracle' knows; "
+            "'annotations' knows their captions"
+        )
     truths = read_truth(folder)
     comparer = TruthComparer(truths, seed=style.seed, most=style.verbosity)
     return Person(
