@@ -43,7 +43,7 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 def test_sources_are_told_from_the_files(tmp_path: Path) -> None:
     _folder(tmp_path, source="200k", split="train")
     assert fashionmt_sources(_folder(tmp_path)) == {"200k": ("train",), "shoes": ("test",)}
-    with pytest.raises(BadInput, match=r"modifiers: no file here is called like"):
+    with pytest.raises(BadInput, match=r"modifiers: no file here is called like <source>_<split>_cap.json;"):
         fashionmt_sources(tmp_path / "modifiers")
 
 

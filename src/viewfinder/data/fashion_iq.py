@@ -51,7 +51,7 @@ Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
 Record = TypeVar("Record", bound="FashionPair | Session")
 
 # CIRR keeps its own captions under similar names: cap.rc2.<split>.json.
-_CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(.+)\.([^.]+)\.json")
+_CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(?P<kind>.+)\.(?P<split>[^.]+)\.json")
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,7 @@ def tokenize_captions(captions: Iterable[str]) -> list[list[str]]:
     ]
 
 
-_SESSION_FILE = re.compile(r"(?!shuffled\.)(.+)\.([^.]+)\.json")
+_SESSION_FILE = re.compile(r"(?!shuffled\.)(?P<kind>.+)\.(?P<split>[^.]+)\.json")
 
 
 @dataclass(frozen=True)

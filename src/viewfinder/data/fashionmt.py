@@ -30,7 +30,7 @@ from viewfinder.errors import BadInput
 ORDINALS = ("FIRST", "SECOND", "THIRD")
 """What a modification calls earlier pictures: the reference, then the targets of turns 1 and 2."""
 
-_TRANSACTION_FILE = re.compile(r"(.+)_([^_]+)_cap\.json")
+_TRANSACTION_FILE = re.compile(r"(?P<source>.+)_(?P<split>[^_]+)_cap\.json")
 _NUMBER = re.compile(r"(?<![\w.])(\d+)\.(?!\d)\s*(keep the\b)?")
 _ORDINAL = re.compile(rf"\b({'|'.join(ORDINALS)})\b")
 _PART = re.compile(rf"\b({'|'.join(ORDINALS)})['’]s\b\s*(None\b)?")

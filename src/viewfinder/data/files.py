@@ -250,10 +250,12 @@ def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[
 
 
 def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
-    """The splits of every kind: the groups of `names` in the names of a folder's files; BadInput if none fits."""
+    """The splits of every kind, the two named groups of `names`, by a folder's files; BadInput if none fits."""
     matches = [match for match in (names.fullmatch(file.name) for file in sorted(folder.glob("*"))) if match]
     if not matches:
-        raise BadInput(f"{folder}: no file here is called like {names.pattern}; name the folder of the data set")
+        like = re.sub(r"\(\?![^)]*\)", "", names.pattern)  # what a name must not begin with
+        like = re.sub(r"\(\?P(<\w+>)[^)]*\)", r"\1", like).replace("\\.", ".")
+        raise BadInput(f"{folder}: no file here is called like {like}; name the folder of the data set")
     kinds: dict[str, tuple[str, ...]] = {}
     for match in matches:
         kinds[match[1]] = (*kinds.get(match[1], ()), match[2])
