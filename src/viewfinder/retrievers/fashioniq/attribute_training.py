@@ -139,8 +139,9 @@ def _labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]
     labels = tuple(sorted(label for label, count in counts.items() if count >= fewest))
     if not labels:
         raise BadInput(
-            f"{', '.join(map(str, plan.data))}: no attribute stands at {fewest} pictures for training; needed are "
-            "asin2attr.<kind>.train.json, or a products.csv beside images/"
+            f"{', '.join(map(str, plan.data))}: {fewest} pictures for training have no attribute in common; needed "
+            "are asin2attr.<kind>.train.json, or a products.csv beside images/ (retriever and captioner do without: "
+            "--set model.attributes=0)"
         )
     return labels
 
