@@ -25,6 +25,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.retrievers.fashioniq.captioner_training import TrainingStopped, load_predictor, load_simulator
 from viewfinder.retrievers.fashioniq.dialogues import (
     FeedbackDialogues,
@@ -133,21 +134,10 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
     """
     garments = {split: read_garments(plan, split, preset.kinds) for split in ("train", "val")}
     seen, raw_version = garments["train"], garments["train"].raw_version
-    captioner = None  # simulates users, if anything does
-    if preset.simulator != "recorded" and len(seen.pairs):
-        kinds = tuple(seen.kinds[kind] for kind in np.unique(seen.kind_n[seen.pairs.target_p]))
-        captioner = load_simulator(plan, preset.simulator, preset.captioner, kinds)
-    predictor = None  # predicts attributes of pictures, if the network reads any: the simulated user's, if any
-    if start is None and preset.model.attributes:
-        if captioner is not None and not preset.attribute_file:
-            predictor = captioner.predictor
-        if predictor is None:
-            predictor = load_predictor(plan, preset.attribute_file, preset.attributes, preset.kinds, "retriever")
+    captioner = _read_user(plan, preset, seen)
+    predictor = _read_predictor(plan, preset, captioner) if start is None else None
     if start is None:
-        labels = () if predictor is None else predictor.labels
-        spoken = () if captioner is None else captioner.vocabulary.words
-        texts = chain(chain.from_iterable(seen.pairs.captions), chain.from_iterable(seen.descriptions), spoken)
-        vocabulary = tuple(sorted({word for text in texts for word in CUTS[preset.model.tokens](text)}))
+        labels, vocabulary = predictor.labels if predictor else (), _list_words(preset.model, seen, captioner)
     else:
         labels, vocabulary = tuple(start.settings["labels"]), tuple(start.settings["vocabulary"])
     table_vs, version = read_word_table(preset.model, vocabulary, plan.sentences)
@@ -181,6 +171,30 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
         _read_kinds(garments[split], network, preset.model.attributes, reads, captioner) for split in ("train", "val")
     )
     return FashionIqTrainingData(network, card, train, val)
+
+
+def _read_user(plan: TrainPlan, preset: Preset, seen: Garments) -> Captioner | None:
+    """What simulates users, if anything does."""
+    if preset.simulator == "recorded" or not len(seen.pairs):
+        return None
+    kinds = tuple(seen.kinds[kind] for kind in np.unique(seen.kind_n[seen.pairs.target_p]))
+    return load_simulator(plan, preset.simulator, preset.captioner, kinds)
+
+
+def _read_predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> AttributePredictor | None:
+    """What predicts attributes of pictures, if the network reads any: by default the simulated user's."""
+    if not preset.model.attributes:
+        return None
+    if captioner is not None and captioner.predictor is not None and not preset.attribute_file:
+        return captioner.predictor
+    return load_predictor(plan, preset.attribute_file, preset.attributes, preset.kinds, "retriever")
+
+
+def _list_words(model: Model, seen: Garments, captioner: Captioner | None) -> tuple[str, ...]:
+    """All words of the training texts and of the simulated user, sorted."""
+    spoken = () if captioner is None else captioner.vocabulary.words
+    texts = chain(chain.from_iterable(seen.pairs.captions), chain.from_iterable(seen.descriptions), spoken)
+    return tuple(sorted({word for text in texts for word in CUTS[model.tokens](text)}))
 
 
 def make_network(model: Model, raw_width: int, words: WordVectors, labels: int) -> FeedbackNetwork:
