@@ -40,6 +40,18 @@ def test_plain_results_come_first_and_then_the_question_with_its_answers(person:
     assert chips == [*choices, "Don’t know", "In my words …", "Skip"]
 
 
+STRAY = """() => [...document.querySelectorAll("*")].filter((one) => one.tagName.startsWith("VF-"))
+    .flatMap((one) => [...one.childNodes]).filter((one) => one.nodeType === Node.TEXT_NODE)
+    .map((one) => one.textContent.trim()).filter(Boolean)"""
+"""Texts that stand in a part of the page by themselves: a number or a name that was drawn by mistake."""
+
+
+def test_nothing_is_drawn_by_mistake(person: Person) -> None:
+    person.say(VAGUE)
+    person.say("green")
+    assert person.page.evaluate(STRAY) == []
+
+
 def test_an_answer_is_a_turn_that_says_what_was_asked(person: Person) -> None:
     person.say(VAGUE)
     asked = person.tree()[1]["asked"]

@@ -172,7 +172,7 @@ class Conversation extends HTMLElement {
     const { results } = store.state;
     const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("conversation.adapter", { name })));
     return [
-      results?.missing && element("p", { class: "verdict missing" }, t("conversation.missing", { n: results.missing })),
+      (results?.missing ?? 0) > 0 && element("p", { class: "verdict missing" }, t("conversation.missing", { n: results.missing })),
       results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t("conversation.nothing")),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
     ];
