@@ -21,6 +21,9 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A text whose parts between backticks are for typing, and stay on one line. @param {string} text @returns {Child[]} */
+export const typed = (text) => text.split("`").map((part, at) => (at % 2 ? element("code", { class: "typed" }, part) : part));
+
 /** Puts children in the place of all that `parent` holds. @param {Element} parent @param {...(Child | Child[])} children */
 export function fill(parent, ...children) {
   parent.replaceChildren(...present(children));

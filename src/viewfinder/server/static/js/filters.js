@@ -1,7 +1,7 @@
 /** Filters by the columns of the catalogue, with counts of what each would leave. */
 
 import { setWhere } from "./actions.js";
-import { element, icon } from "./dom.js";
+import { element, icon, typed } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
 import { refill } from "./conversation-parts.js";
@@ -48,7 +48,7 @@ class Filters extends HTMLElement {
     refill(
       this,
       element("h2", { class: "side-title" }, t("filters.title"), clear),
-      none ? element("p", { class: "quiet" }, t("filters.none")) : element("div", { class: "facets" }, ...columns.map((facet) => this.#facet(facet, where[facet.column]))),
+      none ? element("p", { class: "quiet" }, typed(t("filters.none"))) : element("div", { class: "facets" }, ...columns.map((facet) => this.#facet(facet, where[facet.column]))),
     );
   }
 

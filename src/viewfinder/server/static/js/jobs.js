@@ -1,6 +1,6 @@
 /** The collection and what is being done to it: how far indexing is, pause, cancel, folders to add, files that failed. */
 
-import { element, fill, icon } from "./dom.js";
+import { element, fill, icon, typed } from "./dom.js";
 import { store } from "./store.js";
 import { addFolder, addPictures, failuresPage, isLive, jobName, readJobs, steer } from "./conversation-actions.js";
 import { labelled, list, panel, refill } from "./conversation-parts.js";
@@ -91,7 +91,7 @@ class Jobs extends HTMLElement {
     if (!me?.scopes?.includes("admin")) return fill(form);
     const heading = element("h3", {}, t("jobs.add"));
     const roots = collection?.roots ?? [];
-    if (!roots.length) return fill(form, this.#pictures(), heading, element("p", { class: "quiet" }, t("jobs.no-roots")));
+    if (!roots.length) return fill(form, this.#pictures(), heading, element("p", { class: "quiet" }, typed(t("jobs.no-roots"))));
     const options = roots.map((root) => element("option", { value: root.number }, root.name));
     const root = element("select", { "aria-label": t("jobs.add") }, ...options);
     const folder = element("input", { type: "text", maxlength: 2000, "aria-label": t("jobs.folder"), placeholder: t("jobs.folder-hint") });
