@@ -22,7 +22,7 @@ from viewfinder.retrievers.chatsearcher.sequence import (
 
 A, B, C = (ImageItem(name) for name in "abc")
 ROWS = {"a": 10, "b": 11, "c": 12}
-RED, BLUE = TextItem("red"), TextItem("blue")
+RED, BLUE, GREEN = TextItem("red"), TextItem("blue"), TextItem("green")
 
 
 def user(*items: Item) -> ExampleTurn:
@@ -73,6 +73,14 @@ def test_sentence_vectors_stand_where_users_have_spoken(tokeniser: TokenizerReco
     assert asked == ["red", "blue"]
     assert found.sentences_ks.tolist() == [[3.0], [4.0]] and found.sentences_ks.dtype.is_floating_point
     assert found.numbers_bl.flatten()[found.said_k].tolist() == [codec.said] * 2
+    assert found.before_k.tolist() == [-1, 0]  # nothing is shown before "red", and A before "blue"
+
+
+def test_a_picture_of_another_sequence_is_not_before_a_text(tokeniser: TokenizerRecord) -> None:
+    codec = SequenceCodec(tokeniser, tokens=2, says=True)
+    lessons = [lesson(user(A, RED), answer(B), user(BLUE), answer(RED)), lesson(user(GREEN), answer(C), user(RED))]
+    found = make_batch(codec, [codec.encode_example(one) for one in lessons], ROWS, lambda texts: np.eye(len(texts)))
+    assert found.before_k.tolist() == [0, 1, -1, 2]
 
 
 # -- what is too long

@@ -80,6 +80,26 @@ def test_every_place_has_its_vector(
 
 
 @torch.no_grad()
+def test_a_text_is_compared_with_the_picture_before_it(
+    small: ModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+) -> None:
+    """The first text of `LONG` or `SHORT` has no picture before it."""
+    plain, network = (network_of(replace(small, says=True, match=match)) for match in (0, 3))
+    network.load_state_dict(plain.state_dict(), strict=False)
+    looks, one = seen(network, raw), batch(SequenceCodec(tokeniser, tokens=2, says=True), LONG, SHORT)
+    own = looks.select(one.rows_c)
+    added_ph = (network.embed(one, own) - plain.embed(one, own)).flatten(0, 1)
+    at = one.before_k.tolist()
+    assert at[-1] == -1 and any(place >= 0 for place in at)
+    assert one.said_k[one.before_k >= 0].tolist() == added_ph.abs().sum(dim=1).nonzero().flatten().tolist()
+    match = network.match
+    for said, place, text_s in zip(one.said_k, at, one.sentences_ks, strict=True):
+        if place >= 0:
+            expected_h = match.out(match.text(text_s) * match.picture(own.whole_nx[place]))
+            torch.testing.assert_close(added_ph[said], expected_h, atol=1e-5, rtol=1e-4)
+
+
+@torch.no_grad()
 def test_a_batch_is_read_as_each_sequence_alone(
     small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:

@@ -150,17 +150,22 @@ DIALOGUES: dict[str, tuple[tuple[Turn, ...], tuple[sequence.ExampleTurn, ...]]] 
 
 
 @pytest.mark.parametrize("name", DIALOGUES)
-@pytest.mark.parametrize("says", [False, True])
+@pytest.mark.parametrize("own", [{}, {"says": True}, {"says": True, "match": 5}], ids=str)
 def test_a_dialogue_is_read_as_in_training(
-    name: str, says: bool, made: Made, small: ModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
+    name: str,
+    own: dict[str, Any],
+    made: Made,
+    small: ModelSettings,
+    tokeniser: TokenizerRecord,
+    network_of: Callable[..., Any],
 ) -> None:
-    model = replace(small, says=says)
+    model = replace(small, **own)
     said, turns = DIALOGUES[name]
-    retriever, network, codec = made(model), network_of(model), SequenceCodec(tokeniser, 2, says=says)
+    retriever, network, codec = made(model), network_of(model), SequenceCodec(tokeniser, 2, says=model.says)
     states_lh = states_in_torch(network, codec, codec.encode_example(TrainingExample(turns, "mchat")))
     expected_d = network.encode_queries(states_lh[[-6]])[0]  # [IMG], before CLS, two slots, [/IMG] and </s>
     # Training keeps regions in half precision.
-    np.testing.assert_allclose(sum_of(retriever, after(retriever, *said)), expected_d.detach(), atol=1e-4)
+    np.testing.assert_allclose(sum_of(retriever, after(retriever, *said)), expected_d.detach(), atol=1e-3)
 
 
 def test_without_a_perceiver_a_picture_is_its_global_token(

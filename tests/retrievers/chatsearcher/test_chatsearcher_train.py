@@ -15,11 +15,14 @@ from tokenizers import Tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from tests.training_log import read_log
+from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import trainers
-from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
+from viewfinder.retrievers.chatsearcher.network import Match
+from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, Role, TokenizerRecord, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import LoraSettings, Mixture, ModelSettings, Preset, Stage, StageName
-from viewfinder.retrievers.chatsearcher.train import is_trained, train
+from viewfinder.retrievers.chatsearcher.train import JudgedPair, fit_match, is_trained, list_judged, train
+from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import TrainingResult
@@ -127,6 +130,7 @@ def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
         ("loss.negatives=batch", "loss.reduction=tokens", "model.components=0"),
         ("loss.negatives=symmetric", "model.tokens=0", "loss.learns_end=false"),
         ("model.says=true", "loss.mask_copies=false", "image_first=false"),
+        ("model.says=true", "model.match=4"),
         ("model.key_heads=2", "model.region_components=0", "alignment.training.precision=bf16"),
         ("instruction.trains=frozen", "alignment.trains=frozen", "language.training.weight_decay=0.1"),
     ],
@@ -139,6 +143,40 @@ def test_every_way_trains(dialogues: Path, tmp_path: Path, overrides: tuple[str,
         assert len(log) == STEPS
         assert all(record.loss is not None for record in log)  # what is no number is written as none
     assert all(np.isfinite(array).all() for array in read_weights(fitted.best).arrays.values())
+
+
+def test_a_match_learns_which_texts_fit_which_pictures() -> None:
+    """Four pictures and two questions: "is it red?" fits the first two, "is it big?" the first and the third."""
+    torch.manual_seed(0)
+    whole_nx = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    vectors = {"is it red?": [1.0, 0.0], "is it big?": [0.0, 1.0]}
+    pairs = [JudgedPair(text, row, bool(whole_nx[row, at] > 0)) for at, text in enumerate(vectors) for row in range(4)]
+    match = Match(8, sentence=2, seen=2, width=3)
+    fit_match(match, whole_nx, pairs * 1000, lambda texts: np.array([vectors[text] for text in texts]))
+    with torch.no_grad():
+        for text, row, fits in pairs:
+            score = match.products(torch.tensor([vectors[text]]), whole_nx[[row]]).sum()
+            assert (float(score) > 0) == fits
+
+
+def test_what_is_judged_is_answered_by_yes_or_no_and_about_the_picture_before_it() -> None:
+    def says(role: Role, *items: Item) -> ExampleTurn:
+        return ExampleTurn(role, items)
+
+    yes, no, what = TextItem("yes"), TextItem("no"), TextItem("what is it?")
+    red, big = TextItem("is it red?"), TextItem("is it big?")
+    one = TrainingExample(
+        (
+            *(says("user", ImageItem("a"), red), says("assistant", no)),
+            *(says("user", what), says("assistant", TextItem("a ball"))),
+            *(says("user", TextItem("a cube")), says("assistant", ImageItem("b"))),
+            *(says("user", big), says("assistant", yes)),
+        ),
+        "visual",
+    )
+    empty: Any = np.zeros((2, 1), np.float32)
+    data = TrainingData({"visual": (one,)}, {"a": 0, "b": 1}, empty, None, "")
+    assert list_judged(data) == [("is it red?", 0, False), ("is it big?", 1, True)]
 
 
 def test_a_frozen_language_model_stays_as_it_was_but_for_its_new_pieces(dialogues: Path, tmp_path: Path) -> None:

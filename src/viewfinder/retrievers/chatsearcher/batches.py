@@ -43,6 +43,7 @@ class SequenceBatch(NamedTuple):
     wanted_c: Bool[Tensor, " c"]  # whether finding a picture is learnt, from the state one position before
     said_k: Int[Tensor, " k"]  # where sentence vectors stand; `sentences_ks`: these
     sentences_ks: Float[Tensor, "k s"]
+    before_k: Int[Tensor, " k"]  # which of the c pictures is the last before each of them, -1 where there is none
 
 
 def make_batch(
@@ -55,7 +56,7 @@ def make_batch(
     for at, sequence in enumerate(sequences):
         numbers_bl[at, : len(sequence)] = sequence.numbers_l
         learnt_bl[at, : len(sequence)] = sequence.learnt_l
-    cls_c = np.flatnonzero(numbers_bl == codec.cls)
+    cls_c, said_k = (np.flatnonzero(numbers_bl == number) for number in (codec.cls, codec.said))
     rows_c = np.array([rows[picture] for sequence in sequences for picture in sequence.pictures], np.int64)
     said = [text for sequence in sequences for text in sequence.said]
     sentences_ks = np.zeros((0, 1), np.float32) if sentences is None or not said else sentences(said)
@@ -65,9 +66,21 @@ def make_batch(
         torch.from_numpy(cls_c),
         torch.from_numpy(rows_c),
         torch.from_numpy(learnt_bl.flat[cls_c]),
-        torch.from_numpy(np.flatnonzero(numbers_bl == codec.said)),
+        torch.from_numpy(said_k),
         torch.from_numpy(np.asarray(sentences_ks, np.float32)),
+        torch.from_numpy(last_before(cls_c, said_k, length)),
     )
+
+
+def last_before(cls_c: Int[np.ndarray, " c"], said_k: Int[np.ndarray, " k"], length: int) -> Int[np.ndarray, " k"]:
+    """Which picture, by its number, is the last before each text of the same sequence; -1: none.
+
+    >>> last_before(np.array([1, 5, 13]), np.array([0, 3, 9, 18]), 10)
+    array([-1,  0,  1,  2])
+    """
+    last_k = np.searchsorted(cls_c, said_k) - 1
+    starts_k = said_k - said_k % length
+    return np.where((last_k >= 0) & (np.append(cls_c, 0)[last_k] >= starts_k), last_k, -1)
 
 
 def fit_example(codec: SequenceCodec, example: TrainingExample, longest: int) -> TokenSequence:

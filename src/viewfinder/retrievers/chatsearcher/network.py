@@ -233,6 +233,31 @@ class Perceiver(nn.Module):
         return found
 
 
+class Match(nn.Module):
+    """Whether a text fits a picture (ours): the products of some numbers of both, and what follows from them.
+
+    A small language model does not learn from some thousand photographs to compare what it reads with what it sees;
+    two linear maps do, if nothing stands between them.
+    """
+
+    def __init__(self, numbers: int, sentence: int, seen: int, width: int) -> None:
+        """`numbers`: of both that are multiplied; `sentence`, `seen`: s and x; `width`: h."""
+        super().__init__()
+        self.text = nn.Linear(sentence, numbers)
+        self.picture = nn.Linear(seen, numbers)
+        self.out = nn.Linear(numbers, width)
+
+    def products(self, sentences_ks: Float[Tensor, "k s"], whole_kx: Float[Tensor, "k x"]) -> Float[Tensor, "k _m"]:
+        """Of texts and pictures, pair by pair."""
+        products_km: Tensor = self.text(sentences_ks) * self.picture(whole_kx)
+        return products_km
+
+    def forward(self, sentences_ks: Float[Tensor, "k s"], whole_kx: Float[Tensor, "k x"]) -> Float[Tensor, "k h"]:
+        """What is added at the texts' positions."""
+        found_kh: Tensor = self.out(self.products(sentences_ks, whole_kx))
+        return found_kh
+
+
 @torch.no_grad()
 def read_picture_features(
     whole: PictureInput,
@@ -324,6 +349,8 @@ class ChatSearcherNetwork(nn.Module):
             self.slots = nn.Linear(settings.perceiver_width, width)
         if settings.says:
             self.said = nn.Linear(sizes.sentence, width)
+        if settings.match:
+            self.match = Match(settings.match, sizes.sentence, seen, width)
         self.visual_head = nn.Linear(width, settings.retrieval, bias=False)
         self.queue_head = nn.Linear(seen, settings.retrieval, bias=False)
         self.log_temperature = nn.Parameter(torch.tensor(math.log(FIRST_TEMPERATURE)))
@@ -390,7 +417,11 @@ class ChatSearcherNetwork(nn.Module):
             at_ct = batch.cls_c[:, None] + 1 + torch.arange(self.settings.tokens, device=batch.cls_c.device)
             flat_ph = flat_ph.index_copy(0, at_ct.flatten(), slots_cth.flatten(0, 1))
         if self.settings.says and len(batch.said_k):
-            flat_ph = flat_ph.index_copy(0, batch.said_k, self.said(batch.sentences_ks))
+            said_kh = self.said(batch.sentences_ks)
+            if self.settings.match and len(batch.cls_c):
+                fits_kh = self.match(batch.sentences_ks, pictures.whole_nx[batch.before_k])
+                said_kh = said_kh + fits_kh * (batch.before_k >= 0)[:, None]
+            flat_ph = flat_ph.index_copy(0, batch.said_k, said_kh)
         return flat_ph.view_as(places_blh)
 
     def score_pieces(self, states_ph: Float[Tensor, "p h"]) -> Float[Tensor, "p v"]:

@@ -262,10 +262,12 @@ def embed_places(
     numbers_l: Int[np.ndarray, " l"],
     pictures: Sequence[Float32[np.ndarray, "p h"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
+    before_g: Float[np.ndarray, " g"] | None = None,
 ) -> Float32[np.ndarray, "l h"]:
     """The input at every position (`SequenceCodec` says what the numbers mean).
 
-    `pictures`: `embed_picture` of the shown pictures, in order; `said_ks`: the vectors of texts at SAID, in order.
+    `pictures`: `embed_picture` of the shown pictures, in order; `said_ks`: the vectors of texts at SAID, in order;
+    `before_g`: the raw vector of the last picture before these, if there is one.
     """
     table_vh = arrays[TABLE]
     cls, said = len(table_vh), len(table_vh) + 1 + settings.tokens
@@ -273,7 +275,14 @@ def embed_places(
     if pictures:
         places_lh[(numbers_l >= cls) & (numbers_l < said)] = np.concatenate(list(pictures))
     if said_ks is not None:
-        places_lh[numbers_l == said] = shared.numpy_linear(arrays, "said", np.asarray(said_ks, np.float32))
+        texts_ks = np.asarray(said_ks, np.float32)
+        places_lh[numbers_l == said] = shared.numpy_linear(arrays, "said", texts_ks)
+        if settings.match and before_g is not None:
+            seen_1x = shared.numpy_picture_input(arrays, "whole_input", before_g[None])
+            products_km = shared.numpy_linear(arrays, "match.text", texts_ks) * shared.numpy_linear(
+                arrays, "match.picture", seen_1x
+            )
+            places_lh[numbers_l == said] += shared.numpy_linear(arrays, "match.out", products_km)
     return places_lh
 
 

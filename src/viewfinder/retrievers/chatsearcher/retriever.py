@@ -23,7 +23,7 @@ from viewfinder.conversation import Answer, Like, PictureId, Say, Show
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.base import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatsearcher import numpy_network
-from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord
+from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
 from viewfinder.retrievers.chatsearcher.settings import LEAST_TEMPERATURE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences
 from viewfinder.retrievers.shared.wording import TurnVector, VerbalizedTurn, turn_parts, verbalize_turn
@@ -157,6 +157,7 @@ class ChatState:
     cache: numpy_network.KeyValueCache  # of all rounds
     rounds: tuple[ReadRound, ...] = ()  # the rounds it was read from
     forgot: bool = False  # whether older rounds were dropped
+    seen: Picture | None = None  # the last picture that was read
     open: OpenAnswer | None = None  # the answer to the last turn that said something; None: nothing was said
     silent: bool = False  # whether the last turn said nothing, and is answered with the standing query
     turns: tuple[TurnVector, ...] = ()  # the turns answered with pictures
@@ -223,8 +224,7 @@ class ChatSearcher:
         excluded, lines = message.ruled.after(state.excluded), (*state.adapters, *message.adapters)
         if not message.text:
             return replace(state, silent=True, excluded=excluded, adapters=lines)
-        said_lh, cut = self._embed_message(message, turn)
-        said = ReadRound(turn.number, said_lh)
+        said, cut = self._encode_message(message, turn.number)
         read = self._read_turn(state, message, turn, said)
         if read.asks_best:
             lines = (*lines, f'picture: "{message.text}" is taken as asked of result 1, as no picture was picked')
@@ -267,7 +267,7 @@ class ChatSearcher:
 
     # -- reading
 
-    def _read_turn(self, state: ChatState, message: UserMessage, turn: ResolvedTurn, said: ReadRound) -> ReadTurn:
+    def _read_turn(self, state: ChatState, message: UserMessage, turn: ResolvedTurn, said: TokenSequence) -> ReadTurn:
         """A turn after the outcome of the open answer, and the answer to it.
 
         With `asks_best`, what is typed after a search is first read as said of the best picture found. If words answer
@@ -276,20 +276,30 @@ class ChatSearcher:
         shows = state.open is not None and state.open.shows
         best = turn.shown[:1] if shows else ()
         if message.picked is not None:
-            return self._read_after([message.picked], state, message, said)
+            return self._read_after([message.picked], state, message, turn, said)
         if self._unpicked:
-            return self._read_after(best, state, message, said)
+            return self._read_after(best, state, message, turn, said)
         decides = best and self._asks_best and isinstance(turn.turn, Say) and self.picture_bias != np.inf
-        if decides and not (asked := self._read_after(best, state, message, said)).open.shows:
+        if decides and not (asked := self._read_after(best, state, message, turn, said)).open.shows:
             return replace(asked, asks_best=True)
-        read = self._read_after((), state, message, said)
+        read = self._read_after((), state, message, turn, said)
         return replace(read, open=OpenAnswer(True, LazyPieces())) if decides and not read.open.shows else read
 
     def _read_after(
-        self, pictures: Sequence[Picture], state: ChatState, message: UserMessage, said: ReadRound
+        self,
+        pictures: Sequence[Picture],
+        state: ChatState,
+        message: UserMessage,
+        turn: ResolvedTurn,
+        said: TokenSequence,
     ) -> ReadTurn:
-        after, states_2h = self._read_on(state, self._embed_answer(state, message, pictures), said)
-        return ReadTurn(after, *self._begin_answer(after.cache, states_2h))
+        """A turn after an answer that showed these pictures."""
+        brought = [] if message.brought is None else [message.brought]
+        seen = next(reversed([*pictures, *brought]), state.seen)
+        said_lh = self._embed(said.numbers_l, brought, said.said, turn.sentences, seen)
+        ended_lh = self._embed_answer(state, message, pictures)
+        after, states_2h = self._read_on(state, ended_lh, ReadRound(turn.number, said_lh))
+        return ReadTurn(replace(after, seen=seen), *self._begin_answer(after.cache, states_2h))
 
     def _embed_answer(
         self, state: ChatState, message: UserMessage, pictures: Sequence[Picture]
@@ -301,20 +311,17 @@ class ChatSearcher:
         own = () if message.asked else state.open.words
         return self._embed(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
 
-    def _embed_message(
-        self, message: UserMessage, turn: ResolvedTurn
-    ) -> tuple[Float32[np.ndarray, "l h"], tuple[str, ...]]:
+    def _encode_message(self, message: UserMessage, turn: int) -> tuple[TokenSequence, tuple[str, ...]]:
         """What the user says, and a line if it is too long to be read whole."""
-        pictures = [] if message.brought is None else [message.brought]
-        shown = [A_PICTURE] * len(pictures)
+        shown = [] if message.brought is None else [A_PICTURE]
         found, lines = self._codec.encode_user([*shown, TextItem(message.text)]), tuple[str, ...]()
         # Beside it stand the beginning and the [IMG] of the answer.
         if (over := len(found) + 2 - self.settings.longest) > 0:
             pieces = self._codec.tokenizer.encode(message.text)
             kept = self._codec.decode(pieces[: max(len(pieces) - over, 1)])
             found = self._codec.encode_user([*shown, TextItem(kept)])
-            lines = (f"drop: turn {turn.number} is too long, its end is not read",)
-        return self._embed(found.numbers_l, pictures, found.said, turn.sentences), lines
+            lines = (f"drop: turn {turn} is too long, its end is not read",)
+        return found, lines
 
     def _read_on(
         self, state: ChatState, ended_lh: Float32[np.ndarray, "_e h"], said: ReadRound
@@ -345,7 +352,9 @@ class ChatSearcher:
         pictures: Sequence[Picture] = (),
         said: Sequence[str] = (),
         sentences: SentenceEncoder | None = None,
+        seen: Picture | None = None,
     ) -> Float32[np.ndarray, "l h"]:
+        """Positions as they are read; `seen`: the last picture before the texts that are `said`."""
         shown = [
             numpy_network.embed_picture(
                 self._arrays, self.settings, picture.vectors["raw"], picture.vectors.get("raw regions")
@@ -353,7 +362,8 @@ class ChatSearcher:
             for picture in pictures
         ]
         said_ks = check_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
-        return numpy_network.embed_places(self._arrays, self.settings, numbers_l, shown, said_ks)
+        before_g = None if seen is None else seen.vectors["raw"]
+        return numpy_network.embed_places(self._arrays, self.settings, numbers_l, shown, said_ks, before_g)
 
     # -- answering
 

@@ -62,14 +62,17 @@ class ModelSettings:
     region_components: int = 128  # the same for a region
     retrieval: int = 128  # d, width of the vectors by which queries and pictures are compared
     says: bool = False  # whether the encoder's frozen vector of a text follows what a user says (ours)
+    match: int = 0  # with it, how many numbers tell whether the text fits the picture before it (ours); 0: nothing does
 
     def __post_init__(self) -> None:
-        may_be_zero = ("tokens", "components", "region_components")
+        may_be_zero = ("tokens", "components", "region_components", "match")
         counts = (name for name, value in vars(self).items() if type(value) is int and name not in may_be_zero)
         check_settings(self, "at least 1", *counts)
         if self.width % self.heads or self.heads % self.key_heads:
             sizes = f"width = {self.width}, heads = {self.heads}, key_heads = {self.key_heads}"
             raise BadInput(f"{sizes}: each must be a multiple of the next")
+        if self.match and not self.says:
+            raise BadInput(f"match = {self.match}: what is said is compared by its vector; says = true is needed")
         if self.perceiver_width % self.perceiver_heads:
             heads = f"perceiver_heads = {self.perceiver_heads}"
             raise BadInput(f"perceiver_width = {self.perceiver_width}: a multiple of {heads} is needed")

@@ -8,20 +8,22 @@ Axes: p positions where writing is learnt, q target pictures, n pictures of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn.functional import binary_cross_entropy_with_logits, dropout, pad
+from torch.optim import AdamW
 
-from viewfinder.data.chatsearch import TextItem
+from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples
 from viewfinder.retrievers.chatsearcher.loss import (
@@ -36,6 +38,7 @@ from viewfinder.retrievers.chatsearcher.network import (
     CausalLanguageModel,
     ChatSearcherNetwork,
     InputSizes,
+    Match,
     PictureFeatures,
     add_lora,
     draw_language_model,
@@ -69,6 +72,9 @@ MOST = 200
 
 AT_ONCE = 64
 """How many examples are measured at a time."""
+
+MATCH_EPOCHS, MATCH_BATCH, MATCH_RATE, MATCH_DROPOUT = 6, 512, 1e-3, 0.2
+"""How a match is learnt; chosen on validation photographs."""
 
 Tensors = TypeVar("Tensors", SequenceBatch, PictureFeatures)
 BatchLoss = Callable[[ChatSearcherNetwork, PictureFeatures, SequenceBatch], tuple[Tensor, dict[str, Tensor]]]
@@ -169,8 +175,52 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         split: read_picture_features(network.whole_input, region_input, data.raw_ng, data.regions_nre)
         for split, data in (("train", train), ("val", val))
     }
+    if plan.start is None and sentences is not None and model.match and (pairs := list_judged(train)):
+        plan.notify(f"comparing texts with pictures: {len(pairs):,} questions answered by yes or no")
+        fit_match(network.match, features["train"].whole_nx, pairs, sentences)
     codec = SequenceCodec(tokenizer, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
     return PreparedTraining(network, codec, known, train, val, features, sentences)
+
+
+class JudgedPair(NamedTuple):
+    """A question about a picture (by its row) that is answered by yes or no."""
+
+    text: str
+    row: int
+    fits: bool
+
+
+def list_judged(data: TrainingData) -> list[JudgedPair]:
+    """All such questions of a training, each about the last picture before it."""
+    found = []
+    for example in data.examples.get("visual", ()):
+        seen: str | None = None
+        for asked, answer in pairwise(example.turns):
+            seen = next((item.image for item in reversed(asked.items) if isinstance(item, ImageItem)), seen)
+            said, told = ([item.text for item in turn.items if isinstance(item, TextItem)] for turn in (asked, answer))
+            if seen is not None and asked.role == "user" and told in (["yes"], ["no"]):
+                found.append(JudgedPair(" ".join(said), data.rows[seen], told == ["yes"]))
+    return found
+
+
+def fit_match(
+    match: Match, whole_nx: Float[Tensor, "n x"], pairs: Sequence[JudgedPair], sentences: SentenceLookup
+) -> None:
+    """Lets the sum of a match's products tell yes from no, before the language model learns what to make of them."""
+    texts = list(dict.fromkeys(one.text for one in pairs))
+    place = {text: at for at, text in enumerate(texts)}
+    vectors_ks = torch.from_numpy(np.asarray(sentences(texts), np.float32))
+    text_p, row_p = (torch.tensor(rows) for rows in zip(*((place[one.text], one.row) for one in pairs), strict=True))
+    fits_p = torch.tensor([float(one.fits) for one in pairs])
+    optimiser = AdamW(match.parameters(), lr=MATCH_RATE)
+    for _ in range(MATCH_EPOCHS):
+        for at_b in torch.split(torch.randperm(len(pairs)), MATCH_BATCH):
+            seen_bx = dropout(whole_nx[row_p[at_b]], MATCH_DROPOUT)
+            products_bm = match.products(vectors_ks[text_p[at_b]], seen_bx)
+            scores_b = products_bm.sum(dim=1) / math.sqrt(products_bm.shape[1])
+            optimiser.zero_grad()
+            torch.autograd.backward(binary_cross_entropy_with_logits(scores_b, fits_p[at_b]))
+            optimiser.step()
 
 
 def _build_network(
