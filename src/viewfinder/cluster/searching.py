@@ -26,15 +26,13 @@ from viewfinder.errors import LibraryError, ViewfinderError
 from viewfinder.index import Gallery, load_built_snapshot, load_snapshot
 from viewfinder.index.bucket import local_folder, place_name
 from viewfinder.index.gallery import BLOCK, FEW
+from viewfinder.index.scores import TOGETHER
 from viewfinder.index.settings import Settings
 from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, split_rows
 from viewfinder.retrievers import Query
 
 PATIENCE_S = (10.0, 10.0)
 """How long a turn waits for its shards, and then for those that are asked for once more."""
-
-ALIGNED = 64
-"""Shards begin at multiples of so many rows: products over a part then come out as over the whole, to the last bit."""
 
 AT_ONCE = 2
 """Turns that an actor works on at the same time: the next snapshot may be opened beside one."""
@@ -162,7 +160,8 @@ class ActorShards:
             opening = {seat.actor.open.remote(shown): seat for seat in self._actors.seats}
         if why := self._actors.settle(opening):
             raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
-        step = BLOCK if len(snapshot) > FEW else ALIGNED
+        # So that products over a part come out as over the whole, to the last bit.
+        step = BLOCK if len(snapshot) > FEW else TOGETHER
         gallery.shards = ShardsOf(self, shown, tuple(split_rows(len(snapshot), self.count, step)))
 
     def close(self) -> None:

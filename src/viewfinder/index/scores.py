@@ -32,6 +32,9 @@ from viewfinder.retrievers import Part, Query, RegionSpace
 from viewfinder.retrievers.base import Evidence, WordMatch
 from viewfinder.retrievers.composer import clauses_in_context, split_clauses
 
+TOGETHER = 64
+"""Rows of one matrix product; a shard of a library begins with such a block."""
+
 BLOCKS = 4
 """Blocks per each of the k best: enough that few other scores reach the threshold."""
 
@@ -170,11 +173,25 @@ def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabul
     return logits_nl
 
 
+def row_products(vectors_nd: Float[np.ndarray, "n d"], others_md: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "n m"]:
+    """Dot products of rows with a few others, such that a row's do not depend on which rows are computed with it.
+
+    On some processors the last bits of a matrix product do, and shards would break ties otherwise than one machine.
+    Blocks of one size are computed; shards begin with a block.
+    """
+    whole = len(vectors_nd) // TOGETHER * TOGETHER
+    blocks_btd = vectors_nd[:whole].reshape(-1, TOGETHER, vectors_nd.shape[1])
+    last_1td = np.zeros((1, TOGETHER, vectors_nd.shape[1]), vectors_nd.dtype)
+    last_1td[0, : len(vectors_nd) - whole] = vectors_nd[whole:]
+    parts = [np.matmul(each, others_md.T).reshape(-1, len(others_md)) for each in (blocks_btd, last_1td)]
+    return np.concatenate(parts)[: len(vectors_nd)]
+
+
 def contrast_scores(
     vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
 ) -> Float[np.ndarray, " n"]:
     """Log-probability of a word against its rivals for every picture, not below `LEAST_CONTRAST`."""
-    logits_nr = vectors_nd @ rivals_rd.T / RIVAL_TEMPERATURE
+    logits_nr = row_products(vectors_nd, rivals_rd) / RIVAL_TEMPERATURE
     top_n1 = logits_nr.max(axis=1, keepdims=True)
     whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
     logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / RIVAL_TEMPERATURE - whole_n
