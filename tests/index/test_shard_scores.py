@@ -13,6 +13,7 @@ from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.index import Gallery
 from viewfinder.index.near_scores import NearScores
+from viewfinder.index.scores import TOGETHER, row_products
 from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, make_answer, merge_moments, split_rows
 from viewfinder.index.snapshot import Snapshot
 from viewfinder.index.turns import ByteCache
@@ -114,6 +115,16 @@ def test_shards_answer_as_one_machine_does_ties_included(
     assert one.best(1000).tolist() == other.best(1000).tolist()
     assert one.scores.crowd().tolist() == other.scores.crowd().tolist()
     assert vars(one.scores.spread) == pytest.approx(vars(other.scores.spread), abs=1e-6)
+
+
+@pytest.mark.parametrize("count", [1, 63, 64, 200, 1500])
+def test_a_rows_products_do_not_depend_on_the_rows_beside_it(count: int) -> None:
+    rng = np.random.default_rng(0)
+    rows_nd, others_md = (rng.normal(size=(some, 48)).astype(np.float32) for some in (count, 9))
+    whole_nm = row_products(rows_nd, others_md)
+    np.testing.assert_allclose(whole_nm, rows_nd @ others_md.T, atol=1e-5)
+    for part in split_rows(count, 5, TOGETHER):
+        assert np.array_equal(row_products(rows_nd[part], others_md), whole_nm[part])
 
 
 def test_pictures_that_came_later_tie_in_the_order_of_ids() -> None:
