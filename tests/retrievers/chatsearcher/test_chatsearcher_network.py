@@ -86,6 +86,7 @@ def test_a_text_is_compared_with_the_picture_before_it(
     """The first text of `LONG` or `SHORT` has no picture before it."""
     plain, network = (network_of(replace(small, says=True, match=match)) for match in (0, 3))
     network.load_state_dict(plain.state_dict(), strict=False)
+    torch.nn.init.normal_(network.match.out.weight)
     looks, one = seen(network, raw), batch(SequenceCodec(tokeniser, tokens=2, says=True), LONG, SHORT)
     own = looks.select(one.rows_c)
     added_ph = (network.embed(one, own) - plain.embed(one, own)).flatten(0, 1)

@@ -130,7 +130,6 @@ def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
         ("loss.negatives=batch", "loss.reduction=tokens", "model.components=0"),
         ("loss.negatives=symmetric", "model.tokens=0", "loss.learns_end=false"),
         ("model.says=true", "loss.mask_copies=false", "image_first=false"),
-        ("model.says=true", "model.match=4"),
         ("model.key_heads=2", "model.region_components=0", "alignment.training.precision=bf16"),
         ("instruction.trains=frozen", "alignment.trains=frozen", "language.training.weight_decay=0.1"),
     ],
@@ -157,6 +156,48 @@ def test_a_match_learns_which_texts_fit_which_pictures() -> None:
         for text, row, fits in pairs:
             score = match.products(torch.tensor([vectors[text]]), whole_nx[[row]]).sum()
             assert (float(score) > 0) == fits
+
+
+COMPARES = (
+    *SMALL, "model.heads=4", "model.key_heads=4", "model.match=4", "comparison.batch=8", "comparison.lessons=16",
+    "comparison.training.log_every=1",
+)  # fmt: skip
+MATCH = {f"match.{part}.{numbers}" for part in ("text", "picture", "out") for numbers in ("weight", "bias")}
+QUEUE = {"queue.vectors", "queue.rows"}
+
+
+@pytest.fixture(scope="module")
+def compares(dialogues: Path, tmp_path_factory: pytest.TempPathFactory) -> TrainingResult:
+    """All four stages of the preset `modern`."""
+    return train(plan(dialogues, tmp_path_factory.mktemp("compares"), preset="modern", overrides=COMPARES))
+
+
+def test_to_compare_is_learnt_last_and_all_else_stays_as_it_was(compares: TrainingResult) -> None:
+    alignment, instruction, comparison = (
+        compares.best.parent / stage / "best.safetensors" for stage in ("alignment", "instruction", "comparison")
+    )
+    assert not changed(alignment, instruction) & MATCH
+    assert not read_weights(instruction).arrays["match.out.weight"].any()
+    assert changed(instruction, comparison) - QUEUE == MATCH
+    assert read_card(compares.best).settings["stage"] == "comparison"
+
+
+def test_weights_that_compare_nothing_can_learn_it(dialogues: Path, tmp_path: Path) -> None:
+    before = train(plan(dialogues, tmp_path / "before", "model.says=true", "alignment=none", "instruction=none"))
+    own = (*COMPARES, "alignment=none", "instruction=none")
+    after = train(plan(dialogues, tmp_path / "after", preset="modern", overrides=own, start=before.best))
+    first, second = (read_weights(fitted.best).arrays for fitted in (before, after))
+    assert second.keys() - first.keys() == MATCH and changed(before.best, after.best) == QUEUE
+    assert read_card(after.best).settings["model"] == read_card(before.best).settings["model"] | {"match": 4}
+
+
+def test_weights_that_compare_learn_it_from_where_they_are(
+    dialogues: Path, tmp_path: Path, compares: TrainingResult
+) -> None:
+    still = (*COMPARES, "instruction=none", "comparison.training.learning_rate=1e-12")
+    again = train(plan(dialogues, tmp_path, preset="modern", overrides=still, start=compares.best))
+    first, second = (read_weights(fitted.best).arrays for fitted in (compares, again))
+    assert all(np.allclose(first[name], second[name], atol=1e-6) for name in first.keys() - QUEUE)
 
 
 def test_what_is_judged_is_answered_by_yes_or_no_and_about_the_picture_before_it() -> None:
@@ -326,6 +367,7 @@ def test_another_encoder_is_refused(dialogues: Path, tmp_path: Path, whole: Trai
         (("alignment.mixture.pictures=1",), "no such key; there are: captions"),
         (("language.batch=99",), "choose a smaller batch"),
         (("loss.queue=0",), "queue"),
+        (("model.says=true", "model.match=4"), "preset lab has no stage comparison to learn it in"),
         (("found_first=2",), "a share is needed, from 0 to 1"),
     ],
     ids=str,

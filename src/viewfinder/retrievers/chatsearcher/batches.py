@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from viewfinder.data.chatsearch import TextItem
+from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenSequence, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Stage
@@ -59,7 +59,7 @@ def make_batch(
     cls_c, said_k = (np.flatnonzero(numbers_bl == number) for number in (codec.cls, codec.said))
     rows_c = np.array([rows[picture] for sequence in sequences for picture in sequence.pictures], np.int64)
     said = [text for sequence in sequences for text in sequence.said]
-    sentences_ks = np.zeros((0, 1), np.float32) if sentences is None or not said else sentences(said)
+    sentences_ks = np.zeros((0, 1), np.float32) if sentences is None else sentences(said)
     return SequenceBatch(
         torch.from_numpy(numbers_bl),
         torch.from_numpy(learnt_bl),
@@ -106,6 +106,16 @@ def keep_texts(example: TrainingExample) -> TrainingExample | None:
     spoken = [(turn.role, tuple(item for item in turn.items if isinstance(item, TextItem))) for turn in example.turns]
     turns = tuple(ExampleTurn(role, items) for role, items in spoken if items)
     return TrainingExample(turns, example.kind) if turns else None
+
+
+def compares(example: TrainingExample) -> bool:
+    """Whether a user says something when a picture was seen already, in this turn or before."""
+    seen = False
+    for turn in example.turns:
+        seen = seen or any(isinstance(item, ImageItem) for item in turn.items)
+        if seen and turn.role == "user" and any(isinstance(item, TextItem) for item in turn.items):
+            return True
+    return False
 
 
 @dataclass(frozen=True, eq=False)

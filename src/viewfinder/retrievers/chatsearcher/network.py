@@ -12,7 +12,7 @@ found by.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float16, Float32, Int
 from torch import Tensor, nn
-from torch.nn.functional import linear, normalize
+from torch.nn.functional import linear, normalize, pad
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -234,7 +234,8 @@ class Perceiver(nn.Module):
 
 
 class Match(nn.Module):
-    """Whether a text fits a picture (ours): the products of some numbers of both, and what follows from them.
+    """Whether a text fits a picture (ours): the products of some numbers of both, and what follows from them: at first
+    nothing.
 
     A small language model does not learn from some thousand photographs to compare what it reads with what it sees;
     two linear maps do, if nothing stands between them.
@@ -246,6 +247,8 @@ class Match(nn.Module):
         self.text = nn.Linear(sentence, numbers)
         self.picture = nn.Linear(seen, numbers)
         self.out = nn.Linear(numbers, width)
+        nn.init.zeros_(self.out.weight)
+        nn.init.zeros_(self.out.bias)
 
     def products(self, sentences_ks: Float[Tensor, "k s"], whole_kx: Float[Tensor, "k x"]) -> Float[Tensor, "k _m"]:
         """Of texts and pictures, pair by pair."""
@@ -349,16 +352,21 @@ class ChatSearcherNetwork(nn.Module):
             self.slots = nn.Linear(settings.perceiver_width, width)
         if settings.says:
             self.said = nn.Linear(sizes.sentence, width)
-        if settings.match:
-            self.match = Match(settings.match, sizes.sentence, seen, width)
         self.visual_head = nn.Linear(width, settings.retrieval, bias=False)
         self.queue_head = nn.Linear(seen, settings.retrieval, bias=False)
         self.log_temperature = nn.Parameter(torch.tensor(math.log(FIRST_TEMPERATURE)))
         self.queue = FeatureQueue(loss.queue, seen)
         self.holds_pieces = False
+        if settings.match:
+            self.add_match(settings.match)
         for table_vh in self.piece_tables:
             hook: Any = table_vh.register_hook
             hook(self._without_others)
+
+    def add_match(self, numbers: int) -> None:
+        """Lets what is said be compared with the picture before it, by this many numbers; no state changes yet."""
+        self.settings = replace(self.settings, match=numbers)
+        self.match = Match(numbers, self.said.in_features, self.whole_input.width, self.said.out_features)
 
     @property
     def written(self) -> int:
@@ -416,10 +424,11 @@ class ChatSearcherNetwork(nn.Module):
             slots_cth = self.slots(self.perceiver(pictures.regions_nry.float()))
             at_ct = batch.cls_c[:, None] + 1 + torch.arange(self.settings.tokens, device=batch.cls_c.device)
             flat_ph = flat_ph.index_copy(0, at_ct.flatten(), slots_cth.flatten(0, 1))
-        if self.settings.says and len(batch.said_k):
+        if self.settings.says:
             said_kh = self.said(batch.sentences_ks)
-            if self.settings.match and len(batch.cls_c):
-                fits_kh = self.match(batch.sentences_ks, pictures.whole_nx[batch.before_k])
+            if self.settings.match:
+                last_kx = pad(pictures.whole_nx, (0, 0, 0, 1))[batch.before_k]  # zeros where there is none
+                fits_kh = self.match(batch.sentences_ks, last_kx)
                 said_kh = said_kh + fits_kh * (batch.before_k >= 0)[:, None]
             flat_ph = flat_ph.index_copy(0, batch.said_k, said_kh)
         return flat_ph.view_as(places_blh)

@@ -8,11 +8,11 @@ from typing import Literal, get_args
 from viewfinder.errors import BadInput
 from viewfinder.training.presets import TrainingSettings, check_settings
 
-StageName = Literal["language", "alignment", "instruction"]
+StageName = Literal["language", "alignment", "instruction", "comparison"]
 ExampleKind = Literal["captions", "documents", "tchat", "ichat", "mchat", "visual", "edits", "requests"]
 Negatives = Literal["queue", "batch", "symmetric"]
 
-STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")
+STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction", "comparison")
 KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 
 LORA_ALPHA = 16.0
@@ -128,7 +128,8 @@ class Stage:
 
     Attributes:
         name: "language": a randomly initialised language model reads texts alone; "alignment": captions and documents,
-            everything is learnt (Stage 1); "instruction": dialogues, whose assistant's part is learnt (Stage 2).
+            everything is learnt (Stage 1); "instruction": dialogues, whose assistant's part is learnt (Stage 2);
+            "comparison": the same, but all stays as it is, except what compares a text with a picture (`match`, ours).
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", only the linear maps
             and the new pieces (FROMAGe).
     """
@@ -149,7 +150,7 @@ class Preset:
     """One table of presets.toml.
 
     Attributes:
-        language, alignment, instruction: the stages; None leaves one out.
+        language, alignment, instruction, comparison: the stages; None leaves one out.
         image_first: whether an answer that shows a picture begins with it, so that the first piece tells whether
             pictures or words come; else words may precede it, as in the data.
         asks_best: whether a question that follows a search is read as one about the best picture shown (ours).
@@ -161,6 +162,7 @@ class Preset:
     language: Stage | None = None
     alignment: Stage | None = None
     instruction: Stage | None = None
+    comparison: Stage | None = None
     image_first: bool = True
     unpicked: bool = False  # whether the best shown picture is put in the dialogue when the user picked none
     asks_best: bool = False
@@ -173,4 +175,6 @@ class Preset:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages that exist, in order."""
-        return tuple(stage for stage in (self.language, self.alignment, self.instruction) if stage is not None)
+        compares = self.comparison if self.model.match else None
+        stages = (self.language, self.alignment, self.instruction, compares)
+        return tuple(stage for stage in stages if stage is not None)

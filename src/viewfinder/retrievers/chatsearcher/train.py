@@ -1,7 +1,7 @@
-"""Training ChatSearcher: up to three stages, one after the other (Sec. 4.3).
+"""Training ChatSearcher: up to four stages, one after the other (Sec. 4.3; the last is ours).
 
-OUT/language/, OUT/alignment/, OUT/instruction/     the stages (`training.fit` says what lies there)
-OUT/best.safetensors                                the network after the last of them, with the chosen bias
+OUT/language/, OUT/alignment/, OUT/instruction/, OUT/comparison/    the stages (`training.fit` says what lies there)
+OUT/best.safetensors    the network after the last of them, with the chosen bias
 
 Axes: p positions where writing is learnt, q target pictures, n pictures of the gallery, k answers.
 """
@@ -25,7 +25,7 @@ from torch.optim import AdamW
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples
+from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples, compares
 from viewfinder.retrievers.chatsearcher.loss import (
     FeaturePool,
     combine_losses,
@@ -58,8 +58,9 @@ from viewfinder.retrievers.chatsearcher.settings import (
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
 from viewfinder.retrievers.shared.network import DEPTH, target_ranks
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
-from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, save_network, seed_all
+from viewfinder.training import Card, TrainingJob, TrainingResult, load_network, load_preset, save_network, seed_all
 from viewfinder.training.layers import sample_regions
+from viewfinder.training.presets import read_card_settings
 
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")
@@ -83,19 +84,16 @@ BatchLoss = Callable[[ChatSearcherNetwork, PictureFeatures, SequenceBatch], tupl
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training.
 
-    With weights to start from, only the stages after theirs are trained; after the last stage, that one again.
+    With weights to start from, only the stages after theirs are trained; the last two can be trained again.
 
     Raises:
         BadInput, UnknownName, EncoderMismatch: the data, preset or start cannot be used.
     """
-    preset, start = read_preset(plan, PRESETS, Preset)
-    if start is not None:
-        aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
-        preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
-    if not preset.stages:
-        raise BadInput(f"preset {plan.preset}: has no stage to train")
+    preset, start = read_stages(plan)
     prepared = prepare_training(plan, preset, start)
     for stage in preset.stages:
+        if stage.name == "comparison" and not (start and model_of(start).match):
+            begin_comparison(plan, prepared)
         fitted = plan.fit(stage_job(plan, preset, prepared, stage), plan.out / stage.name)
         if fitted.ended == "asked":
             return fitted
@@ -103,7 +101,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     # The network again, with the bias that best tells dialogues about a picture from searches.
     network, stage = prepared.network.eval(), preset.stages[-1]
     card = replace(prepared.card(plan, stage), figures=dict(fitted.figures), trained_on=plan.list_training())
-    if stage.name == "instruction":
+    if stage.name in ("instruction", "comparison"):
         measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
         features = _to(network.log_temperature.device, prepared.features["val"])
         bias = choose_picture_bias(network, features, measured, default=0.0)
@@ -111,6 +109,30 @@ def train(plan: TrainPlan) -> TrainingResult:
     best = plan.out / "best.safetensors"
     save_network(best, network, card)
     return replace(fitted, best=best)
+
+
+def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
+    """The preset of a plan with the stages that it trains, and the card of the weights to start from.
+
+    Weights that compare nothing yet can learn it; all else of their model stays. Raises BadInput: there is no stage.
+    """
+    preset, start = read_preset(plan, PRESETS, Preset)
+    if start is None and preset.model.match and preset.comparison is None:
+        raise BadInput(f"match = {preset.model.match}: preset {plan.preset} has no stage comparison to learn it in")
+    if start is not None:
+        aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
+        preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
+        if preset.model.says and preset.comparison is not None and not preset.model.match:
+            wanted = load_preset(PRESETS, plan.preset, Preset, plan.overrides).model.match
+            preset = replace(preset, model=replace(preset.model, match=wanted))
+    if not preset.stages:
+        raise BadInput(f"preset {plan.preset}: has no stage to train")
+    return preset, start
+
+
+def model_of(card: Card) -> ModelSettings:
+    """The sizes of a network."""
+    return read_card_settings(ModelSettings, card)
 
 
 # -- the training data
@@ -158,7 +180,8 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     if plan.start is not None and start is not None:
         check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
-    network = _build_network(plan, preset, train, published or draw_language_model(model, tokenizer), width)
+    language = published or draw_language_model(model, tokenizer)
+    network = _build_network(plan, preset, train, language, width, model if start is None else model_of(start))
     known = {
         "model": asdict(model),
         "loss": asdict(preset.loss),
@@ -175,11 +198,17 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         split: read_picture_features(network.whole_input, region_input, data.raw_ng, data.regions_nre)
         for split, data in (("train", train), ("val", val))
     }
-    if plan.start is None and sentences is not None and model.match and (pairs := list_judged(train)):
-        plan.notify(f"comparing texts with pictures: {len(pairs):,} questions answered by yes or no")
-        fit_match(network.match, features["train"].whole_nx, pairs, sentences)
     codec = SequenceCodec(tokenizer, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
     return PreparedTraining(network, codec, known, train, val, features, sentences)
+
+
+def begin_comparison(plan: TrainPlan, prepared: PreparedTraining) -> None:
+    """Lets the network's match tell yes from no, as far as the training has such questions."""
+    if prepared.sentences is not None and (pairs := list_judged(prepared.train)):
+        plan.notify(f"comparing texts with pictures: {len(pairs):,} questions answered by yes or no")
+        seed_all(plan.seed)  # the same after an interruption
+        prepared.network.match.requires_grad_(True)  # the stages before held it
+        fit_match(prepared.network.match, prepared.features["train"].whole_nx, pairs, prepared.sentences)
 
 
 class JudgedPair(NamedTuple):
@@ -224,18 +253,24 @@ def fit_match(
 
 
 def _build_network(
-    plan: TrainPlan, preset: Preset, seen: TrainingData, language: CausalLanguageModel, sentence: int
+    plan: TrainPlan,
+    preset: Preset,
+    seen: TrainingData,
+    language: CausalLanguageModel,
+    sentence: int,
+    before: ModelSettings,
 ) -> ChatSearcherNetwork:
-    """A network for the training's vectors, with statistics measured on them; or the plan's start."""
+    """A network for the training's vectors, with statistics measured on them; or the plan's start, with `before`."""
     model = preset.model
     regions, region = (0, 1) if seen.regions_nre is None else seen.regions_nre.shape[1:]
-    network = ChatSearcherNetwork(
-        model, preset.loss, InputSizes(seen.raw_ng.shape[1], regions, region, sentence), language
-    )
+    sizes = InputSizes(seen.raw_ng.shape[1], regions, region, sentence)
+    network = ChatSearcherNetwork(before, preset.loss, sizes, language)
     if model.lora.rank:
         add_lora(network.language, model.lora)
     if plan.start is not None:
         load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
+        if model.match and not before.match:
+            network.add_match(model.match)
         return network
     network.whole_input.measure(seen.raw_ng)
     if model.tokens:
@@ -270,9 +305,10 @@ def _sentence_lookup(
 def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage: Stage) -> TrainingJob:
     """The training of one stage."""
     network, codec = prepared.network, prepared.codec
-    examples = StageExamples.of(
-        stage, prepared.train.examples, codec, prepared.train.rows, preset.model.longest, prepared.sentences
-    )
+    known = prepared.train.examples
+    if stage.name == "comparison":
+        known = {kind: tuple(filter(compares, some)) for kind, some in known.items()}
+    examples = StageExamples.of(stage, known, codec, prepared.train.rows, preset.model.longest, prepared.sentences)
     measured = ValidationExamples.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
     # Whether the language model is frozen, except for the vectors of its new pieces.
     held = stage.name != "language" and (stage.trains != "all" or preset.model.lora.rank > 0)
@@ -309,6 +345,8 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
 
 def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
     """Whether a parameter is trained in a stage; see `Stage.trains`."""
+    if name.startswith("match.") or stage.name == "comparison":
+        return name.startswith("match.") and stage.name == "comparison"
     if stage.name == "language":
         return name.startswith(("language.", "text_head."))
     if name.startswith("language.layers.") or name == "language.norm.weight":
