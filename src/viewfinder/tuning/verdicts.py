@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +34,7 @@ from viewfinder.index.scores import (
 )
 from viewfinder.questioners.said import stems
 from viewfinder.retrievers import Query
+from viewfinder.users.photographs import cut_fragment
 
 KINDS = """
 dog horse bird cat bicycle boat snow beach guitar pool mountain skateboard football soccer basketball tennis motorcycle
@@ -95,16 +95,13 @@ Texts = Callable[[Sequence[str]], Float[np.ndarray, "m s"]]
 """Texts to sentence vectors."""
 
 
-def make_fragment(caption: str, rng: random.Random) -> str:
-    """One to four adjacent words of a caption, as people type them; small words are left out.
+SHORTEST = 3
+"""Letters of a word in a fragment."""
 
-    >>> make_fragment("A brown dog is running on the beach", random.Random(1))
-    'brown dog running'
-    """
-    words = [word for word in re.findall(r"[A-Za-z]+", caption) if word.lower() not in SMALL_WORDS and len(word) > 2]
-    count = rng.choice((1, 2, 2, 3, 3, 4))
-    start = rng.randrange(max(1, len(words) - count + 1))
-    return " ".join(words[start : start + count]).lower() or caption
+
+def make_fragment(caption: str, rng: random.Random) -> str:
+    """A few words of a caption, as people type them."""
+    return cut_fragment(caption, rng, SMALL_WORDS, SHORTEST)
 
 
 def calibrate_conversations(

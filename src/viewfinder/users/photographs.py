@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -76,6 +76,23 @@ def make_fragment(sentence: str, rng: random.Random) -> str:
     else:
         words = [word for word in re.findall(r"[^\W_]+", sentence.lower()) if word not in _FUNCTION_WORDS][:3]
     return " ".join(dict.fromkeys(words)) or sentence
+
+
+def cut_fragment(
+    sentence: str, rng: random.Random, left_out: Container[str] = _FUNCTION_WORDS, shortest: int = 1
+) -> str:
+    """One to four adjacent words of a sentence, without small words: simpler than `make_fragment`, to learn from.
+
+    `left_out`: words that do not count, nor those with fewer letters than `shortest`.
+
+    >>> cut_fragment("A brown dog is running on the beach", random.Random(1))
+    'running beach'
+    """
+    words = [word for word in re.findall(r"[A-Za-z]+", sentence) if word.lower() not in left_out]
+    words = [word for word in words if len(word) >= shortest]
+    count = rng.choice((1, 2, 2, 3, 3, 4))
+    start = rng.randrange(max(1, len(words) - count + 1))
+    return " ".join(words[start : start + count]).lower() or sentence
 
 
 def speak(sentences: Sentences, speaks: Speaks, *, seed: int = 0) -> Sentences:

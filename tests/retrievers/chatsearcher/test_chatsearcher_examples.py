@@ -129,6 +129,19 @@ def test_a_search_for_another_picture_may_follow_questions_about_one_that_was_fo
     assert all("a dog" in lesson.texts[-1] and lesson.pictures == ("1.jpg", "2.jpg") for lesson in searched)
 
 
+def test_what_is_searched_for_may_be_said_in_a_few_words() -> None:
+    captions = ("A brown dog runs on grass.", "The dog is wet.")
+    for seed in range(20):
+        rng = random.Random(seed)
+        for text in examples.request_example("1.jpg", captions, rng, fragments=1.0).texts:
+            assert text in "brown dog runs grass" or text in "dog wet"
+    dialogue = make_dialogue("1.jpg", captions[0], [Round("how many?", "one")])
+    rng = random.Random(0)
+    [lesson] = examples.dialogue_examples(dialogue, rng, found_first=1.0, others=[dialogue], fragments=1.0)
+    searches = [text for text in lesson.texts if text not in ("how many?", "one")]
+    assert searches and all(text in "brown dog runs grass" for text in searches)
+
+
 def test_what_nobody_answers_is_no_lesson() -> None:
     dialogue = make_dialogue("1.jpg", "a cat", [Round("how many?", "one"), Round("black?", "")])
     [lesson] = examples.dialogue_examples(dialogue, random.Random(0))

@@ -368,7 +368,8 @@ def test_another_encoder_is_refused(dialogues: Path, tmp_path: Path, whole: Trai
         (("language.batch=99",), "choose a smaller batch"),
         (("loss.queue=0",), "queue"),
         (("model.says=true", "model.match=4"), "preset lab has no stage comparison to learn it in"),
-        (("found_first=2",), "a share is needed, from 0 to 1"),
+        (("found_first=2",), "found_first = 2: a share is needed, from 0 to 1"),
+        (("fragments=-1",), "fragments = -1: a share is needed, from 0 to 1"),
     ],
     ids=str,
 )

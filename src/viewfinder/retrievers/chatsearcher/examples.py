@@ -16,6 +16,7 @@ from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference, spli
 from viewfinder.data.picture_texts import WebPage
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
+from viewfinder.users.photographs import cut_fragment
 
 KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
 
@@ -76,12 +77,18 @@ def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExamp
     return _document([(picture, caption, first)], "captions")
 
 
-def request_example(picture: str, captions: Sequence[str], rng: random.Random) -> TrainingExample:
-    """A picture asked for by one of its captions, sometimes by a second one when the first did not find it."""
+def request_example(
+    picture: str, captions: Sequence[str], rng: random.Random, *, fragments: float = 0.0
+) -> TrainingExample:
+    """A picture asked for by one of its captions, sometimes by a second one when the first did not find it.
+
+    `fragments`: how often a few words are said instead of a caption.
+    """
     first, *rest = rng.sample(captions, len(captions))
-    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(reword_instruction(first, OF_REQUESTS, rng)),))]
+    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(_asked_for(first, rng, fragments)),))]
     if rest and rng.random() < TWO_PARTS:
-        said += [ExampleTurn("assistant", ()), ExampleTurn("user", (TextItem(_bare(rest[0])),))]
+        more = _asked_for(rest[0], rng, fragments, ("{}",))
+        said += [ExampleTurn("assistant", ()), ExampleTurn("user", (TextItem(more),))]
     return TrainingExample((*said, _shows(picture)), "requests")
 
 
@@ -122,12 +129,17 @@ def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
 
 
 def dialogue_examples(
-    dialogue: Dialogue, rng: random.Random, *, found_first: float = 0.0, others: Sequence[Dialogue] = ()
+    dialogue: Dialogue,
+    rng: random.Random,
+    *,
+    found_first: float = 0.0,
+    others: Sequence[Dialogue] = (),
+    fragments: float = 0.0,
 ) -> Iterator[TrainingExample]:
     """Its questions and answers, one to five rounds per example; the first question comes with the picture.
 
     `found_first`: in which share of the examples the picture was found by the dialogue's caption before. After
-    some of these, the picture of one of the `others` is searched for.
+    some of these, the picture of one of the `others` is searched for. `fragments`: as `request_example` has it.
     """
     turns: list[ChatTurn] = []
     for said in dialogue.rounds:
@@ -136,7 +148,7 @@ def dialogue_examples(
     for one in split_into_examples(turns, (ImageItem(dialogue.image),), rng):
         is_found = found_first and rng.random() < found_first
         other = rng.choice(others) if is_found and others and rng.random() < SEARCHES_ON else None
-        yield _found_first(one, dialogue, other, rng) if is_found else one
+        yield _found_first(one, dialogue, other, rng, fragments) if is_found else one
 
 
 def split_into_examples(
@@ -157,19 +169,26 @@ def split_into_examples(
 
 
 def _found_first(
-    asked: TrainingExample, dialogue: Dialogue, other: Dialogue | None, rng: random.Random
+    asked: TrainingExample, dialogue: Dialogue, other: Dialogue | None, rng: random.Random, fragments: float
 ) -> TrainingExample:
     """Questions about a picture of the user's own, as questions about one that the user asked for and was shown."""
     first, *rest = asked.turns
     question = ExampleTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
-    before, after = (_search(one, rng) if one else () for one in (dialogue, other))
+    before, after = (_search(one, rng, fragments) if one else () for one in (dialogue, other))
     return TrainingExample((*before, question, *rest, *after), asked.kind)
 
 
-def _search(dialogue: Dialogue, rng: random.Random) -> tuple[ExampleTurn, ExampleTurn]:
+def _search(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[ExampleTurn, ExampleTurn]:
     """A dialogue's picture, asked for by its caption and shown."""
-    words = reword_instruction(dialogue.caption, OF_REQUESTS, rng)
+    words = _asked_for(dialogue.caption, rng, fragments)
     return ExampleTurn("user", (TextItem(words),)), _shows(dialogue.image)
+
+
+def _asked_for(caption: str, rng: random.Random, fragments: float, ways: Sequence[str] = OF_REQUESTS) -> str:
+    """A caption as people type it: in one of the `ways`, or as a few of its words."""
+    if fragments and rng.random() < fragments:
+        return cut_fragment(caption, rng)
+    return reword_instruction(caption, ways, rng)
 
 
 def edit_example(before: str, words: str, after: str) -> TrainingExample:

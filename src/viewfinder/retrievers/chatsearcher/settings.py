@@ -155,6 +155,7 @@ class Preset:
             pictures or words come; else words may precede it, as in the data.
         asks_best: whether a question that follows a search is read as one about the best picture shown (ours).
         found_first: which share of the questions about a picture is learnt as following a search for it (ours).
+        fragments: which share of what is searched for by captions is learnt as said in a few words (ours).
     """
 
     model: ModelSettings  # the network
@@ -167,10 +168,12 @@ class Preset:
     unpicked: bool = False  # whether the best shown picture is put in the dialogue when the user picked none
     asks_best: bool = False
     found_first: float = 0.0
+    fragments: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.found_first <= 1:
-            raise BadInput(f"found_first = {self.found_first}: a share is needed, from 0 to 1")
+        for name, share in (("found_first", self.found_first), ("fragments", self.fragments)):
+            if not 0 <= share <= 1:
+                raise BadInput(f"{name} = {share}: a share is needed, from 0 to 1")
 
     @property
     def stages(self) -> tuple[Stage, ...]:

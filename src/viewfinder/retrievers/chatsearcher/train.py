@@ -164,7 +164,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
     read = partial(
         read_training_data, plan, kinds=kinds, regions=model.tokens > 0, image_first=preset.image_first,
-        found_first=preset.found_first, seed=plan.seed,
+        found_first=preset.found_first, fragments=preset.fragments, seed=plan.seed,
     )  # fmt: skip
     train, val = read("train"), read("val")
     if published is not None:

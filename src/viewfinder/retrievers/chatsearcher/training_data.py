@@ -68,6 +68,7 @@ class _Folder:
     split: Split
     image_first: bool
     found_first: float
+    fragments: float
     seed: int
 
     def rng(self, kind: ExampleKind) -> random.Random:
@@ -84,17 +85,20 @@ def read_training_data(
     image_first: bool,
     seed: int,
     found_first: float = 0.0,
+    fragments: float = 0.0,
 ) -> TrainingData:
     """The examples of some kinds in all data sets of a plan, with vectors; what is left out is reported.
 
     `regions`: whether raw regions are needed; `image_first`: whether an answer that shows a picture begins with it;
-    `found_first`: as `dialogue_examples` has it; `seed`: of what is drawn (orders, lengths, templates).
+    `found_first`, `fragments`: as `dialogue_examples` has them; `seed`: of what is drawn (orders, lengths, templates).
 
     Raises:
         BadInput: two data sets have the same name, data is damaged, or there is no example of any of the kinds.
         EncoderMismatch: vectors of the data sets are of different encoders.
     """
-    folders = [_Folder(path, path.resolve().name, split, image_first, found_first, seed) for path in plan.data]
+    folders = [
+        _Folder(path, path.resolve().name, split, image_first, found_first, fragments, seed) for path in plan.data
+    ]
     names = [folder.name for folder in folders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"{twice}: two data sets have this name, by which pictures are told apart; rename one folder")
@@ -189,7 +193,9 @@ def _captions(folder: _Folder) -> Iterator[TrainingExample]:
 
 def _requests(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("requests")
-    return (examples.request_example(picture, said, rng) for picture, said in _captioned(folder))
+    return (
+        examples.request_example(picture, said, rng, fragments=folder.fragments) for picture, said in _captioned(folder)
+    )
 
 
 def _documents(folder: _Folder) -> Iterator[TrainingExample]:
@@ -271,7 +277,9 @@ def _visual(folder: _Folder) -> Iterator[TrainingExample]:
     if not files and any((home / name).is_file() for home in (folder.path, folder.path / folder.split)):
         dialogues += read_visdial(folder.path, folder.split)[0]
     for dialogue in dialogues:
-        yield from examples.dialogue_examples(dialogue, rng, found_first=folder.found_first, others=dialogues)
+        yield from examples.dialogue_examples(
+            dialogue, rng, found_first=folder.found_first, others=dialogues, fragments=folder.fragments
+        )
 
 
 def _edits(folder: _Folder) -> Iterator[TrainingExample]:
