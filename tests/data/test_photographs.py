@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from viewfinder.data import splits
-from viewfinder.data.splits import PHOTOGRAPHS, names_digest, part_of, read_photographs
+from viewfinder.data.splits import PARTS, PHOTOGRAPHS, names_digest, part_of, read_photographs
 from viewfinder.errors import BadInput
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
-
-
-def test_the_examples_hold() -> None:
-    assert doctest.testmod(splits).failed == 0
 
 
 def test_of_sixteen_pictures_about_two_are_reported_on_and_one_chooses() -> None:
@@ -38,7 +32,7 @@ def test_a_folder_without_photographs_is_refused(tmp_path: Path) -> None:
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")
 def test_the_parts_of_the_real_sets_are_all_of_them_and_share_no_picture() -> None:
     whole = read_photographs(DATA)
-    parts = [read_photographs(DATA, part) for part in splits.PARTS]
+    parts = [read_photographs(DATA, part) for part in PARTS]
     assert list(whole) == [name for name in PHOTOGRAPHS if (DATA / name).is_dir()]
     for name, pictures in whole.items():
         names = [picture.path.name for part in parts for picture in part[name]]

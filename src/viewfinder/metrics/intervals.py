@@ -158,7 +158,7 @@ def permutation_test(first_s: Values, second_s: Values, *, resamples: int = 10_0
     count, as_far = len(differences_s), 0
     if count <= EXACT:
         bits_rs = np.arange(2**count)[:, None] >> np.arange(count) & 1
-        return np.count_nonzero(np.abs((2 * bits_rs - 1) @ differences_s) >= found) / (1 << count)
+        return float(np.count_nonzero(np.abs((2 * bits_rs - 1) @ differences_s) >= found) / (1 << count))
     random, rows = np.random.default_rng(seed), max(1, SIGNS_AT_ONCE // count)
     for start in range(0, resamples, rows):
         signs_rs = 2 * random.integers(0, 2, (min(rows, resamples - start), count), dtype=np.int8) - 1

@@ -246,7 +246,7 @@ _JOINED_TO_NEXT = re.compile(r"(?<=[(\[$#]) ")
 def join_words(words: Sequence[str]) -> str:
     """The text that these words were split from (see `data.fashion_iq.words_of`), as far as that can be told.
 
-    >>> sentence("does n't have a v-neck , and is the girl 's".split())
+    >>> join_words("does n't have a v-neck , and is the girl 's".split())
     "doesn't have a v-neck, and is the girl's"
     """
     text = " ".join(words).replace("`` ", '"').replace(" ''", '"')
