@@ -7,7 +7,7 @@ captions (tuning/dialogues.py): as many are answered no as otherwise.
 
 asked     a photograph is shown and asked about, question by question (`evaluate --protocol visual`)
 talks     conversations in a library of all of them: a caption; a question, which is about the first result; another
-          caption. What the captions of the first result answer is what should have been said.
+          caption, or a few words of it. What the captions of the first result answer is what should have been said.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.base import Retriever
 from viewfinder.session import Session
 from viewfinder.tuning.dialogues import PhotoQuestion, captioned_dialogues, read_photo_questions
+from viewfinder.users.photographs import make_fragment
 
 SYSTEM, SEARCHED = "chatsearcher", "photographs"
 ASKED, TALKS = 400, 300
@@ -123,6 +124,9 @@ def of_talk(
         if said:
             yield "answer right of result 1", float(normalize_answer(said) == normalize_answer(answer))
             yield "right answer is no", float(normalize_answer(answer) == NO)
+        session.say(make_fragment(second, random.Random(second)))
+        yield "few words after it show pictures", float(session.answered_with == "pictures")
+        session.back_to(2)
     session.say(second)
     yield "next search shows pictures", float(session.answered_with == "pictures")
 
