@@ -27,7 +27,7 @@ from viewfinder.retrievers.chatsearcher.network import (
     read_picture_features,
 )
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenizerRecord, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import OLDEST, LossSettings, ModelSettings
 from viewfinder.testing import RAW_WIDTH
 
 Made = Callable[..., ChatSearcherNetwork]
@@ -125,6 +125,32 @@ def test_nothing_hangs_on_what_comes_after_it(
     img = int(one.cls_c[0]) - 1
     torch.testing.assert_close(wanted[: img + 1], other[: img + 1])
     assert not torch.allclose(wanted[img + 1], other[img + 1], atol=1e-3)
+
+
+@torch.no_grad()
+def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence(
+    small: ModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+) -> None:
+    network = network_of(replace(small, says=True, points=True))
+    looks, one = seen(network, raw), batch(SequenceCodec(tokeniser, tokens=2, says=True), LONG, SHORT, LONG)
+    own, pointer = looks.select(one.rows_c), network.pointer
+    states_ph = network(one, own).flatten(0, 1)
+    at_q = one.cls_c - 1
+    found_qd = network.search_from(states_ph, at_q, one, own)
+    scaled_ks = one.sentences_ks * one.sentences_ks.shape[1] ** 0.5
+    points = [(int(at), 0, pointer.shown(seen_x)) for at, seen_x in zip(one.cls_c, own.whole_nx, strict=True)]
+    points += [(int(at), 1, pointer.said(text_s)) for at, text_s in zip(one.said_k, scaled_ks, strict=True)]
+    length = one.numbers_bl.shape[1]
+    for at, found_d in zip(at_q.tolist(), found_qd, strict=True):
+        before = sorted((place, kind, point_d) for place, kind, point_d in points if at - at % length <= place < at)
+        query_d = network.visual_head(states_ph[at])
+        chances = [1.0]  # of nothing at all
+        for age, (_, kind, point_d) in enumerate(reversed(before)):
+            asked = pointer.asks(states_ph[at]) @ point_d / small.retrieval**0.5
+            chances.append(float(torch.exp(asked + pointer.ages[kind, min(age, OLDEST)])))
+        for chance, (_, _, point_d) in zip(chances[1:], reversed(before), strict=True):
+            query_d = query_d + chance / sum(chances) * point_d
+        torch.testing.assert_close(found_d, normalize(query_d, dim=0), atol=1e-4, rtol=1e-3)
 
 
 @torch.no_grad()

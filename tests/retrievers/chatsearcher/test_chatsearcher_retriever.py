@@ -21,8 +21,8 @@ from viewfinder.index import Gallery
 from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever
 from viewfinder.retrievers.base import AnsweringRetriever, RawPictures
 from viewfinder.retrievers.chatsearcher import sequence
-from viewfinder.retrievers.chatsearcher.batches import make_batch
-from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, read_picture_features
+from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
+from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, PictureFeatures, read_picture_features
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher, ChatState
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TokenSequence, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
@@ -105,13 +105,20 @@ def item_of(item: str | int) -> sequence.Item:
     return TextItem(item) if isinstance(item, str) else ImageItem(str(item))
 
 
-def states_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence) -> torch.Tensor:
-    """What training's network makes of a sequence."""
+def read_in_torch(
+    network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence
+) -> tuple[torch.Tensor, SequenceBatch, PictureFeatures]:
+    """What training's network makes of a sequence, as a batch with its pictures."""
     seen = read_picture_features(network.whole_input, network.region_input, RAW_NG, REGIONS_NRE)
     batch = make_batch(codec, [places], {str(row): row for row in range(len(LOOKS))}, ENCODER.sentences)
+    own = seen.select(batch.rows_c)
     with torch.no_grad():
-        states: torch.Tensor = network(batch, seen.select(batch.rows_c))[0]
-    return states
+        return network(batch, own)[0], batch, own
+
+
+def states_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence) -> torch.Tensor:
+    """The states alone."""
+    return read_in_torch(network, codec, places)[0]
 
 
 def scores_in_torch(network: ChatSearcherNetwork, codec: SequenceCodec, places: TokenSequence) -> torch.Tensor:
@@ -150,7 +157,11 @@ DIALOGUES: dict[str, tuple[tuple[Turn, ...], tuple[sequence.ExampleTurn, ...]]] 
 
 
 @pytest.mark.parametrize("name", DIALOGUES)
-@pytest.mark.parametrize("own", [{}, {"says": True}, {"says": True, "match": 5}], ids=str)
+@pytest.mark.parametrize(
+    "own",
+    [{}, {"says": True}, {"says": True, "match": 5}, {"points": True}, {"says": True, "points": True}],
+    ids=str,
+)
 def test_a_dialogue_is_read_as_in_training(
     name: str,
     own: dict[str, Any],
@@ -162,8 +173,9 @@ def test_a_dialogue_is_read_as_in_training(
     model = replace(small, **own)
     said, turns = DIALOGUES[name]
     retriever, network, codec = made(model), network_of(model), SequenceCodec(tokeniser, 2, says=model.says)
-    states_lh = states_in_torch(network, codec, codec.encode_example(TrainingExample(turns, "mchat")))
-    expected_d = network.encode_queries(states_lh[[-6]])[0]  # [IMG], before CLS, two slots, [/IMG] and </s>
+    read = read_in_torch(network, codec, codec.encode_example(TrainingExample(turns, "mchat")))
+    img = torch.tensor([len(read[0]) - 6])  # before CLS, two slots, [/IMG] and </s>
+    expected_d = network.search_from(read[0], img, *read[1:])[0]
     # Training keeps regions in half precision.
     np.testing.assert_allclose(sum_of(retriever, after(retriever, *said)), expected_d.detach(), atol=1e-3)
 

@@ -18,10 +18,17 @@ from tests.training_log import read_log
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers import trainers
-from viewfinder.retrievers.chatsearcher.network import Match
+from viewfinder.retrievers.chatsearcher.comparison import (
+    JudgedPair,
+    fit_match,
+    fit_pointer,
+    list_described,
+    list_judged,
+)
+from viewfinder.retrievers.chatsearcher.network import Match, Pointer
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, Role, TokenizerRecord, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import LoraSettings, Mixture, ModelSettings, Preset, Stage, StageName
-from viewfinder.retrievers.chatsearcher.train import JudgedPair, fit_match, is_trained, list_judged, train
+from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
@@ -162,7 +169,8 @@ COMPARES = (
     *SMALL, "model.heads=4", "model.key_heads=4", "model.match=4", "comparison.batch=8", "comparison.lessons=16",
     "comparison.training.log_every=1",
 )  # fmt: skip
-MATCH = {f"match.{part}.{numbers}" for part in ("text", "picture", "out") for numbers in ("weight", "bias")}
+COMPARING = {f"match.{part}.{numbers}" for part in ("text", "picture", "out") for numbers in ("weight", "bias")}
+COMPARING |= {"pointer.asks.weight", "pointer.said.weight", "pointer.shown.weight", "pointer.ages"}
 QUEUE = {"queue.vectors", "queue.rows"}
 
 
@@ -176,9 +184,10 @@ def test_to_compare_is_learnt_last_and_all_else_stays_as_it_was(compares: Traini
     alignment, instruction, comparison = (
         compares.best.parent / stage / "best.safetensors" for stage in ("alignment", "instruction", "comparison")
     )
-    assert not changed(alignment, instruction) & MATCH
-    assert not read_weights(instruction).arrays["match.out.weight"].any()
-    assert changed(instruction, comparison) - QUEUE == MATCH
+    assert not changed(alignment, instruction) & COMPARING
+    before = read_weights(instruction).arrays
+    assert not any(before[name].any() for name in ("match.out.weight", "pointer.asks.weight", "pointer.shown.weight"))
+    assert changed(instruction, comparison) - QUEUE == COMPARING
     assert read_card(compares.best).settings["stage"] == "comparison"
 
 
@@ -187,8 +196,11 @@ def test_weights_that_compare_nothing_can_learn_it(dialogues: Path, tmp_path: Pa
     own = (*COMPARES, "alignment=none", "instruction=none")
     after = train(plan(dialogues, tmp_path / "after", preset="modern", overrides=own, start=before.best))
     first, second = (read_weights(fitted.best).arrays for fitted in (before, after))
-    assert second.keys() - first.keys() == MATCH and changed(before.best, after.best) == QUEUE
-    assert read_card(after.best).settings["model"] == read_card(before.best).settings["model"] | {"match": 4}
+    assert second.keys() - first.keys() == COMPARING and changed(before.best, after.best) == QUEUE
+    assert read_card(after.best).settings["model"] == read_card(before.best).settings["model"] | {
+        "match": 4,
+        "points": True,
+    }
 
 
 def test_weights_that_compare_learn_it_from_where_they_are(
@@ -198,6 +210,33 @@ def test_weights_that_compare_learn_it_from_where_they_are(
     again = train(plan(dialogues, tmp_path, preset="modern", overrides=still, start=compares.best))
     first, second = (read_weights(fitted.best).arrays for fitted in (compares, again))
     assert all(np.allclose(first[name], second[name], atol=1e-6) for name in first.keys() - QUEUE)
+
+
+def test_a_pointer_learns_which_pictures_texts_describe() -> None:
+    torch.manual_seed(0)
+    pictures_nd = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    vectors = {"red": [0.6, 0.8], "blue": [-0.6, 0.8], "big": [0.0, -1.0]}
+    pointer = Pointer(width=4, sentence=2, seen=2, retrieval=3)
+    torch.nn.init.normal_(pointer.said.weight, std=0.01)
+    pairs = [(text, row) for row, text in enumerate(vectors)] * 2000
+    fit_pointer(pointer, pictures_nd, pairs, lambda texts: np.array([vectors[text] for text in texts]))
+    with torch.no_grad():
+        found_kd = pointer.read_texts(torch.tensor(list(vectors.values())))
+    assert (found_kd @ pictures_nd.T).argmax(dim=1).tolist() == [0, 1, 2]
+
+
+def test_what_describes_a_picture_is_the_last_that_was_said_before_it() -> None:
+    said = [ExampleTurn("user", (TextItem(text),)) for text in ("a dog", "in snow")]
+    nothing, shown = ExampleTurn("assistant", ()), ExampleTurn("assistant", (ImageItem("a"),))
+    requests = (
+        TrainingExample((said[0], shown), "requests"),
+        TrainingExample((said[0], nothing, said[1], shown), "requests"),
+    )
+    empty: Any = np.zeros((4, 1), np.float32)
+    assert list_described(TrainingData({"requests": requests}, {"a": 3}, empty, None, "")) == [
+        ("a dog", 3),
+        ("in snow", 3),
+    ]
 
 
 def test_what_is_judged_is_answered_by_yes_or_no_and_about_the_picture_before_it() -> None:
@@ -367,9 +406,10 @@ def test_another_encoder_is_refused(dialogues: Path, tmp_path: Path, whole: Trai
         (("alignment.mixture.pictures=1",), "no such key; there are: captions"),
         (("language.batch=99",), "choose a smaller batch"),
         (("loss.queue=0",), "queue"),
-        (("model.says=true", "model.match=4"), "preset lab has no stage comparison to learn it in"),
-        (("found_first=2",), "found_first = 2: a share is needed, from 0 to 1"),
-        (("fragments=-1",), "fragments = -1: a share is needed, from 0 to 1"),
+        (("model.says=true", "model.match=4"), "no stage comparison, in which match and points are learnt"),
+        (("model.points=true",), "no stage comparison, in which match and points are learnt"),
+        (("found_first=2",), "found_first = 2.0: a share is needed, from 0 to 1"),
+        (("fragments=-1",), "fragments = -1.0: a share is needed, from 0 to 1"),
     ],
     ids=str,
 )

@@ -42,7 +42,13 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.batches import SequenceBatch
 from viewfinder.retrievers.chatsearcher.loss import FeatureQueue
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import (
+    LORA_ALPHA,
+    OLDEST,
+    LoraSettings,
+    LossSettings,
+    ModelSettings,
+)
 from viewfinder.retrievers.shared.blip2 import (
     QFormerWithTokens,
     check_weight_sizes,
@@ -261,6 +267,49 @@ class Match(nn.Module):
         return found_kh
 
 
+class Pointer(nn.Module):
+    """What a query points back at (ours): vectors of the texts and pictures before it, as far as it asks for each.
+
+    The weights are a softmax over the products with what the state asks for, plus a learnt number for each age and
+    kind; nothing at all has the score 0. A small language model passes on little of what a sentence vector says.
+    """
+
+    def __init__(self, width: int, sentence: int, seen: int, retrieval: int) -> None:
+        """`width`: h; `sentence`, `seen`: s (0 if texts have no vectors) and x; `retrieval`: d."""
+        super().__init__()
+        self.asks = nn.Linear(width, retrieval, bias=False)
+        self.shown = nn.Linear(seen, retrieval, bias=False)
+        if sentence:
+            self.said = nn.Linear(sentence, retrieval, bias=False)
+        self.ages = nn.Parameter(torch.zeros(2, OLDEST + 1))
+        nn.init.zeros_(self.asks.weight)
+        nn.init.zeros_(self.shown.weight)
+
+    def read_texts(self, sentences_ks: Float[Tensor, "k s"]) -> Float[Tensor, "k d"]:
+        """The vectors of texts."""
+        texts_kd: Tensor = self.said(sentences_ks * math.sqrt(sentences_ks.shape[1]))
+        return texts_kd
+
+    def forward(
+        self, states_qh: Float[Tensor, "q h"], at_q: Int[Tensor, " q"], batch: SequenceBatch, pictures: PictureFeatures
+    ) -> Float[Tensor, "q d"]:
+        """What is added to the queries of the states at the positions `at_q`, counted through all sequences."""
+        length = batch.numbers_bl.shape[1]
+        points_nd, at_n = self.shown(pictures.whole_nx), batch.cls_c
+        kind_n = torch.zeros_like(at_n)
+        if hasattr(self, "said"):
+            points_nd = torch.cat([points_nd, self.read_texts(batch.sentences_ks)])
+            at_n, kind_n = torch.cat([at_n, batch.said_k]), torch.cat([kind_n, torch.ones_like(batch.said_k)])
+        order_n = at_n.argsort()
+        points_nd, at_n, kind_n = points_nd[order_n], at_n[order_n], kind_n[order_n]
+        seen_qn = (at_n < at_q[:, None]) & (at_n >= (at_q - at_q % length)[:, None])
+        age_qn = (seen_qn.flip(1).cumsum(1).flip(1) - 1).clamp(0, OLDEST)
+        scores_qn = self.asks(states_qh) @ points_nd.T / math.sqrt(points_nd.shape[1]) + self.ages[kind_n, age_qn]
+        weights_qn = torch.softmax(pad(scores_qn.masked_fill(~seen_qn, -torch.inf), (0, 1)), dim=1)[:, :-1]
+        pointed_qd: Tensor = weights_qn @ points_nd
+        return pointed_qd
+
+
 @torch.no_grad()
 def read_picture_features(
     whole: PictureInput,
@@ -357,16 +406,19 @@ class ChatSearcherNetwork(nn.Module):
         self.log_temperature = nn.Parameter(torch.tensor(math.log(FIRST_TEMPERATURE)))
         self.queue = FeatureQueue(loss.queue, seen)
         self.holds_pieces = False
-        if settings.match:
-            self.add_match(settings.match)
+        self.compare(match=settings.match, points=settings.points)
         for table_vh in self.piece_tables:
             hook: Any = table_vh.register_hook
             hook(self._without_others)
 
-    def add_match(self, numbers: int) -> None:
-        """Lets what is said be compared with the picture before it, by this many numbers; no state changes yet."""
-        self.settings = replace(self.settings, match=numbers)
-        self.match = Match(numbers, self.said.in_features, self.whole_input.width, self.said.out_features)
+    def compare(self, *, match: int, points: bool) -> None:
+        """Adds what compares texts with pictures, as far as it is not there: a match, a pointer."""
+        sentence, seen = self.said.in_features if self.settings.says else 0, self.whole_input.width
+        if match and not hasattr(self, "match"):
+            self.match = Match(match, sentence, seen, self.cls.out_features)
+        if points and not hasattr(self, "pointer"):
+            self.pointer = Pointer(self.cls.out_features, sentence, seen, self.settings.retrieval)
+        self.settings = replace(self.settings, match=match, points=points)
 
     @property
     def written(self) -> int:
@@ -438,9 +490,25 @@ class ChatSearcherNetwork(nn.Module):
         weight_vh = self.language.embed_tokens.weight if self.text_head is None else self.text_head.weight
         return linear(states_ph, weight_vh)
 
-    def encode_queries(self, states_qh: Float[Tensor, "q h"]) -> Float[Tensor, "q d"]:
-        """States at [IMG] as unit vectors (Eq. 2)."""
-        return normalize(self.visual_head(states_qh), dim=-1)
+    def search_from(
+        self,
+        states_ph: Float[Tensor, "p h"],
+        at_q: Int[Tensor, " q"],
+        batch: SequenceBatch,
+        pictures: PictureFeatures,
+    ) -> Float[Tensor, "q d"]:
+        """The queries of some positions of [IMG], given the states at all positions of a batch; `pictures`: its own."""
+        states_qh = states_ph[at_q]
+        if not self.settings.points:
+            return self.encode_queries(states_qh)
+        return self.encode_queries(states_qh, self.pointer(states_qh, at_q, batch, pictures))
+
+    def encode_queries(
+        self, states_qh: Float[Tensor, "q h"], pointed_qd: Float[Tensor, "q d"] | None = None
+    ) -> Float[Tensor, "q d"]:
+        """States at [IMG] as unit vectors (Eq. 2), with what they point back at."""
+        queries_qd: Tensor = self.visual_head(states_qh)
+        return normalize(queries_qd if pointed_qd is None else queries_qd + pointed_qd, dim=-1)
 
     def encode_pictures(self, whole_nx: Float[Tensor, "n x"]) -> Float[Tensor, "n d"]:
         """Pictures as unit vectors (Eq. 2)."""

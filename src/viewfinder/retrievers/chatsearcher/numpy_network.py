@@ -6,6 +6,8 @@ Axes of the language model: l positions read now, s all positions, including tho
 n heads of queries, k heads of keys, e = n / k queries that share a key, m = e l, v width of a head, r = v / 2, f hidden
 width of a layer, q and o width of all heads.
 
+Axes of what a query points back at: c pictures and texts, d width of a query.
+
 Axes of its input: p = 1 + t positions of a picture (the global token, its slots), g width of a raw vector, r regions,
 e width of a raw one, k texts whose vectors are read, s width of one, v pieces that can be written, n pictures, d width
 of the vectors that pictures are found by.
@@ -13,14 +15,15 @@ of the vectors that pictures are found by.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int
 
 from viewfinder.encoders.base import unit_rows
-from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, OLDEST, LoraSettings, ModelSettings
 from viewfinder.retrievers.shared import numpy_network as shared
 
 
@@ -286,15 +289,56 @@ def embed_places(
     return places_lh
 
 
+@dataclass(frozen=True, eq=False)
+class Pointed:
+    """What a query can point back at, in order: vectors of pictures and texts, and which of them are texts."""
+
+    points_cd: Float32[np.ndarray, "c d"]
+    is_text_c: Bool[np.ndarray, " c"]
+
+    @staticmethod
+    def join(parts: Sequence[Pointed]) -> Pointed:
+        """One after the other."""
+        return Pointed(
+            np.concatenate([one.points_cd for one in parts]), np.concatenate([one.is_text_c for one in parts])
+        )
+
+
+def point_at(
+    arrays: shared.Arrays,
+    settings: ModelSettings,
+    whole_ng: Sequence[Float[np.ndarray, " g"]] = (),
+    said_ks: Float[np.ndarray, "k s"] | None = None,
+) -> Pointed:
+    """`network.Pointer`'s vectors of pictures, and of the texts after them; none without `points`."""
+    found = [np.zeros((0, settings.retrieval), np.float32)]
+    if settings.points and whole_ng:
+        seen_nx = shared.numpy_picture_input(arrays, "whole_input", np.stack(whole_ng))
+        found.append(seen_nx @ arrays["pointer.shown.weight"].T)
+    if settings.points and said_ks is not None:
+        texts_ks = np.asarray(said_ks * math.sqrt(said_ks.shape[1]), np.float32)
+        found.append(texts_ks @ arrays["pointer.said.weight"].T)
+    points_cd = np.concatenate(found).astype(np.float32)
+    return Pointed(points_cd, np.arange(len(points_cd)) >= len(whole_ng))
+
+
 def score_pieces(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " v"]:
     """Scores of the next piece: by a separate head, else by the pieces' own vectors."""
     head_vh = arrays.get("text_head.weight", arrays[TABLE])
     return np.asarray(head_vh @ state_h, np.float32)
 
 
-def encode_query(arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"]) -> Float32[np.ndarray, " d"]:
-    """The query of the state at [IMG], of length 1 (Eq. 2)."""
-    return np.asarray(unit_rows(arrays["visual_head.weight"] @ state_h), np.float32)
+def encode_query(
+    arrays: shared.Arrays, state_h: Float32[np.ndarray, " h"], pointed: Pointed
+) -> Float32[np.ndarray, " d"]:
+    """The query of the state at [IMG], of length 1 (Eq. 2), which may point back at what came before."""
+    query_d = arrays["visual_head.weight"] @ state_h
+    if count := len(pointed.points_cd):
+        age_c = np.minimum(np.arange(count)[::-1], OLDEST)
+        asked_d = arrays["pointer.asks.weight"] @ state_h / np.float32(math.sqrt(len(query_d)))
+        scores_c = pointed.points_cd @ asked_d + arrays["pointer.ages"][pointed.is_text_c.astype(int), age_c]
+        query_d = query_d + shared.softmax(np.append(scores_c, np.float32(0)))[:-1] @ pointed.points_cd
+    return np.asarray(unit_rows(query_d), np.float32)
 
 
 def encode_pictures(arrays: shared.Arrays, whole_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n d"]:

@@ -139,11 +139,24 @@ class OpenAnswer:
 
 
 @dataclass(frozen=True, eq=False)
+class Reading:
+    """Positions as they are read, and those of them that a query can point back at."""
+
+    places_lh: Float32[np.ndarray, "l h"]
+    pointed: numpy_network.Pointed
+
+    def followed_by(self, other: Reading) -> Reading:
+        """Both."""
+        places_lh = np.concatenate([self.places_lh, other.places_lh])
+        return Reading(places_lh, numpy_network.Pointed.join([self.pointed, other.pointed]))
+
+
+@dataclass(frozen=True, eq=False)
 class ReadRound:
     """What was read of a turn, and of its answer once it is closed."""
 
     turn: int
-    places_lh: Float32[np.ndarray, "l h"]
+    reading: Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +214,8 @@ class ChatSearcher:
         # Old cards name their own bound.
         least = known["loss"].get("least_temperature", LEAST_TEMPERATURE)
         self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), least)
-        self._img_1h = self._embed(np.array([self._codec.img]))
-        self._begin_1h = self._embed(self._codec.begin().numbers_l)
+        self._img_1h = self._embed(np.array([self._codec.img])).places_lh
+        self._begin_1h = self._embed(self._codec.begin().numbers_l).places_lh
         self._begun = numpy_network.read_places(self._language, self._begin_1h)[1]
         name, raw_version = f"{SYSTEM}-{weights.fingerprint}", weights.card.encoder
         self.space = RegionSpace.of_wholes(name, raw_version, self._project, settings.retrieval)
@@ -296,17 +309,15 @@ class ChatSearcher:
         """A turn after an answer that showed these pictures."""
         brought = [] if message.brought is None else [message.brought]
         seen = next(reversed([*pictures, *brought]), state.seen)
-        said_lh = self._embed(said.numbers_l, brought, said.said, turn.sentences, seen)
-        ended_lh = self._embed_answer(state, message, pictures)
-        after, states_2h = self._read_on(state, ended_lh, ReadRound(turn.number, said_lh))
-        return ReadTurn(replace(after, seen=seen), *self._begin_answer(after.cache, states_2h))
+        read = self._embed(said.numbers_l, brought, said.said, turn.sentences, seen)
+        ended = self._embed_answer(state, message, pictures)
+        after, states_2h = self._read_on(state, ended, ReadRound(turn.number, read))
+        return ReadTurn(replace(after, seen=seen), *self._begin_answer(after, states_2h))
 
-    def _embed_answer(
-        self, state: ChatState, message: UserMessage, pictures: Sequence[Picture]
-    ) -> Float32[np.ndarray, "l h"]:
+    def _embed_answer(self, state: ChatState, message: UserMessage, pictures: Sequence[Picture]) -> Reading:
         """The outcome of the open answer: pictures, the question, or what was written."""
         if state.open is None:
-            return self._img_1h[:0]
+            return self._embed(np.zeros(0, int))
         items: list[Item] = [*([A_PICTURE] * len(pictures)), *([TextItem(message.asked)] if message.asked else [])]
         own = () if message.asked else state.open.words
         return self._embed(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
@@ -324,7 +335,7 @@ class ChatSearcher:
         return found, lines
 
     def _read_on(
-        self, state: ChatState, ended_lh: Float32[np.ndarray, "_e h"], said: ReadRound
+        self, state: ChatState, ended: Reading, said: ReadRound
     ) -> tuple[ChatState, Float32[np.ndarray, "2 h"]]:
         """The state with another round, and the network's states where the answer begins, and at [IMG] there.
 
@@ -334,15 +345,15 @@ class ChatSearcher:
         rounds = (*state.rounds, said)
         if state.rounds:
             *before, last = state.rounds
-            rounds = (*before, replace(last, places_lh=np.concatenate([last.places_lh, ended_lh])), said)
-        new_lh = np.concatenate([ended_lh, said.places_lh, self._img_1h])
+            rounds = (*before, replace(last, reading=last.reading.followed_by(ended)), said)
+        new_lh = np.concatenate([ended.places_lh, said.reading.places_lh, self._img_1h])
         cache, forgot = state.cache, state.forgot
         if len(cache) + len(new_lh) > self.settings.longest:
             most = int(LEFT * self.settings.longest)
-            while len(rounds) > 1 and 2 + sum(len(one.places_lh) for one in rounds) > most:
+            while len(rounds) > 1 and 2 + sum(len(one.reading.places_lh) for one in rounds) > most:
                 rounds, forgot = rounds[1:], True
             cache = numpy_network.EMPTY_CACHE
-            new_lh = np.concatenate([self._begin_1h, *(one.places_lh for one in rounds), self._img_1h])
+            new_lh = np.concatenate([self._begin_1h, *(one.reading.places_lh for one in rounds), self._img_1h])
         states_lh, cache = numpy_network.read_places(self._language, new_lh, cache)
         return replace(state, cache=cache.shorter(1), rounds=rounds, forgot=forgot), states_lh[-2:]
 
@@ -353,7 +364,7 @@ class ChatSearcher:
         said: Sequence[str] = (),
         sentences: SentenceEncoder | None = None,
         seen: Picture | None = None,
-    ) -> Float32[np.ndarray, "l h"]:
+    ) -> Reading:
         """Positions as they are read; `seen`: the last picture before the texts that are `said`."""
         shown = [
             numpy_network.embed_picture(
@@ -363,16 +374,19 @@ class ChatSearcher:
         ]
         said_ks = check_sentences(sentences, self._sentences_version).encode(list(said)) if said else None
         before_g = None if seen is None else seen.vectors["raw"]
-        return numpy_network.embed_places(self._arrays, self.settings, numbers_l, shown, said_ks, before_g)
+        places_lh = numpy_network.embed_places(self._arrays, self.settings, numbers_l, shown, said_ks, before_g)
+        whole_ng = [picture.vectors["raw"] for picture in pictures]
+        return Reading(places_lh, numpy_network.point_at(self._arrays, self.settings, whole_ng, said_ks))
 
     # -- answering
 
     def _begin_answer(
-        self, cache: numpy_network.KeyValueCache, states_2h: Float32[np.ndarray, "2 h"]
+        self, after: ChatState, states_2h: Float32[np.ndarray, "2 h"]
     ) -> tuple[OpenAnswer, Float32[np.ndarray, " d"]]:
         """The beginning of the answer, and its query if it shows pictures."""
-        first = self._next_piece(states_2h[0], pictures=True, first=True)
-        query_d = numpy_network.encode_query(self._arrays, states_2h[1])
+        first, cache = self._next_piece(states_2h[0], pictures=True, first=True), after.cache
+        pointed = numpy_network.Pointed.join([one.reading.pointed for one in after.rounds])
+        query_d = numpy_network.encode_query(self._arrays, states_2h[1], pointed)
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
         if self._image_first:  # pictures would have come at once: words can wait until somebody reads them
@@ -380,8 +394,10 @@ class ChatSearcher:
         words = list(self._write(cache, first, pictures=True))
         if words[-1] != self._codec.img:
             return OpenAnswer(False, LazyPieces(words)), query_d
-        states_lh, _ = numpy_network.read_places(self._language, self._embed(np.array(words)), cache)
-        return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(self._arrays, states_lh[-1])
+        states_lh, _ = numpy_network.read_places(self._language, self._embed(np.array(words)).places_lh, cache)
+        return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(
+            self._arrays, states_lh[-1], pointed
+        )
 
     def _write(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] is allowed and also ends it."""
@@ -389,7 +405,9 @@ class ChatSearcher:
             yield piece
             if piece == self._codec.img:
                 return
-            states_1h, cache = numpy_network.read_places(self._language, self._embed(np.array([piece])), cache)
+            states_1h, cache = numpy_network.read_places(
+                self._language, self._embed(np.array([piece])).places_lh, cache
+            )
             piece = self._next_piece(states_1h[0], pictures=pictures)
             if piece == self._codec.tokenizer.end:
                 return

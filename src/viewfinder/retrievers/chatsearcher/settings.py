@@ -18,6 +18,9 @@ KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 LORA_ALPHA = 16.0
 """An adapter's update is scaled by LORA_ALPHA / rank."""
 
+OLDEST = 7
+"""What a query points back at is told apart by its age up to this."""
+
 LEAST_TEMPERATURE = 0.01
 """The lowest temperature of the loss over pictures, which learns it."""
 
@@ -62,7 +65,13 @@ class ModelSettings:
     region_components: int = 128  # the same for a region
     retrieval: int = 128  # d, width of the vectors by which queries and pictures are compared
     says: bool = False  # whether the encoder's frozen vector of a text follows what a user says (ours)
+    points: bool = False  # whether a query points back at what was said and shown, whose vectors it adds (ours)
     match: int = 0  # with it, how many numbers tell whether the text fits the picture before it (ours); 0: nothing does
+
+    @property
+    def compares(self) -> bool:
+        """Whether there is something to learn in the stage "comparison"."""
+        return self.match > 0 or self.points
 
     def __post_init__(self) -> None:
         may_be_zero = ("tokens", "components", "region_components", "match")
@@ -129,7 +138,8 @@ class Stage:
     Attributes:
         name: "language": a randomly initialised language model reads texts alone; "alignment": captions and documents,
             everything is learnt (Stage 1); "instruction": dialogues, whose assistant's part is learnt (Stage 2);
-            "comparison": the same, but all stays as it is, except what compares a text with a picture (`match`, ours).
+            "comparison": the same, but all stays as it is, except what compares texts with pictures (`match` and
+            `points`, ours).
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", only the linear maps
             and the new pieces (FROMAGe).
     """
@@ -178,6 +188,6 @@ class Preset:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages that exist, in order."""
-        compares = self.comparison if self.model.match else None
+        compares = self.comparison if self.model.compares else None
         stages = (self.language, self.alignment, self.instruction, compares)
         return tuple(stage for stage in stages if stage is not None)

@@ -8,24 +8,23 @@ Axes: p positions where writing is learnt, q target pictures, n pictures of the 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, dropout, pad
-from torch.optim import AdamW
+from torch.nn.functional import pad
 
-from viewfinder.data.chatsearch import ImageItem, TextItem
+from viewfinder.data.chatsearch import TextItem
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples, compares
+from viewfinder.retrievers.chatsearcher.comparison import fit_comparison
 from viewfinder.retrievers.chatsearcher.loss import (
     FeaturePool,
     combine_losses,
@@ -38,7 +37,6 @@ from viewfinder.retrievers.chatsearcher.network import (
     CausalLanguageModel,
     ChatSearcherNetwork,
     InputSizes,
-    Match,
     PictureFeatures,
     add_lora,
     draw_language_model,
@@ -71,11 +69,11 @@ REGIONS = 512
 MOST = 200
 """How many examples of a kind are measured at most: evenly spread, so of all data sets."""
 
+COMPARING = ("match.", "pointer.")
+"""What is learnt in the stage "comparison" alone."""
+
 AT_ONCE = 64
 """How many examples are measured at a time."""
-
-MATCH_EPOCHS, MATCH_BATCH, MATCH_RATE, MATCH_DROPOUT = 6, 512, 1e-3, 0.2
-"""How a match is learnt; chosen on validation photographs."""
 
 Tensors = TypeVar("Tensors", SequenceBatch, PictureFeatures)
 BatchLoss = Callable[[ChatSearcherNetwork, PictureFeatures, SequenceBatch], tuple[Tensor, dict[str, Tensor]]]
@@ -92,8 +90,11 @@ def train(plan: TrainPlan) -> TrainingResult:
     preset, start = read_stages(plan)
     prepared = prepare_training(plan, preset, start)
     for stage in preset.stages:
-        if stage.name == "comparison" and not (start and model_of(start).match):
-            begin_comparison(plan, prepared)
+        if stage.name == "comparison" and prepared.sentences is not None:
+            seed_all(plan.seed)  # the same after an interruption
+            whole_nx = prepared.features["train"].whole_nx
+            before = None if start is None else model_of(start)
+            fit_comparison(prepared.network, prepared.train, whole_nx, prepared.sentences, before, plan.notify)
         fitted = plan.fit(stage_job(plan, preset, prepared, stage), plan.out / stage.name)
         if fitted.ended == "asked":
             return fitted
@@ -117,14 +118,15 @@ def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
     Weights that compare nothing yet can learn it; all else of their model stays. Raises BadInput: there is no stage.
     """
     preset, start = read_preset(plan, PRESETS, Preset)
-    if start is None and preset.model.match and preset.comparison is None:
-        raise BadInput(f"match = {preset.model.match}: preset {plan.preset} has no stage comparison to learn it in")
+    if start is None and preset.model.compares and preset.comparison is None:
+        raise BadInput(f"preset {plan.preset}: has no stage comparison, in which match and points are learnt")
     if start is not None:
         aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
         preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
-        if preset.model.says and preset.comparison is not None and not preset.model.match:
-            wanted = load_preset(PRESETS, plan.preset, Preset, plan.overrides).model.match
-            preset = replace(preset, model=replace(preset.model, match=wanted))
+        if preset.model.says and preset.comparison is not None:
+            before, wanted = preset.model, load_preset(PRESETS, plan.preset, Preset, plan.overrides).model
+            model = replace(before, match=before.match or wanted.match, points=before.points or wanted.points)
+            preset = replace(preset, model=model)
     if not preset.stages:
         raise BadInput(f"preset {plan.preset}: has no stage to train")
     return preset, start
@@ -202,56 +204,6 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
     return PreparedTraining(network, codec, known, train, val, features, sentences)
 
 
-def begin_comparison(plan: TrainPlan, prepared: PreparedTraining) -> None:
-    """Lets the network's match tell yes from no, as far as the training has such questions."""
-    if prepared.sentences is not None and (pairs := list_judged(prepared.train)):
-        plan.notify(f"comparing texts with pictures: {len(pairs):,} questions answered by yes or no")
-        seed_all(plan.seed)  # the same after an interruption
-        prepared.network.match.requires_grad_(True)  # the stages before held it
-        fit_match(prepared.network.match, prepared.features["train"].whole_nx, pairs, prepared.sentences)
-
-
-class JudgedPair(NamedTuple):
-    """A question about a picture (by its row) that is answered by yes or no."""
-
-    text: str
-    row: int
-    fits: bool
-
-
-def list_judged(data: TrainingData) -> list[JudgedPair]:
-    """All such questions of a training, each about the last picture before it."""
-    found = []
-    for example in data.examples.get("visual", ()):
-        seen: str | None = None
-        for asked, answer in pairwise(example.turns):
-            seen = next((item.image for item in reversed(asked.items) if isinstance(item, ImageItem)), seen)
-            said, told = ([item.text for item in turn.items if isinstance(item, TextItem)] for turn in (asked, answer))
-            if seen is not None and asked.role == "user" and told in (["yes"], ["no"]):
-                found.append(JudgedPair(" ".join(said), data.rows[seen], told == ["yes"]))
-    return found
-
-
-def fit_match(
-    match: Match, whole_nx: Float[Tensor, "n x"], pairs: Sequence[JudgedPair], sentences: SentenceLookup
-) -> None:
-    """Lets the sum of a match's products tell yes from no, before the language model learns what to make of them."""
-    texts = list(dict.fromkeys(one.text for one in pairs))
-    place = {text: at for at, text in enumerate(texts)}
-    vectors_ks = torch.from_numpy(np.asarray(sentences(texts), np.float32))
-    text_p, row_p = (torch.tensor(rows) for rows in zip(*((place[one.text], one.row) for one in pairs), strict=True))
-    fits_p = torch.tensor([float(one.fits) for one in pairs])
-    optimiser = AdamW(match.parameters(), lr=MATCH_RATE)
-    for _ in range(MATCH_EPOCHS):
-        for at_b in torch.split(torch.randperm(len(pairs)), MATCH_BATCH):
-            seen_bx = dropout(whole_nx[row_p[at_b]], MATCH_DROPOUT)
-            products_bm = match.products(vectors_ks[text_p[at_b]], seen_bx)
-            scores_b = products_bm.sum(dim=1) / math.sqrt(products_bm.shape[1])
-            optimiser.zero_grad()
-            torch.autograd.backward(binary_cross_entropy_with_logits(scores_b, fits_p[at_b]))
-            optimiser.step()
-
-
 def _build_network(
     plan: TrainPlan,
     preset: Preset,
@@ -269,8 +221,7 @@ def _build_network(
         add_lora(network.language, model.lora)
     if plan.start is not None:
         load_network(plan.start, network, system=SYSTEM, encoder=seen.raw_version)
-        if model.match and not before.match:
-            network.add_match(model.match)
+        network.compare(match=model.match, points=model.points)
         return network
     network.whole_input.measure(seen.raw_ng)
     if model.tokens:
@@ -306,7 +257,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
     """The training of one stage."""
     network, codec = prepared.network, prepared.codec
     known = prepared.train.examples
-    if stage.name == "comparison":
+    if stage.name == "comparison" and not preset.model.points:
         known = {kind: tuple(filter(compares, some)) for kind, some in known.items()}
     examples = StageExamples.of(stage, known, codec, prepared.train.rows, preset.model.longest, prepared.sentences)
     measured = ValidationExamples.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
@@ -345,8 +296,8 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
 
 def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
     """Whether a parameter is trained in a stage; see `Stage.trains`."""
-    if name.startswith("match.") or stage.name == "comparison":
-        return name.startswith("match.") and stage.name == "comparison"
+    if name.startswith(COMPARING) or stage.name == "comparison":
+        return name.startswith(COMPARING) and stage.name == "comparison"
     if stage.name == "language":
         return name.startswith(("language.", "text_head."))
     if name.startswith("language.layers.") or name == "language.norm.weight":
@@ -366,7 +317,7 @@ def batch_loss(
     at_p = is_word_bl.flatten().nonzero().flatten()
     words = word_loss(network.score_pieces(states_ph[at_p - 1]), batch.numbers_bl.flatten()[at_p])
     right_q = batch.wanted_c.nonzero().flatten()
-    queries_qd = network.encode_queries(states_ph[batch.cls_c[right_q] - 1])
+    queries_qd = network.search_from(states_ph, batch.cls_c[right_q] - 1, batch, own_features)
     own = FeaturePool(own_features.whole_nx, batch.rows_c)
     pool = network.queue.with_batch(*own) if settings.negatives == "queue" else own
     out_qn = excluded_negatives(right_q, pool.rows_n, copies=settings.mask_copies)
@@ -418,8 +369,9 @@ def validate_stage(
         sequence_q = batch.cls_c[wanted_q] // batch.numbers_bl.shape[1]
         last_q = wanted_q[sequence_q != pad(sequence_q[1:], (0, 1), value=-1)] if len(wanted_q) else wanted_q
         if len(last_q):
-            states_ph = network(batch, features.select(batch.rows_c)).flatten(0, 1)
-            queries.setdefault(kind, []).append(network.encode_queries(states_ph[batch.cls_c[last_q] - 1]))
+            own = features.select(batch.rows_c)
+            states_ph, at_q = network(batch, own).flatten(0, 1), batch.cls_c[last_q] - 1
+            queries.setdefault(kind, []).append(network.search_from(states_ph, at_q, batch, own))
             rows.setdefault(kind, []).append(batch.rows_c[last_q])
     figures = {"loss": sum(losses) / max(len(measured.examples.examples), 1)}
     if not rows:
