@@ -203,6 +203,16 @@ def test_weights_that_compare_nothing_can_learn_it(dialogues: Path, tmp_path: Pa
     }
 
 
+def test_weights_of_the_stage_before_have_not_learnt_to_compare_yet(
+    dialogues: Path, tmp_path: Path, compares: TrainingResult
+) -> None:
+    """They have the maps already, as they were drawn: these are fitted as in a training of all stages."""
+    start = compares.best.parent / "instruction" / "best.safetensors"
+    own = (*COMPARES, "instruction=none")
+    again = train(plan(dialogues, tmp_path, preset="modern", overrides=own, start=start))
+    assert same(again, compares)
+
+
 def test_weights_that_compare_learn_it_from_where_they_are(
     dialogues: Path, tmp_path: Path, compares: TrainingResult
 ) -> None:

@@ -42,7 +42,7 @@ def fit_comparison(
     before: ModelSettings | None,
     notify: Callable[[str], None],
 ) -> None:
-    """Fits a network's match and pointer, as far as it has them and weights of the settings `before` had not."""
+    """Fits a network's match and pointer, but not what it had when it was compared `before`, by its settings then."""
     judged, described = list_judged(data), list_described(data)
     if network.settings.match and judged and not (before and before.match):
         notify(f"comparing texts with pictures: {len(judged):,} questions answered by yes or no")

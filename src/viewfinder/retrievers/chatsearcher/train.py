@@ -93,7 +93,8 @@ def train(plan: TrainPlan) -> TrainingResult:
         if stage.name == "comparison" and prepared.sentences is not None:
             seed_all(plan.seed)  # the same after an interruption
             whole_nx = prepared.features["train"].whole_nx
-            before = None if start is None else model_of(start)
+            known = start is not None and start.settings["stage"] == "comparison"
+            before = model_of(start) if start is not None and known else None
             fit_comparison(prepared.network, prepared.train, whole_nx, prepared.sentences, before, plan.notify)
         fitted = plan.fit(stage_job(plan, preset, prepared, stage), plan.out / stage.name)
         if fitted.ended == "asked":
