@@ -66,6 +66,7 @@ RECIPES = {
     "chatir": Recipe("lab", ("scenes", NAMED, LEARN), CHATIR),
     "fashioniq": Recipe("modern", ("catalogue", NAMED, LEARN), FASHION_IQ),
     "mai": Recipe("modern", ("catalogue", LEARN), MAI, ("training.epochs=4",)),
+    # In the package, its first three stages are of a run before `fragments` (CARD.md).
     "chatsearcher": Recipe("modern", ("scenes", "edits", NAMED, ASKED), CHATSEARCHER),
 }
 """In the order of their training: a Fashion IQ retriever learns from the captioner."""

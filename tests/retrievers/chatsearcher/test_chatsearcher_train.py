@@ -249,6 +249,18 @@ def test_what_describes_a_picture_is_the_last_that_was_said_before_it() -> None:
     ]
 
 
+def test_what_has_learnt_to_compare_is_not_fitted_anew_after_another_stage(
+    dialogues: Path, tmp_path: Path, compares: TrainingResult
+) -> None:
+    """Dialogues learnt on top of a comparison leave it as it is, and so does the fitting of the next comparison."""
+    more = train(plan(dialogues, tmp_path / "more", start=compares.best))
+    assert read_card(more.best).settings["stage"] == "instruction" and not changed(compares.best, more.best) & COMPARING
+    still = (*COMPARES, "instruction=none", "comparison.training.learning_rate=1e-12")
+    again = train(plan(dialogues, tmp_path / "again", preset="modern", overrides=still, start=more.best))
+    first, second = (read_weights(fitted.best).arrays for fitted in (compares, again))
+    assert all(np.allclose(first[name], second[name], atol=1e-6) for name in COMPARING)
+
+
 def test_what_is_judged_is_answered_by_yes_or_no_and_about_the_picture_before_it() -> None:
     def says(role: Role, *items: Item) -> ExampleTurn:
         return ExampleTurn(role, items)

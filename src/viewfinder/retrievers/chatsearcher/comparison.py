@@ -24,7 +24,6 @@ from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.batches import SentenceLookup
 from viewfinder.retrievers.chatsearcher.loss import excluded_negatives, symmetric_picture_loss
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, Match, Pointer
-from viewfinder.retrievers.chatsearcher.settings import ModelSettings
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 
 BATCH, RATE, DROPOUT = 512, 1e-3, 0.2
@@ -39,15 +38,14 @@ def fit_comparison(
     data: TrainingData,
     whole_nx: Float[Tensor, "n x"],
     sentences: SentenceLookup,
-    before: ModelSettings | None,
     notify: Callable[[str], None],
 ) -> None:
-    """Fits a network's match and pointer, but not what it had when it was compared `before`, by its settings then."""
+    """Fits a network's match and pointer, as far as it has them and they add nothing yet."""
     judged, described = list_judged(data), list_described(data)
-    if network.settings.match and judged and not (before and before.match):
+    if network.settings.match and judged and not network.match.out.weight.any():
         notify(f"comparing texts with pictures: {len(judged):,} questions answered by yes or no")
         fit_match(network.match.requires_grad_(True), whole_nx, judged, sentences)  # the stages before held it
-    if network.settings.points and described and not (before and before.points):
+    if network.settings.points and described and not network.pointer.asks.weight.any():
         notify(f"comparing texts with pictures: {len(described):,} searches")
         with torch.no_grad():
             pictures_nd = network.encode_pictures(whole_nx)

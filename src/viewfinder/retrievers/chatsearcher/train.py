@@ -93,9 +93,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         if stage.name == "comparison" and prepared.sentences is not None:
             seed_all(plan.seed)  # the same after an interruption
             whole_nx = prepared.features["train"].whole_nx
-            known = start is not None and start.settings["stage"] == "comparison"
-            before = model_of(start) if start is not None and known else None
-            fit_comparison(prepared.network, prepared.train, whole_nx, prepared.sentences, before, plan.notify)
+            fit_comparison(prepared.network, prepared.train, whole_nx, prepared.sentences, plan.notify)
         fitted = plan.fit(stage_job(plan, preset, prepared, stage), plan.out / stage.name)
         if fitted.ended == "asked":
             return fitted
@@ -131,11 +129,6 @@ def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
     if not preset.stages:
         raise BadInput(f"preset {plan.preset}: has no stage to train")
     return preset, start
-
-
-def model_of(card: Card) -> ModelSettings:
-    """The sizes of a network."""
-    return read_card_settings(ModelSettings, card)
 
 
 # -- the training data
@@ -184,7 +177,8 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
     language = published or draw_language_model(model, tokenizer)
-    network = _build_network(plan, preset, train, language, width, model if start is None else model_of(start))
+    before = model if start is None else read_card_settings(ModelSettings, start)
+    network = _build_network(plan, preset, train, language, width, before)
     known = {
         "model": asdict(model),
         "loss": asdict(preset.loss),
