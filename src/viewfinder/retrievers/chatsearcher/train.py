@@ -118,7 +118,8 @@ def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
     """
     preset, start = read_preset(plan, PRESETS, Preset)
     if start is None and preset.model.compares and preset.comparison is None:
-        raise BadInput(f"preset {plan.preset}: has no stage comparison, in which match and points are learnt")
+        lacks = "has no stage comparison, in which match and points are learnt; --preset modern has one"
+        raise BadInput(f"preset {plan.preset}: {lacks}")
     if start is not None:
         aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
         preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
