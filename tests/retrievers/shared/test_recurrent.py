@@ -7,6 +7,7 @@ from math import sqrt
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from viewfinder.retrievers.shared.network import UpdateCell, WordReader, initialise_network
 from viewfinder.training.layers import FeedForward
@@ -64,6 +65,29 @@ def test_each_sentence_is_read_as_if_it_were_alone() -> None:
     for row, length in enumerate(lengths.tolist()):
         outputs_1ld, _ = reader.gru(reader.embedding(ids[row : row + 1, :length]))
         torch.testing.assert_close(together[row], outputs_1ld[0, -1])
+
+
+@pytest.mark.parametrize("continued", [False, True])
+def test_sentences_that_begin_alike_give_the_vectors_and_gradients_of_a_packed_sequence(continued: bool) -> None:
+    torch.manual_seed(0)
+    reader, lengths = WordReader(4, 3, 5), torch.randint(1, 7, (60,))
+    ids = torch.randint(4, (60, 6))  # of 4 words: nearly all of 60 sentences share their beginning with others
+    before = torch.randn(60, 5, requires_grad=True) if continued else None
+    packed = pack_padded_sequence(reader.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
+    expected = reader.gru(packed, before[None] if before is not None else None)[1][0]
+    read, weight = reader(ids, lengths, before), torch.randn(60, 5)
+    torch.testing.assert_close(read, expected)
+    learnt = [*reader.parameters(), *([before] if before is not None else [])]
+    torch.testing.assert_close(
+        torch.autograd.grad((read * weight).sum(), learnt), torch.autograd.grad((expected * weight).sum(), learnt)
+    )
+
+
+def test_of_a_sentence_without_words_the_state_before_it_is_left() -> None:
+    before = torch.randn(2, 4)
+    found = WordReader(9, 3, 4)(torch.tensor([[5], [5]]), torch.tensor([0, 1]), before)
+    assert torch.equal(found[0], before[0])
+    assert not torch.equal(found[1], before[1])
 
 
 def test_reading_on_is_reading_at_once() -> None:

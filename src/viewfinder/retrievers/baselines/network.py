@@ -63,16 +63,20 @@ class BaselineNetwork(nn.Module):
 
     def read_dialogues(self, said_btl: Int[Tensor, "b t l"], lengths_bt: Int[Tensor, "b t"]) -> Float[Tensor, "b t d"]:
         """The vector that pictures are compared with after every turn; for r-rankfusion each turn's own."""
-        if self.system == "r-re":
-            # All sentences so far, joined: each turn continues from the last joint instead of rereading from the start.
-            joined_btl = said_btl.masked_fill(said_btl == END_NUMBER, self.joint)
-            so_far_bd, after = None, []
-            for parts in zip(*(part.unbind(dim=1) for part in (said_btl, joined_btl, lengths_bt)), strict=True):
-                said_bl, joined_bl, lengths_b = parts
-                after.append(self.read_words(said_bl, lengths_b, so_far_bd))
-                so_far_bd = self.read_words(joined_bl, lengths_b, so_far_bd)
-            return torch.stack(after, dim=1)
         b, t, words = said_btl.shape
+        if self.system == "r-re":
+            # All sentences so far, joined: each turn reads on from where the one before was, before its end.
+            joint_b1 = said_btl.new_full((b, 1), self.joint)
+            end_n1 = said_btl.new_full((b * t, 1), END_NUMBER)
+            unended: list[Tensor] = []
+            for said_bl, lengths_b in zip(said_btl.unbind(dim=1), lengths_bt.unbind(dim=1), strict=True):
+                if not unended:
+                    unended.append(self.read_words(said_bl, lengths_b - 1))
+                else:
+                    unended.append(self.read_words(torch.cat([joint_b1, said_bl], dim=1), lengths_b, unended[-1]))
+            unended_nd = torch.stack(unended, dim=1).flatten(0, 1)
+            ended_nd: Tensor = self.read_words(end_n1, torch.ones_like(end_n1[:, 0]), unended_nd)
+            return ended_nd.view(b, t, -1)
         queries_nd: Tensor = self.read_words(said_btl.reshape(b * t, words), lengths_bt.reshape(b * t))
         queries_btd = queries_nd.view(b, t, -1)
         if self.system == "r-rankfusion":

@@ -16,8 +16,7 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Float32, Int
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, embedding, normalize, pad, relu
-from torch.nn.utils.rnn import pack_padded_sequence
+from torch.nn.functional import cross_entropy, embedding, linear, normalize, pad, relu
 
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.errors import BadInput
@@ -57,10 +56,38 @@ class WordReader(nn.Module):
     def forward(
         self, ids_nl: Int[Tensor, "n l"], lengths_n: Int[Tensor, " n"], before_nd: Float[Tensor, "n d"] | None = None
     ) -> Float[Tensor, "n d"]:
-        """One vector a sentence, ignoring what lies beyond its length; `before_nd`: the state it continues from."""
-        packed = pack_padded_sequence(self.embedding(ids_nl), lengths_n.cpu(), batch_first=True, enforce_sorted=False)
-        last_1nd: Tensor = self.gru(packed, None if before_nd is None else before_nd[None])[1]
-        return last_1nd[0]
+        """One vector a sentence, ignoring what lies beyond its length; `before_nd`: the state it continues from.
+
+        The GRU takes one step for all sentences that began alike so far, and a word is mapped to the gates once: half
+        the multiplications that a packed sequence takes for descriptions of regions, and the same vectors.
+        """
+        known_w, word_nl = torch.unique(ids_nl, return_inverse=True)
+        [[of_word_gi, of_state_gd, bias_g, state_bias_g]] = self.gru.all_weights
+        from_word_wg = linear(self.embedding(known_w), of_word_gi, bias_g)
+        begun_n = torch.arange(len(ids_nl), device=ids_nl.device)
+        if before_nd is None:
+            before_nd, begun_n = from_word_wg.new_zeros(1, self.gru.hidden_size), torch.zeros_like(begun_n)
+        states, last_n, read = [before_nd], begun_n.clone(), len(before_nd)
+        for place in range(int(lengths_n.max())):
+            goes_on_n = lengths_n > place
+            beginnings = begun_n[goes_on_n] * len(known_w) + word_nl[goes_on_n, place]
+            beginning_u, begun_n[goes_on_n] = torch.unique(beginnings, return_inverse=True)
+            state_ud = states[-1][beginning_u // len(known_w)]
+            from_state_ug = linear(state_ud, of_state_gd, state_bias_g)
+            states.append(gru_step(from_word_wg[beginning_u % len(known_w)], from_state_ug, state_ud))
+            last_n[goes_on_n] = read + begun_n[goes_on_n]
+            read += len(beginning_u)
+        return torch.cat(states)[last_n]
+
+
+def gru_step(
+    from_input_ng: Float[Tensor, "n g"], from_state_ng: Float[Tensor, "n g"], state_nd: Float[Tensor, "n d"]
+) -> Float[Tensor, "n d"]:
+    """A GRU's state after one more input, by torch's three maps of the input and of the state (g = 3 d)."""
+    reset_in, keep_in, new_in = from_input_ng.chunk(3, dim=1)
+    reset_by, keep_by, new_by = from_state_ng.chunk(3, dim=1)
+    new_nd = torch.tanh(new_in + torch.sigmoid(reset_in + reset_by) * new_by)
+    return torch.lerp(new_nd, state_nd, torch.sigmoid(keep_in + keep_by))
 
 
 def initialise_network(network: nn.Module) -> None:
