@@ -1,4 +1,3 @@
-import doctest
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,7 +10,6 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
-import viewfinder.training
 from tests.training_log import read_log
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.training import (
@@ -73,12 +71,6 @@ def _weights(job: TrainingJob) -> list[list[float]]:
 
 def _told(out: Path) -> list[Any]:
     return [replace(record, seconds=0.0) for record in read_log(out / "log.jsonl")]
-
-
-def test_the_example_in_the_docstring_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert doctest.testmod(viewfinder.training) == doctest.TestResults(failed=0, attempted=16)
-    assert (tmp_path / "runs/linear/tensorboard").exists() is False
 
 
 def test_training_is_what_a_loop_by_hand_does(tmp_path: Path) -> None:
