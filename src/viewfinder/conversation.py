@@ -133,7 +133,7 @@ def is_dont_know(text: str) -> bool:
 DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
 """Choices that a question may offer beside its values."""
 
-_NUMBER = r"(-?[\d,]*\.?\d+)"
+_NUMBER = r"(-?[\d.,]*\d)"
 _RANGE = re.compile(
     rf"(?:(?P<below>under|below|before|less than)\s+)?{_NUMBER}"
     rf"(?:\s+(?:(?P<above>(?:or|and) (?:more|later))|(?P<to>to|up to)\s+{_NUMBER}))?"
@@ -152,20 +152,35 @@ def is_in_range(answer: str, number: float) -> bool | None:
     # Exactly one of the three must be there: else it is a number, or nonsense such as "under 3 to 5".
     if found is None or sum(map(bool, found.group("below", "above", "to"))) != 1:
         return None
-    first, last = (float(edge.replace(",", "")) if edge else 0.0 for edge in found.group(2, 5))
+    first, last = (to_number(edge) if edge else 0.0 for edge in found.group(2, 5))
+    if first is None or last is None:
+        return None
     if found["below"]:
         return number < first
     return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))
 
 
-def to_number(text: str) -> float | None:
-    """A number as catalogues write them, also `1,299.00`; None if a text is not a number.
+_AMOUNT = re.compile(rf"[^\w.,-]?\s?{_NUMBER}\s?\W?")
+_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
 
-    >>> to_number("1,299"), to_number("red")
-    (1299.0, None)
+
+def to_number(text: str) -> float | None:
+    """A number as catalogues write them: with a currency sign, in groups of digits, with a decimal point or comma.
+
+    What may be read both ways is read in the English way: "1,299" in groups, "1.299" with decimals. None if a text is
+    not a number.
+
+    >>> [to_number(text) for text in ("1,299.50", "1.299,50 €", "81,47", "1,299", "$ 12", "red")]
+    [1299.5, 1299.5, 81.47, 1299.0, 12.0, None]
     """
+    found = _AMOUNT.fullmatch(text.strip())
+    if found is None:
+        return None
+    digits = found[1]
+    if _GROUPED.fullmatch(digits):
+        digits = digits.replace(next(sign for sign in digits if sign in ".,"), "")
     try:
-        return float(text.replace(",", ""))
+        return float(digits.replace(",", "."))
     except ValueError:
         return None
 

@@ -89,6 +89,7 @@ def test_a_filter_finds_every_spelling_with_other_capitals() -> None:
 
 
 PRICES = AttributeColumn.of("price", [("9.50",), ("1,200",), ("80", "12"), (), ("free",)])
+EUROS = AttributeColumn.of("Preis", [("9,50 €",), ("1.200,00 €",), ("80,00 €", "12,00 €"), (), ("frei",)])
 DAYS = AttributeColumn.of("captured", [("2019-06-30",), ("2019-07-01",), ("2020-12-31",), ("2021-01-01",), ()])
 
 
@@ -100,6 +101,8 @@ DAYS = AttributeColumn.of("captured", [("2019-06-30",), ("2019-07-01",), ("2020-
         (PRICES, "..12", [0, 2]),
         (PRICES, "100..", [1]),
         (PRICES, "free|..10", [0, 4]),
+        (EUROS, "10..80", [2]),
+        (EUROS, "..9,5 | 1.000,00..", [0, 1]),
         (DAYS, "2019-07..2020", [1, 2]),
         (DAYS, "2019", [0, 1]),
         (DAYS, "..2019-06|2021-01-01", [0, 3]),

@@ -57,6 +57,17 @@ def test_something_else_beside_ranges_means_what_is_in_none() -> None:
         ("€12", 12.0),
         ("12 €", 12.0),
         ("-3", -3.0),
+        (".5", 0.5),
+        ("19,90", 19.9),
+        ("-0,125", -0.125),
+        ("1,299", 1299.0),
+        ("1.299", 1.299),
+        ("1.299,5", 1299.5),
+        ("1.299.000", 1_299_000.0),
+        ("1,00,000.50", 100_000.5),
+        ("1,2,3", None),
+        ("1.2.3", None),
+        ("$ 12.", 12.0),
         ("2011-05-03", 2011.0),
         ("2011-05-03T10:00:00", 2011.0),
         ("42 EU", None),
@@ -67,6 +78,13 @@ def test_something_else_beside_ranges_means_what_is_in_none() -> None:
 )
 def test_numbers_are_read_with_signs_and_dates_as_years(text: str, number: float | None) -> None:
     assert parse_number(text) == number
+
+
+def test_a_range_may_have_decimal_commas() -> None:
+    assert is_in_range("under 19,90", 19.5)
+    assert is_in_range("1.299,50 or more", 1299.5)
+    assert is_in_range("9,5 up to 20,00", 20.0) is False
+    assert is_in_range("under 1,2,3", 1.0) is None
 
 
 def test_years_have_their_own_words() -> None:

@@ -94,7 +94,7 @@ class Table:
         for name in names:
             if name in lowered:
                 return lowered.index(name)
-        has = ", ".join(self.columns)
+        has = ", ".join(filter(None, self.columns))
         raise BadInput(f"{self.path}, line 1: a column named {' or '.join(names)} is needed; this file has: {has}")
 
 

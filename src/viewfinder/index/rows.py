@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -360,10 +361,11 @@ def is_date(text: str) -> bool:
 def is_between(value: str, low: str, high: str) -> bool:
     """Whether a value lies in a range of numbers or of dates, ends included; an empty end is open.
 
-    >>> is_between("12.50", "10", "20"), is_between("2020-12-31", "2019-07", "2020"), is_between("red", "10", "")
+    >>> is_between("12,50 €", "10", "20"), is_between("2020-12-31", "2019-07", "2020"), is_between("red", "10", "")
     (True, True, False)
     """
-    number, least, most = to_number(value), to_number(low or "-inf"), to_number(high or "inf")
+    number = to_number(value)
+    least, most = to_number(low) if low else -math.inf, to_number(high) if high else math.inf
     if number is not None and least is not None and most is not None:
         return least <= number <= most
     day = value[:10]

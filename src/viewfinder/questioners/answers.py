@@ -9,26 +9,22 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Bool, Float
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Answer, Question, is_dont_know, is_in_range
+from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Answer, Question, is_dont_know, is_in_range, to_number
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns
 from viewfinder.questioners.said import PhraseIndex, stems
 
 ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")
-PLAIN_NUMBER = re.compile(r"[^\d\w-]?\s?(-?\d[\d,]*(?:\.\d+)?|-?\.\d+)\s?[^\d\w]?")
 
 
 def parse_number(value: str) -> float | None:
-    """The number that a value is: plain, with a currency sign or thousands separators; of a date, its year.
+    """The number that a value is, as `to_number` reads it; of a date, its year.
 
     >>> [parse_number(value) for value in ("1,299.50", "$ 12", "2011-05-03", "XL")]
     [1299.5, 12.0, 2011.0, None]
     """
-    text = value.strip()
-    if date := ISO_DATE.fullmatch(text):
-        return float(date[1])
-    plain = PLAIN_NUMBER.fullmatch(text)
-    return float(plain[1].replace(",", "")) if plain else None
+    date = ISO_DATE.fullmatch(value.strip())
+    return float(date[1]) if date else to_number(value)
 
 
 def find_values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:
