@@ -240,14 +240,31 @@ def test_captions_and_catalogue_find_their_pictures(home: Path) -> None:
     report = library.add(home.parent / "pictures", captions=captions, catalogue=catalogue, workers=1)
     assert report.described == 3
     assert report.notes == [
-        "1 captioned pictures are not in the library",
-        "1 catalogue rows are about no picture in the library",
+        "captions.csv: about no picture in the library: 1 (first: elsewhere.png)",
+        "catalogue.csv: about no picture in the library: 1 (first: 99999)",
     ]
     rows = {Path(row.files[0].path): row for row in library.store.rows()}
     assert rows[drawn[0].path].captions == ("first words", "more")
     assert rows[drawn[1].path].attributes == {"season": ("Summer", "Winter"), "size": ("S",)}
     assert rows[drawn[2].path].attributes == {"size": ("L",)}
     assert {hit.path for hit in library.find("red", where={"season": "winter"})} == {str(drawn[1].path)}
+
+
+def test_what_a_table_says_of_no_certain_picture_is_noted(home: Path) -> None:
+    for folder in ("a", "b"):
+        tiny_pictures(home.parent / "pictures" / folder, 1)
+    [drawn] = tiny_pictures(home.parent / "pictures" / "c", 1)
+    name = drawn.path.name
+    known = [f"old/{name},Summer,", ",Winter,", f"c/{name},Fall,lost"]
+    catalogue = write_table(home.parent / "catalogue.csv", "id,season,", *known)
+    library = Library.open(home)
+    report = library.add(home.parent / "pictures", catalogue=catalogue, workers=1)
+    either = f"{home.parent}/pictures/a/{name} or {home.parent}/pictures/b/{name}"
+    assert report.notes == [
+        "catalogue.csv: left out: 2 (first: column 3: has no name)",
+        f"catalogue.csv: about one of several files: 1 (first: old/{name}, which may be {either}): "
+        "write more of the path",
+    ]
 
 
 def test_a_damaged_table_is_said_before_anything_is_added(home: Path) -> None:

@@ -58,7 +58,8 @@ class Catalogue:
 def read_catalogue(path: Path) -> Catalogue:
     """A CSV with a column image, file, path or id (the first that exists, in upper or lower case) that names pictures.
 
-    All other columns are attributes; empty cells and "NA" are left out, and so are columns without a name.
+    All other columns are attributes; empty cells and "NA" are left out, and so are columns without a name, which
+    are reported if anything stands in them.
 
     Raises:
         BadInput: no such column, a duplicate column, a row with too many or too few fields; the line is named.
@@ -66,7 +67,8 @@ def read_catalogue(path: Path) -> Catalogue:
     table = read_table(path)
     key = table.need(KEY_COLUMNS)
     attributes = tuple(name for i, name in enumerate(table.columns) if name and i != key)
-    dropped = [Dropped(f"column {i + 1}", "has no name") for i, name in enumerate(table.columns) if not name]
+    unnamed = (i for i, name in enumerate(table.columns) if not name and any(row[i] for row in table.rows))
+    dropped = [Dropped(f"column {i + 1}", "has no name") for i in unnamed]
     rows: list[CatalogueRow] = []
     for line, row in zip(table.lines, table.rows, strict=True):
         if not row[key]:

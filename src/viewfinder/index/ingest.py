@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -321,12 +321,51 @@ def note_descriptions(
     return len(changed)
 
 
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class PictureTable(Generic[Entry]):
+    """A table about pictures as read: its name, the picture that each entry names, the entries, and what was left out
+    of it (`data.files.Dropped`).
+    """
+
+    name: str = ""
+    keys: Sequence[str] = ()
+    entries: Sequence[Entry] = ()
+    left_out: Sequence[Any] = ()
+
+    def match(self, paths: Iterable[Path]) -> tuple[dict[Path, list[Entry]], list[str]]:
+        """The entries about each file, and what is to be said of the others."""
+        from viewfinder.data import match_keys
+
+        found = match_keys(self.keys, paths)
+        unclear = {one.key: one for one in found.ambiguous}
+        strangers = [self.keys[position] for position in found.unmatched]
+        unknown = [key for key in strangers if key not in unclear]
+        either = [unclear[key] for key in strangers if key in unclear]
+        notes = []
+        if self.left_out:
+            first = self.left_out[0]
+            notes.append(f"{self.name}: left out: {len(self.left_out):,} (first: {first.record}: {first.reason})")
+        if unknown:
+            notes.append(f"{self.name}: about no picture in the library: {len(unknown):,} (first: {unknown[0]})")
+        if either:
+            first = either[0]
+            notes.append(
+                f"{self.name}: about one of several files: {len(either):,} (first: {first.key}, which may be "
+                f"{first.paths[0]} or {first.paths[1]}): write more of the path"
+            )
+        files = {path: [self.entries[position] for position in positions] for path, positions in found.files.items()}
+        return files, notes
+
+
 @dataclass(frozen=True)
 class PictureDescriptions:
     """Captions and catalogue rows as read, to be matched with the library's files."""
 
-    captions: Sequence[Any]
-    catalogue: Any
+    captions: PictureTable[Sequence[str]]
+    catalogue: PictureTable[Mapping[str, str]]
 
     @staticmethod
     def read(captions: str | Path | None, catalogue: str | Path | None) -> PictureDescriptions | None:
@@ -335,26 +374,21 @@ class PictureDescriptions:
             return None
         from viewfinder.data import read_captions_csv, read_catalogue
 
-        said = [] if captions is None else read_captions_csv(Path(captions))[0]
-        return PictureDescriptions(said, None if catalogue is None else read_catalogue(Path(catalogue)))
+        said, known = PictureTable[Sequence[str]](), PictureTable[Mapping[str, str]]()
+        if captions is not None:
+            pictures, report = read_captions_csv(Path(captions))
+            keys, texts = [str(one.path) for one in pictures], [one.captions for one in pictures]
+            said = PictureTable(Path(captions).name, keys, texts, report.dropped)
+        if catalogue is not None:
+            table = read_catalogue(Path(catalogue))
+            keys, values = [row.key for row in table.rows], [row.values for row in table.rows]
+            known = PictureTable(table.path.name, keys, values, table.report.dropped)
+        return PictureDescriptions(said, known)
 
     def apply(self, store: Store) -> tuple[int, list[str]]:
-        """Records them with the pictures they are about; returns how many, and what could not be matched."""
-        from viewfinder.data import match_keys
-
+        """Records them with the pictures they are about; returns how many, and what is to be said of the others."""
         paths = [Path(file.path) for row in store.rows() for file in row.files]
-        notes = []
-        captions: dict[Path, list[str]] = {}
-        if self.captions:
-            found = match_keys([str(picture.path) for picture in self.captions], paths)
-            for path, positions in found.files.items():
-                captions[path] = [text for position in positions for text in self.captions[position].captions]
-            if found.unmatched:
-                notes.append(f"{len(found.unmatched)} captioned pictures are not in the library")
-        rows: dict[Path, list[Mapping[str, str]]] = {}
-        if self.catalogue is not None:
-            matches = self.catalogue.matches(paths)
-            rows = {path: [row.values for row in found] for path, found in matches.rows.items()}
-            if matches.unmatched:
-                notes.append(f"{len(matches.unmatched)} catalogue rows are about no picture in the library")
-        return note_descriptions(store, captions, rows), notes
+        said, notes = self.captions.match(paths)
+        rows, more = self.catalogue.match(paths)
+        captions = {path: [text for texts in found for text in texts] for path, found in said.items()}
+        return note_descriptions(store, captions, rows), [*notes, *more]
