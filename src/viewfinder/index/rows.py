@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int32, Int64
+from jaxtyping import Bool, Float64, Int32, Int64
 
 from viewfinder.conversation import to_number
 from viewfinder.errors import UnknownName, ViewfinderError
@@ -242,6 +242,16 @@ class AttributeColumn:
         known_n = np.diff(self.offsets) > 0
         first_n[known_n] = self.codes[self.offsets[:-1][known_n]]
         return first_n
+
+    @cached_property
+    def numbers_v(self) -> Float64[np.ndarray, " v"] | None:
+        """The number that each value is (`to_number`); None if one is none, or there is no value."""
+        numbers: list[float] = []
+        for value in self.values:
+            if (number := to_number(value)) is None:
+                return None
+            numbers.append(number)
+        return np.array(numbers) if numbers else None
 
     def of_row(self, row: int) -> tuple[str, ...]:
         """The values of one picture."""

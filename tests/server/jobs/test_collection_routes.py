@@ -20,7 +20,14 @@ import viewfinder.library
 from viewfinder.index.rows import AttributeColumn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
-from viewfinder.server.pictures.library import MOST_VALUES, SHOWN_VALUES, count_facet, count_values, encoder_name
+from viewfinder.server.pictures.library import (
+    MOST_VALUES,
+    SHOWN_VALUES,
+    count_facet,
+    count_values,
+    divides,
+    encoder_name,
+)
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
@@ -153,6 +160,25 @@ def test_the_twenty_most_frequent_values_are_listed_and_the_chosen_one() -> None
     assert (len(plain.values), plain.more) == (SHOWN_VALUES, 10)
     chosen = count_facet(column, everything, "W29")
     assert (len(chosen.values), chosen.values[-1].value, chosen.more) == (SHOWN_VALUES + 1, "w29", 9)
+
+
+def test_a_column_of_numbers_has_a_range_under_the_filters_of_the_others() -> None:
+    prices = AttributeColumn.of("Preis", [("9,50 €",), ("1.200,00 €",), ("80,00 €", "12,00 €"), ()])
+    everything = count_facet(prices, np.ones(4, dtype=bool), None).range
+    assert everything is not None and (everything.low, everything.high) == (9.5, 1200.0)
+    some = count_facet(prices, np.array([False, False, True, True]), None).range
+    assert some is not None and (some.low, some.high) == (12.0, 80.0)
+    assert count_facet(prices, np.array([False, False, False, True]), None).range is None
+    assert count_facet(AttributeColumn.of("size", [("38",), ("XL",)]), np.ones(2, dtype=bool), None).range is None
+
+
+def test_one_filters_by_numbers_and_by_values_that_pictures_share() -> None:
+    assert divides(AttributeColumn.of("colour", [(f"c{number % 40}",) for number in range(80)]))
+    assert divides(AttributeColumn.of("few", [(f"t{number}",) for number in range(SHOWN_VALUES)]))
+    assert not divides(AttributeColumn.of("title", [(f"t{number % 41}",) for number in range(80)]))
+    assert not divides(AttributeColumn.of("words", [(f"w{number % (MOST_VALUES + 1)}",) for number in range(5000)]))
+    assert divides(AttributeColumn.of("price", [(f"{number},99",) for number in range(MOST_VALUES + 1)]))
+    assert not divides(AttributeColumn.of("nothing", [(), ()]))
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,10 @@ def _photographs(home: Path) -> Photos:
         shutil.copy(FLICKR / "images" / name, folder / subject / name)
     with (home / "captions.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("image", "caption"), *(row for row in said if row[0] in set(chosen))])
-    return Photos(folder, home / "captions.csv", None, "a dog in the snow", "dog", "running", "a child by the water")
+    numbered = [f"{name};{number},5" for number, name in enumerate(chosen)]
+    (home / "catalogue.csv").write_text("\n".join(["image;photo id", *numbered]), encoding="utf-8")
+    said_first, word, but, other = "a dog in the snow", "dog", "running", "a child by the water"
+    return Photos(folder, home / "captions.csv", home / "catalogue.csv", said_first, word, but, other)
 
 
 def program(*arguments: object) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from tests.server.page.conftest import Person, Photos
+    from tests.server.page.conftest import Person, Photos, Watched
 
 
 def chosen(person: Person, name: str) -> None:
@@ -55,4 +56,30 @@ def test_filters_tell_how_many_pictures_each_would_leave(person: Person, photos:
     assert len(person.ranking()) == value["count"]
     assert person.shown[:5] == person.ranking()[:5]
     person.page.get_by_role("button", name=f"Remove the filter {column['column']}: {value['value']}").click()
+    expect(person.page.locator(".total")).to_have_text(f"{len(photos.files)} pictures")
+
+
+def test_numbers_are_filtered_from_the_least_to_the_greatest(person: Person, photos: Photos, watched: Watched) -> None:
+    if photos.captions is None:
+        pytest.skip("the photographs are not here, and drawn pictures have no column of many numbers")
+    person.say(photos.first)
+    person.page.get_by_role("button", name="Filters").click()
+    least, greatest = (person.page.get_by_label(f"{end} photo id") for end in ("Least", "Greatest"))
+    expect(least).to_have_attribute("placeholder", "0.5")
+    expect(greatest).to_have_attribute("placeholder", f"{len(photos.files) - 1}.5")
+    least.fill("30")
+    least.press("Tab")
+    expect(person.page.locator(".total")).to_have_text(f"{len(photos.files) - 30} pictures")
+    expect(greatest).to_be_focused()
+    greatest.fill("40,5")
+    greatest.press("Enter")
+    expect(person.page.locator(".total")).to_have_text("11 pictures")
+    watched.expected = ("422",)
+    greatest.fill("none")
+    greatest.press("Enter")
+    expect(person.page.get_by_text("No picture has photo id")).to_be_visible()
+    expect(person.page.locator(".total")).to_have_text("11 pictures")
+    least.fill("")
+    greatest.fill("")
+    greatest.press("Enter")
     expect(person.page.locator(".total")).to_have_text(f"{len(photos.files)} pictures")

@@ -33,6 +33,7 @@ from viewfinder.server.pictures.schemas import (
     Facts,
     FailedFile,
     Failures,
+    NumberRange,
     PictureDetails,
     Root,
     SimilarPictures,
@@ -59,7 +60,7 @@ FORMATS: dict[str, tuple[str, str]] = {
 """The file name ending of each format, and its media type."""
 
 MOST_VALUES = 500
-"""A column with more values is not offered as a filter: names, numbers, free text."""
+"""A column with more values is not offered as a filter, unless they are numbers: names, free text."""
 
 SHOWN_VALUES = 20
 """How many values of a column are listed."""
@@ -341,11 +342,18 @@ def count_facets(library: Library, where: Mapping[str, str]) -> Facets:
         return Facets(total=0, facets=[])
     met = {snapshot.column(name).name: snapshot.column(name).mask(value) for name, value in where.items()}
     chosen = {snapshot.column(name).name: value for name, value in where.items()}
-    columns = [column for column in map(snapshot.column, snapshot.columns()) if 0 < len(column.values) <= MOST_VALUES]
+    columns = [column for column in map(snapshot.column, snapshot.columns()) if divides(column) or column.name in met]
     listed = [
         count_facet(column, _all_but(met, column.name, len(snapshot)), chosen.get(column.name)) for column in columns
     ]
     return Facets(total=int(_all_but(met, None, len(snapshot)).sum()), facets=listed)
+
+
+def divides(column: AttributeColumn) -> bool:
+    """Whether one would filter by a column: its values are numbers, or each stands for several pictures."""
+    known, values = int((np.diff(column.offsets) > 0).sum()), len(column.values)
+    shares = values <= SHOWN_VALUES or 2 * values <= known
+    return (0 < values <= MOST_VALUES and shares) or column.numbers_v is not None
 
 
 def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chosen: str | None) -> Facet:
@@ -357,7 +365,9 @@ def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chos
         wanted = [code for code, value in enumerate(column.values) if value.casefold() == chosen.strip().casefold()]
         shown += [code for code in wanted[:1] if code not in shown]
     values = [FacetValue(value=to_unicode(column.values[code]), count=int(counts_v[code])) for code in shown]
-    return Facet(column=to_unicode(column.name), values=values, more=len(set(order) - set(shown)))
+    numbers_k = None if column.numbers_v is None or not order else column.numbers_v[order]
+    span = None if numbers_k is None else NumberRange(low=float(numbers_k.min()), high=float(numbers_k.max()))
+    return Facet(column=to_unicode(column.name), values=values, more=len(set(order) - set(shown)), range=span)
 
 
 def count_values(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"]) -> Int64[np.ndarray, " values"]:

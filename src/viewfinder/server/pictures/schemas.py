@@ -187,12 +187,23 @@ class FacetValue(BaseModel):
     count: int
 
 
+class NumberRange(BaseModel):
+    """The least and the greatest of some numbers."""
+
+    low: float
+    high: float
+
+
 class Facet(BaseModel):
-    """A column to filter by. `values`: the most frequent first; `more`: how many are left out."""
+    """A column to filter by. `values`: the most frequent first; `more`: how many are left out.
+
+    `range`: of a column of numbers, the least and the greatest (under the filters given); a filter may be `10..50`.
+    """
 
     column: str
     values: list[FacetValue]
     more: int
+    range: NumberRange | None = None
 
 
 class Facets(BaseModel):

@@ -490,9 +490,13 @@ export const switchLeaning = (leaning) =>
 /** Only pictures that have these values. @param {Record<string, string>} where */
 export const setWhere = (where) =>
   acting(async () => {
+    const before = state.where;
     await change({ where });
     store.set({ where });
-    await again();
+    await again().catch((error) => {
+      if (!state.session) store.set({ where: before }); // no picture has this value; a conversation has refused it already
+      throw error;
+    });
   });
 
 // -- conversations as a whole

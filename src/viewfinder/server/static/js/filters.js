@@ -9,9 +9,12 @@ import { readable } from "./conversation-shapes.js";
 import { refreshFacets } from "./conversation-actions.js";
 import { number, t } from "./texts.js";
 
-/** @typedef {{column: string, values: {value: string, count: number}[], more: number}} Facet */
+/** @typedef {{column: string, values: {value: string, count: number}[], more: number, range: {low: number, high: number} | null}} Facet */
 
 const FEW = 6;
+
+/** Whether one would rather say from where to where. @param {Facet} facet */
+const isWide = ({ values, more, range }) => Boolean(range) && range.low < range.high && values.length + more > FEW;
 
 class Filters extends HTMLElement {
   /** Columns of which all values are shown. */
@@ -41,7 +44,7 @@ class Filters extends HTMLElement {
   #render() {
     const { facets, where, collection } = store.state;
     // A column that says the same of every picture divides nothing, nor does one that names each alone.
-    const divides = ({ column, values: [first] }) => column in where || (first?.count > 1 && first.count < facets.total);
+    const divides = (facet) => facet.column in where || isWide(facet) || (facet.values[0]?.count > 1 && facet.values[0].count < facets.total);
     const columns = (facets?.facets ?? []).filter(divides);
     const clear = Object.keys(where).length > 0 && element("button", { type: "button", class: "link", "data-key": "clear", onclick: () => setWhere({}) }, t("filters.clear"));
     const none = collection?.columns.length === 0 || (facets && columns.length === 0);
@@ -54,7 +57,9 @@ class Filters extends HTMLElement {
 
   /** @param {Facet} facet @param {string | undefined} chosen */
   #facet(facet, chosen) {
-    const { column, values, more } = facet;
+    const { column, more } = facet;
+    const isMany = more > 0 || facet.values[0]?.count === 1;
+    const values = isWide(facet) && isMany ? facet.values.filter(({ value }) => value === chosen) : facet.values;
     const opened = this.#opened.has(column);
     const most = Math.max(1, ...values.map(({ count }) => count));
     const shown = opened ? values : values.filter(({ value }, at) => at < FEW || value === chosen);
@@ -69,8 +74,9 @@ class Filters extends HTMLElement {
       "section",
       { class: "facet", "aria-label": readable(column) },
       element("h3", {}, readable(column)),
+      isWide(facet) && this.#range(facet, chosen ?? ""),
       element("ul", { role: "list" }, ...items),
-      element("div", { class: "facet-more" }, expand, more > 0 && (opened || values.length <= FEW) && this.#rarer(facet)),
+      element("div", { class: "facet-more" }, expand, more > 0 && !isWide(facet) && (opened || values.length <= FEW) && this.#rarer(facet)),
     );
   }
 
@@ -83,6 +89,21 @@ class Filters extends HTMLElement {
     };
     const given = { type: "button", class: "facet-value", "aria-pressed": String(pressed), "aria-label": t("filters.value", { value, n: count }), "data-key": `${column}-${value}`, onclick: choose, style: { "--share": String(share) } };
     return element("button", given, element("span", { class: "value" }, value), pressed ? icon("close") : element("span", { class: "quiet" }, number(count)));
+  }
+
+  /** Two lines for the ends of a range; one may stay empty. @param {Facet} facet @param {string} chosen */
+  #range({ column, range }, chosen) {
+    const [first, last] = chosen.includes("..") ? chosen.split("..") : ["", ""];
+    const end = (name, value, least) => element("input", { type: "text", inputmode: "decimal", maxlength: 20, value, "aria-label": t(`filters.${name}`, { column }), placeholder: String(least), "data-key": `${name}-${column}` });
+    const [low, high] = [end("from", first, range.low), end("to", last, range.high)];
+    const onchange = () => {
+      const [from, to] = [low.value.trim(), high.value.trim()];
+      const value = from || to ? `${from}..${to}` : "";
+      const { [column]: _, ...others } = store.state.where;
+      setWhere(value ? { ...others, [column]: value } : others);
+      announce(t(value ? "filters.set" : "filters.unset", { column, value: value || chosen }));
+    };
+    return element("div", { class: "line-form", role: "group", "aria-label": readable(column), onchange }, low, "–", high);
   }
 
   /** A line for a value that is too rare to be listed. @param {Facet} facet */

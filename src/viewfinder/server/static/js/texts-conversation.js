@@ -87,6 +87,8 @@ export const TEXTS = {
   "filters.more": ({ n }) => `${plural(n, "rarer value")}: type one`,
   "filters.other": ({ column }) => `Another ${column}`,
   "filters.none": "This collection has no columns to filter by. A catalogue brings them: `viewfinder add` with `--catalogue FILE.csv`.",
+  "filters.from": ({ column }) => `Least ${column}`,
+  "filters.to": ({ column }) => `Greatest ${column}`,
   "filters.value": ({ value, n }) => `${value}: ${plural(n, "picture")}`,
   "filters.set": ({ column, value }) => `Filter: ${column} is ${value}`,
   "filters.unset": ({ column, value }) => `Remove the filter ${column}: ${value}`,
