@@ -60,6 +60,18 @@ def test_text_that_is_not_utf8_is_named_by_its_line(tmp_path: Path) -> None:
         read_text(_file(tmp_path, "image,text\n1.jpg,café\n".encode("latin-1")))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_table_may_be_as_a_spreadsheet_program_exports_it(tmp_path: Path, encoding: str) -> None:
+    table = read_table(_file(tmp_path, "id\tFarbe\r\n1.jpg\tweiß\r\n".encode(encoding)))
+    assert (table.columns, table.rows) == (("id", "Farbe"), [["1.jpg", "weiß"]])
+
+
+def test_a_spreadsheet_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    (tmp_path / "products.XLSX").write_bytes(b"PK\x03\x04")
+    with pytest.raises(BadInput, match=r"products\.XLSX: this is a spreadsheet, not a table of text; save it as CSV"):
+        read_table(tmp_path / "products.XLSX")
+
+
 def test_a_missing_file_and_a_folder_are_refused_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such file"):
         read_text(tmp_path / "none.csv")

@@ -5,6 +5,7 @@ Compressed JSON lines are read directly. A `ReadReport` says what a reader found
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -21,6 +22,8 @@ from viewfinder.errors import BadInput, UnknownName
 
 KEY_COLUMNS = ("image", "file", "path", "id")
 """Columns that may say which picture a row is about, the preferred one first."""
+
+SPREADSHEETS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 
 Value = TypeVar("Value")
 
@@ -43,14 +46,14 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with or without a byte-order mark.
+    """The text of a UTF-8 file, with or without a byte-order mark; with the mark of UTF-16, of such a file.
 
     Raises:
         BadInput: as `read_bytes`; or it is not UTF-8 (the line is named).
     """
     data = read_bytes(path)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise BadInput(f"{path}, line {line}: this is not UTF-8; save the file as UTF-8") from error
@@ -102,9 +105,11 @@ def read_table(path: Path) -> Table:
     """A CSV file: delimiter , ; or tab (told from the header), quotes as in RFC 4180, blank lines skipped.
 
     Raises:
-        BadInput: as `read_text`; no header, a duplicate column, a row with more or fewer fields than the header,
-            or broken quotes. The line is named.
+        BadInput: as `read_text`; a spreadsheet, no header, a duplicate column, a row with more or fewer fields than
+            the header, or broken quotes. The line is named.
     """
+    if path.suffix.lower() in SPREADSHEETS:
+        raise BadInput(f"{path}: this is a spreadsheet, not a table of text; save it as CSV in UTF-8")
     text = read_text(path)
     records = _records(path, text, _delimiter(text))
     _, header = next(records, (1, []))
