@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from viewfinder.errors import UnknownName
 from viewfinder.index.rows import (
+    FEW_KINDS,
     AttributeColumn,
     FileRecord,
     PictureRow,
@@ -124,6 +125,21 @@ def test_a_value_that_looks_like_a_range_or_like_alternatives_is_a_value() -> No
 def test_an_alternative_that_no_picture_meets_is_an_unknown_name(condition: str) -> None:
     with pytest.raises(UnknownName, match="no picture has colour = "):
         COLOURS.mask(condition)
+
+
+def test_one_chooses_among_few_values_or_such_as_pictures_share() -> None:
+    assert AttributeColumn.of("few", [(f"t{number}",) for number in range(FEW_KINDS)]).tells_kinds
+    assert AttributeColumn.of("colour", [(f"c{number % 40}",) for number in range(80)]).tells_kinds
+    assert not AttributeColumn.of("title", [(f"t{number % 41}",) for number in range(80)]).tells_kinds
+    assert not AttributeColumn.of("name", [(f"n{number % 501}",) for number in range(5000)]).tells_kinds
+    assert not AttributeColumn.of("nothing", [(), ()]).tells_kinds
+
+
+def test_a_column_is_one_of_numbers_if_all_its_values_are() -> None:
+    assert EUROS.numbers_v is None  # one is free
+    prices = AttributeColumn.of("Preis", [("9,50 €",), ("1.200,00 €",), ("9,50 €", "12,00 €"), ()]).numbers_v
+    assert prices is not None and prices.tolist() == [9.5, 1200.0, 12.0]
+    assert AttributeColumn.of("nothing", [(), ()]).numbers_v is None
 
 
 def test_values_are_counted_by_pictures() -> None:

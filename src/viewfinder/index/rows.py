@@ -183,6 +183,10 @@ MONTHS = (
 )
 
 
+FEW_KINDS, MOST_KINDS = 20, 500
+"""With so few values a column may tell kinds of pictures apart, however few pictures there are; with more none does."""
+
+
 @dataclass(frozen=True)
 class AttributeColumn:
     """One column: picture i has the values of `codes[offsets[i]:offsets[i + 1]]`, in the order given.
@@ -242,6 +246,13 @@ class AttributeColumn:
         known_n = np.diff(self.offsets) > 0
         first_n[known_n] = self.codes[self.offsets[:-1][known_n]]
         return first_n
+
+    @cached_property
+    def tells_kinds(self) -> bool:
+        """Whether one would choose among its values: they are few, or each stands for several pictures. Names do not,
+        nor does free text."""
+        known = int((np.diff(self.offsets) > 0).sum())
+        return 0 < len(self.values) <= max(FEW_KINDS, min(known // 2, MOST_KINDS))
 
     @cached_property
     def numbers_v(self) -> Float64[np.ndarray, " v"] | None:

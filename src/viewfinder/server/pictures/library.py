@@ -23,6 +23,7 @@ from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
 from viewfinder.server.conversations.schemas import Card, Hit
 from viewfinder.server.jobs.worker import report_failure
+from viewfinder.server.pictures.examples import suggest_descriptions
 from viewfinder.server.pictures.schemas import (
     Browsed,
     BrowseIn,
@@ -58,9 +59,6 @@ FORMATS: dict[str, tuple[str, str]] = {
     "RAW": ("dng", "image/x-adobe-dng"),
 }
 """The file name ending of each format, and its media type."""
-
-MOST_VALUES = 500
-"""A column with more values is not offered as a filter, unless they are numbers: names, free text."""
 
 SHOWN_VALUES = 20
 """How many values of a column are listed."""
@@ -306,6 +304,7 @@ def summarize_collection(library: Library, settings: ServerSettings, *, jobs: in
         pictures=0 if snapshot is None else len(snapshot),
         failures=len(library.failures()),
         columns=[] if snapshot is None else [to_unicode(name) for name in snapshot.columns()],
+        examples=[] if snapshot is None else [to_unicode(text) for text in suggest_descriptions(snapshot)],
         encoder=encoder_name(library.settings.encoder),
         space=None if snapshot is None else snapshot.space,
         originals=settings.originals,
@@ -342,18 +341,15 @@ def count_facets(library: Library, where: Mapping[str, str]) -> Facets:
         return Facets(total=0, facets=[])
     met = {snapshot.column(name).name: snapshot.column(name).mask(value) for name, value in where.items()}
     chosen = {snapshot.column(name).name: value for name, value in where.items()}
-    columns = [column for column in map(snapshot.column, snapshot.columns()) if divides(column) or column.name in met]
+    columns = [
+        column
+        for column in snapshot.all_columns
+        if column.tells_kinds or column.numbers_v is not None or column.name in met
+    ]
     listed = [
         count_facet(column, _all_but(met, column.name, len(snapshot)), chosen.get(column.name)) for column in columns
     ]
     return Facets(total=int(_all_but(met, None, len(snapshot)).sum()), facets=listed)
-
-
-def divides(column: AttributeColumn) -> bool:
-    """Whether one would filter by a column: its values are numbers, or each stands for several pictures."""
-    known, values = int((np.diff(column.offsets) > 0).sum()), len(column.values)
-    shares = values <= SHOWN_VALUES or 2 * values <= known
-    return (0 < values <= MOST_VALUES and shares) or column.numbers_v is not None
 
 
 def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chosen: str | None) -> Facet:

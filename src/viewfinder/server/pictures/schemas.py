@@ -122,6 +122,7 @@ class Collection(BaseModel):
     pictures: int
     failures: int
     columns: list[str] = Field(description="names of columns to filter by")
+    examples: list[str] = Field(description="short descriptions to begin with, by its captions or catalogue")
     encoder: str
     space: str | None
     originals: bool

@@ -108,9 +108,14 @@ function bar() {
 /** What to do, told where the conversation will be. */
 function hero() {
   const example = (text) => element("button", { type: "button", onclick: () => actions.say(text) }, text);
-  const made = element("section", { class: "hero" }, element("h2", {}, t("start.title")), element("p", {}, t("start.text")),
-    element("p", { class: "quiet" }, t("start.try")), element("p", { class: "examples" }, ...t("start.examples").split("|").map(example)));
-  one("#panel").prepend(made);
+  const examples = element("p", { class: "examples" });
+  const show = () => {
+    const { collection } = store.state; // its own words, where it has some
+    if (collection) fill(examples, ...(collection.examples.length ? collection.examples : t("start.examples").split("|")).map(example));
+  };
+  one("#panel").prepend(element("section", { class: "hero" }, element("h2", {}, t("start.title")), element("p", {}, t("start.text")), element("p", { class: "quiet" }, t("start.try")), examples));
+  store.on(["collection"], show);
+  show();
 }
 
 one("#skip").textContent = t("app.skip");
