@@ -105,15 +105,17 @@ function bar() {
   show();
 }
 
-/** What to do, told where the conversation will be. */
+/** What to do, told where the conversation will be; once the collection is known, as examples are in its own words. */
 function hero() {
   const example = (text) => element("button", { type: "button", onclick: () => actions.say(text) }, text);
-  const examples = element("p", { class: "examples" });
+  const made = element("section", { class: "hero" });
   const show = () => {
-    const { collection } = store.state; // its own words, where it has some
-    if (collection) fill(examples, ...(collection.examples.length ? collection.examples : t("start.examples").split("|")).map(example));
+    const { collection } = store.state;
+    if (!collection) return;
+    const examples = collection.examples.length ? collection.examples : t("start.examples").split("|");
+    fill(made, element("h2", {}, t("start.title")), element("p", {}, t("start.text")), element("p", { class: "quiet" }, t("start.try")), element("p", { class: "examples" }, ...examples.map(example)));
   };
-  one("#panel").prepend(element("section", { class: "hero" }, element("h2", {}, t("start.title")), element("p", {}, t("start.text")), element("p", { class: "quiet" }, t("start.try")), examples));
+  one("#panel").prepend(made);
   store.on(["collection"], show);
   show();
 }
