@@ -13,8 +13,8 @@ import { number, t } from "./texts.js";
 
 const FEW = 6;
 
-/** Whether one would rather say from where to where. @param {Facet} facet */
-const isWide = ({ values, more, range }) => Boolean(range) && range.low < range.high && values.length + more > FEW;
+/** Whether one would rather say from where to where, or has. @param {Facet} facet */
+const isWide = ({ column, values, more, range }) => Boolean(range) && ((range.low < range.high && values.length + more > FEW) || store.state.where[column]?.includes(".."));
 
 class Filters extends HTMLElement {
   /** Columns of which all values are shown. */
