@@ -29,6 +29,8 @@ from viewfinder.index.store import Store
 from viewfinder.index.tables import SECONDS, pace_batches
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
 
+Entry = TypeVar("Entry")
+
 MOST_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
 
@@ -319,9 +321,6 @@ def note_descriptions(
             changed.append(updated)
     store.replace(changed)
     return len(changed)
-
-
-Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,8 @@ class WordReader(nn.Module):
     ) -> Float[Tensor, "n d"]:
         """One vector a sentence, ignoring what lies beyond its length; `before_nd`: the state it continues from.
 
-        The GRU takes one step for all sentences that began alike so far, and a word is mapped to the gates once: half
-        the multiplications that a packed sequence takes for descriptions of regions, and the same vectors.
+        The GRU takes one step for all sentences that began alike so far, and a word is mapped to the gates once: some
+        six tenths of the multiplications of a packed sequence for descriptions of regions, and the same vectors.
         """
         known_w, word_nl = torch.unique(ids_nl, return_inverse=True)
         [[of_word_gi, of_state_gd, bias_g, state_bias_g]] = self.gru.all_weights
