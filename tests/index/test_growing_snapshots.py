@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from dataclasses import replace
@@ -16,9 +17,10 @@ from viewfinder.index import snapshot_files
 from viewfinder.index.gallery import Scores
 from viewfinder.index.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
 from viewfinder.index.rows import FileRecord, PictureRow
-from viewfinder.index.snapshot import Snapshot
+from viewfinder.index.snapshot import Snapshot, read_state
 from viewfinder.index.snapshot_files import load_snapshot
 from viewfinder.index.store import Store
+from viewfinder.index.tables import GROWTH, TABLES, read_growth
 from viewfinder.index.words import WordIndex, build_entries, written_words
 
 
@@ -92,6 +94,22 @@ def test_pictures_that_were_added_stand_behind_the_others(store: Store) -> None:
     assert grown.column("colour").values == ("blue", "red", "green", "pink")
     assert grown.where({"colour": "blue"}).tolist() == [True, False, False, False, False, True]
     assert_like_a_new_one(grown, store.folder)
+
+
+def test_compacting_where_there_is_nothing_to_do_is_no_growth(store: Store) -> None:
+    for _ in range(3):
+        store.delete(["d"])
+        store.compact()
+    assert all(earlier != later for later, (earlier, _) in read_growth(store.folder).items())
+
+
+def test_a_state_that_is_noted_as_its_own_earlier_one_is_not_looked_for_forever(store: Store) -> None:
+    """Earlier versions noted that."""
+    store.delete(["d"])
+    state = read_state(store.folder)
+    with (store.folder / TABLES / GROWTH).open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps({"before": state, "after": state, "ids": []}) + "\n")
+    assert load_snapshot(store.folder, "s").ids == ("b", "f", "h")
 
 
 def test_what_was_there_is_shared_and_not_written_again(store: Store) -> None:

@@ -123,7 +123,7 @@ class Tables:
         This only saves readers time, so it is no error if it cannot be written. Tables in a bucket are left out: others
         may have written there since their state was last read.
         """
-        if self.bucket is not None:
+        if self.bucket is not None or before == after:
             return
         entry = {"before": before, "after": after, "ids": list(ids)}
         with suppress(OSError):
@@ -198,7 +198,8 @@ def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
     for line in lines:
         with suppress(ValueError, KeyError, TypeError):  # the last line may have been cut short
             entry = json.loads(line)
-            found[str(entry["after"])] = str(entry["before"]), [str(name) for name in entry["ids"]]
+            if entry["before"] != entry["after"]:  # as earlier versions noted it where compacting had nothing to do
+                found[str(entry["after"])] = str(entry["before"]), [str(name) for name in entry["ids"]]
     return found
 
 
