@@ -102,6 +102,9 @@ def test_pictures_and_failures_are_listed_as_here_but_for_paths(
         for row in library
     ]
     assert list(remote) == named
+    assert remote[named[3].id] == named[3]
+    assert named[3] in remote
+    assert "nobody" not in remote
     assert remote.to_arrow().column("top").to_pylist() == library.to_arrow().column("top").to_pylist()
     assert [(it.path, it.reason) for it in remote.failures()] == [
         ("bad.jpg", failure.reason) for failure in library.failures()
@@ -122,7 +125,9 @@ sys.exit(main())
 
 
 @pytest.mark.slow
-def test_pictures_of_this_machine_are_added_on_a_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pictures_of_this_machine_are_added_on_a_server_and_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
     monkeypatch.setattr(worker, "COMMAND", (sys.executable, "-c", COLOURS_WORKER))
     mine = tmp_path / "mine"
@@ -144,6 +149,14 @@ def test_pictures_of_this_machine_are_added_on_a_server(tmp_path: Path, monkeypa
         assert len(empty) == 3
         with pytest.raises(BadInput, match="no such folder or file"):
             empty.add(tmp_path / "nowhere")
+        first, second, third = empty
+        empty.remove(first, second.id)
+        while len(empty) > 1 and time.monotonic() < end + 60:
+            time.sleep(0.1)
+        assert list(empty) == [third]
+        assert drawn[1].path.exists()
+        with pytest.raises(UnknownName, match="nobody"):
+            empty.remove("nobody")
 
 
 def test_a_request_that_comes_too_soon_is_sent_again(remote: RemoteLibrary, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,6 +168,16 @@ def test_a_request_that_comes_too_soon_is_sent_again(remote: RemoteLibrary, monk
     assert waited == [2]
 
 
+def test_a_picture_of_the_library_is_searched_by_without_sending_it(library: Library, remote: RemoteLibrary) -> None:
+    first = library.find("red")[0]
+    here = library.find("but blue", like=first)
+    assert here[0].id != first.id
+    assert library.find(like=first)[0].id == first.id
+    for known in (first, first.id, library[first]):
+        assert told(library.find("but blue", like=known)) == told(here)
+        assert told(remote.find("but blue", like=known)) == told(here)
+
+
 def test_an_image_of_ones_own_is_sent_and_forgotten(library: Library, remote: RemoteLibrary, tmp_path: Path) -> None:
     image = Image.fromarray(draw_halves("green", "black", size=(50, 40)))
     image.save(tmp_path / "mine.png")
@@ -164,6 +187,7 @@ def test_an_image_of_ones_own_is_sent_and_forgotten(library: Library, remote: Re
         str(tmp_path / "mine.png"),
         image,
         draw_halves("green", "black", size=(50, 40)),
+        (tmp_path / "mine.png").read_bytes(),
     ):
         assert told(remote.find(like=mine)) == told(here)
     with pytest.raises(BadInput, match="no such image"):
@@ -323,5 +347,5 @@ def test_the_python_of_the_page_runs_as_it_stands(
         exec(compile(server.replace("http://127.0.0.1:8008", url), "python.md", "exec"), names)
     names["chat"] = names["library"].chat()
     exec(compile(aio, "python.md", "exec"), names)
-    assert len(names["names"]) == 6 and all(name.endswith(".png") for name in names["names"])
+    assert len(names["names"]) == 5 and all(name.endswith(".png") for name in names["names"])
     assert "6 pictures" in capsys.readouterr().out

@@ -29,6 +29,7 @@ from viewfinder.index.bucket import Bucket, Lease, find_bucket, local_folder
 from viewfinder.index.objects import parse_url
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
+from viewfinder.pictures.thumbnails import THUMBNAILS, thumbnail_path
 from viewfinder.testing import draw_halves, load_colour_encoder, tiny_pictures
 
 pytestmark = pytest.mark.slow
@@ -171,6 +172,29 @@ def test_nothing_is_gone_or_forgotten_because_its_file_is_on_another_machine(
     assert other.prune(force=True) == []
     assert other.status()["missing"] == 0
     assert len(other) == 4
+
+
+def test_a_picture_that_is_removed_leaves_the_bucket_with_its_copies(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = tiny_pictures(tmp_path / "pictures", 3)
+    library = viewfinder.open(url)
+    library.add(tmp_path / "pictures", workers=1)
+    gone = picture_id(drawn[0].path.read_bytes())
+    there = find_bucket(library.folder)
+    assert there is not None
+    small = thumbnail_path(library.folder / THUMBNAILS, gone, 320)
+    small.parent.mkdir(parents=True)
+    small.write_bytes(b"a copy")
+    there.push(small.relative_to(library.folder).as_posix())
+    assert there.fetch_original(gone) is not None
+    assert library.remove(drawn[0].path) == [gone]
+    assert there.fetch_original(gone) is None
+    assert not there.fetch(small.relative_to(library.folder).as_posix())
+    other = on_another_machine(url, tmp_path, monkeypatch)
+    assert len(other) == 2
+    assert gone not in other
+    assert other.verify() == []
 
 
 def test_two_processes_that_add_at_once_take_turns_and_nothing_is_lost(

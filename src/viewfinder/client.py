@@ -6,7 +6,6 @@ Results have the same classes, and errors too. A server does not reveal paths: `
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -34,8 +33,8 @@ from viewfinder.errors import (
 from viewfinder.index.ingest import AddReport
 from viewfinder.index.ranking import Hit, Hits, PicturePath
 from viewfinder.index.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
-from viewfinder.pictures import pack_image, scan
-from viewfinder.session import Answered, Picture, TurnMethods, id_of
+from viewfinder.pictures import is_file, pack_image, scan
+from viewfinder.session import Answered, Picture, TurnMethods, id_of, is_known
 
 if TYPE_CHECKING:
     from viewfinder.session import OwnImage
@@ -124,6 +123,17 @@ class RemoteLibrary:
                 continue
             yield _row(known)
 
+    def __getitem__(self, picture: Picture) -> PictureRow:
+        """One picture, by its id (or a result). Raises UnknownName: there is none."""
+        return _row(self.ask("GET", f"/pictures/{quote(id_of(picture), safe='')}"))
+
+    def __contains__(self, picture: object) -> bool:
+        """Whether the server has a picture, by its id, its row or a result."""
+        try:
+            return isinstance(picture, Picture) and bool(self[picture])
+        except UnknownName:
+            return False
+
     def to_arrow(self) -> Any:
         """Like `Library.to_arrow`, with names in place of paths."""
         return describe_pictures(list(self))
@@ -172,6 +182,20 @@ class RemoteLibrary:
         report.quarantined = len(report.failures)
         return report
 
+    def remove(self, *pictures: Picture) -> None:
+        """Like `Library.remove`, for pictures and their ids; waits until the server has done it.
+
+        Raises:
+            UnknownName: the server has no such picture; those before it go.
+            BadInput: the server wants a token with the scope `admin`.
+            ServerFailed: a job that removes them failed.
+        """
+        jobs = dict.fromkeys(
+            self.ask("DELETE", f"/pictures/{quote(id_of(picture), safe='')}")["job"] for picture in pictures
+        )
+        for job in jobs:
+            self._wait_for(job)
+
     def status(self) -> dict[str, Any]:
         """What the server says about its library (`GET /collection`)."""
         return cast(dict[str, Any], self.ask("GET", "/collection"))
@@ -181,14 +205,19 @@ class RemoteLibrary:
         text: str = "",
         n: int = 10,
         *,
-        like: OwnImage | None = None,
+        like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
     ) -> Hits:
         """Like `Library.find`, with at most 500 results; an image is uploaded, and the server forgets it afterwards."""
         started = time.perf_counter()
-        shown = None if like is None else self.upload(like)
-        body = {"text": text, "show": shown, "without": without, "where": _filters(where), "n": n}
+        liked = shown = None
+        if like is not None:
+            if is_known(like, self):
+                liked = id_of(like)
+            else:
+                shown = self.upload(like)
+        body = {"text": text, "like": liked, "show": shown, "without": without, "where": _filters(where), "n": n}
         try:
             return _hits(self.ask("POST", "/search", body), started)
         finally:
@@ -238,14 +267,14 @@ class RemoteLibrary:
     def upload(self, image: OwnImage) -> str:
         """Uploads the user's own image; returns its id. Raises BadInput: not an image, or no such file."""
         if isinstance(image, str | Path):
-            if not os.path.isfile(image):  # noqa: PTH113 (False for anything that cannot be a file name)
+            if not is_file(image):
                 raise BadInput(f"no such image: {image}")
             try:
                 content = Path(image).read_bytes()
             except OSError as error:
                 raise BadInput(f"{image} cannot be read: {error.strerror}") from error
         else:
-            content = pack_image(image)
+            content = image if isinstance(image, bytes) else pack_image(image)
         return str(self._read(self._send("POST", "/uploads", files={"file": ("image", content)}))["id"])
 
     def events(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -291,7 +320,7 @@ class RemoteLibrary:
         while True:
             now = self.ask("GET", f"/collection/jobs/{job}")
             if now["state"] == "failed":
-                raise ServerFailed(f"{self.url} could not add the pictures: {now['error']}")
+                raise ServerFailed(f"{self.url} could not {now['kind']} the pictures: {now['error']}")
             if now["state"] not in ("queued", "running"):
                 return bool(now["state"] == "done")
             time.sleep(LOOK_S)

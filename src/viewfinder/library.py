@@ -33,6 +33,7 @@ from viewfinder.errors import (
     EncoderMismatch,
     LibraryError,
     NotALibrary,
+    UnknownName,
     ViewfinderError,
     check_path,
     check_type,
@@ -56,6 +57,7 @@ from viewfinder.index.near_scores import IndexedPictures
 from viewfinder.index.objects import is_gone, parse_url
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
+from viewfinder.index.removal import Selection, delete_copies
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
 from viewfinder.index.rows import describe_pictures, to_frame
 from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, read_settings, write_settings
@@ -64,7 +66,7 @@ from viewfinder.index.turns import is_stop_asked
 from viewfinder.pictures import BadFile, absolute_root
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
-from viewfinder.session import Session
+from viewfinder.session import Picture, Session, id_of, is_known
 
 if TYPE_CHECKING:
     from viewfinder.session import OwnImage
@@ -125,6 +127,20 @@ class Library:
     def __iter__(self) -> Iterator[PictureRow]:
         """The pictures, by id: where they lie, and what is known about them."""
         return (row for row in self.store.rows() if row.files)
+
+    def __getitem__(self, picture: Picture) -> PictureRow:
+        """One picture, by its id (or a result): what is known about it now. Raises UnknownName: there is none."""
+        row = self._row(picture)
+        if row is None:
+            raise UnknownName(f"no picture in this library has the id {id_of(picture)!r}; ids are what `find` prints")
+        return row
+
+    def __contains__(self, picture: object) -> bool:
+        """Whether it has a picture, by its id, its row or a result."""
+        return isinstance(picture, Picture) and self._row(picture) is not None
+
+    def _row(self, picture: Picture) -> PictureRow | None:
+        return next((row for row in self.store.rows_of([id_of(picture)]) if row.files), None)
 
     @staticmethod
     def open(folder: Path, *, encoder: str | None = None, create: bool = True) -> Library:
@@ -240,14 +256,37 @@ class Library:
             if not dry_run:
                 if gone and not force:
                     self._check_roots(rows, left)
-                self.store.delete(gone)
-                self.store.replace(
-                    [new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files]
-                )
-                lost = [f.path for f in self.store.failures() if not os.path.lexists(f.path)]
-                self.store.forget_failures(lost)
-                self.store.compact()
+                self._forget(rows, left, [f.path for f in self.store.failures() if not os.path.lexists(f.path)])
         return gone
+
+    def remove(self, *pictures: Picture | Path, dry_run: bool = False) -> list[PictureId]:
+        """Forgets pictures: results, rows, ids, or all files at or below paths; returns those of which no file is left.
+
+        Your files stay where they are, and adding them again takes them in again. Only copies that the library keeps
+        itself are deleted: small ones, those of what a server was sent, and those in a bucket.
+
+        Raises UnknownName: the library knows nothing of one of them; then all stay.
+        """
+        with self.store.writing():
+            self._refresh_settings()
+            meant = Selection.of(self.store, pictures)
+            rows, failures = meant.find(self.store)
+            left = [meant.leave(row) for row in rows]
+            gone = [row for row, rest in zip(rows, left, strict=True) if not rest.files]
+            if not dry_run:
+                delete_copies(self.folder, gone)  # before the rows: what is cut short can be repeated
+                self._forget(rows, left, failures)
+                self._save(
+                    replace(self.settings, roots=tuple(it for it in self.settings.roots if not meant.covers(it)))
+                )
+        return [row.id for row in gone]
+
+    def _forget(self, rows: Sequence[PictureRow], left: Sequence[PictureRow], failures: Sequence[str]) -> None:
+        """Stores what is left of rows, takes failures out of quarantine, and gives the room back."""
+        self.store.delete([row.id for row in left if not row.files])
+        self.store.replace([new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files])
+        self.store.forget_failures(failures)
+        self.store.compact()
 
     def failures(self) -> list[Failure]:
         """The files in quarantine, with the reasons."""
@@ -346,20 +385,24 @@ class Library:
         text: str = "",
         n: int = 10,
         *,
-        like: OwnImage | None = None,
+        like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
     ) -> Hits:
-        """One search: words, an image of your own, what to leave out, and catalogue columns to filter by.
+        """One search: words, an image, what to leave out, and catalogue columns to filter by.
 
-        `like`: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w).
+        `like`: a picture of the library (a result, a row, an id), or one of your own: a file, what a file holds, a PIL
+        image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w). A text is an id where there is no such file.
         """
         check_type("text", text, str)
         check_type("without", without, str)
         if not text.strip() and like is None:
             raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
         session = Session(self.gallery(), Composer(), None, n=n, where=where)
-        hits = [session.say(text) if like is None else session.show(like, text)]
+        if like is None:
+            hits = [session.say(text)]
+        else:
+            hits = [session.like(like, text) if is_known(like, self) else session.show(like, text)]
         if without:
             hits.append(session.reject(text=without))
         return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits), hits[-1].missing)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
@@ -40,7 +40,8 @@ from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.index import Gallery, PictureRow
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
 from viewfinder.index.turns import MEMO, ByteCache, ImageFile, resolve_turn, stop_if_asked
-from viewfinder.pictures import pack_image, picture_id
+from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
+from viewfinder.pictures.decode import LONGEST_PACKED
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.answers import is_choice
 from viewfinder.questioners.photographs import REMEMBER
@@ -51,9 +52,10 @@ from viewfinder.retrievers.composer import split_clauses
 if TYPE_CHECKING:
     import numpy as np
     from PIL.Image import Image as PillowImage
+    from typing_extensions import TypeIs
 
-    OwnImage = str | Path | PillowImage | np.ndarray[Any, np.dtype[np.uint8]]
-    """An image of the user's own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w)."""
+    OwnImage = str | Path | bytes | PillowImage | np.ndarray[Any, np.dtype[np.uint8]]
+    """An image of the user's own: a file, what a file holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w)."""
 
 Answered = Literal["pictures", "words"]
 
@@ -108,7 +110,7 @@ class TurnMethods(ABC):
         return self.show(picture, but, attributes)
 
     def show(self, image: OwnImage, but: str = "", attributes: Sequence[str] | None = None) -> Hits:
-        """Show an image of your own: a file, a PIL image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w).
+        """Show an image of your own: a file, what one holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w).
 
         An image without a file is kept by this session only: a saved conversation has its name, not its pixels.
         """
@@ -380,6 +382,8 @@ class Session(TurnMethods):
     def _name_image(self, image: OwnImage) -> str:
         if isinstance(image, str | Path):
             return str(image)
+        if isinstance(image, bytes):
+            image = decode_content(image, AtMost(LONGEST_PACKED)).pixels
         packed = pack_image(image)
         name = f"pixels:{picture_id(packed)}"
         self._images[name] = packed
@@ -506,6 +510,13 @@ def id_of(picture: Picture) -> PictureId:
     """The id of a picture. Raises BadInput: it is not a picture."""
     check_type("picture", picture, Hit, PictureRow, str)
     return picture if isinstance(picture, str) else picture.id
+
+
+def is_known(picture: Picture | OwnImage, library: Container[Picture]) -> TypeIs[Picture]:
+    """Whether a picture of a library is meant, and not an image of one's own: a text is an id if it is no file's."""
+    if isinstance(picture, str):
+        return not is_file(picture) and picture in library
+    return isinstance(picture, Picture)
 
 
 def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:

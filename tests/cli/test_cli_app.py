@@ -24,6 +24,7 @@ VERBS = [
     "serve",
     "status",
     "failures",
+    "remove",
     "prune",
     "verify",
     "repair",

@@ -51,6 +51,20 @@ def test_prune_forgets_what_is_gone_and_verify_agrees(viewfinder: Run, drawn: Dr
     assert viewfinder("verify", "--library", library).out == "Everything is in order.\n"
 
 
+def test_remove_forgets_what_is_named_and_leaves_the_files(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder, library = drawn(tmp_path / "pictures", 3), tmp_path / "library"
+    viewfinder("add", folder, "--library", library)
+    file = folder / "0001.png"
+    meant = viewfinder("remove", file, "--dry-run", "--library", library, "--json").json
+    assert meant["dry_run"] and len(meant["removed"]) == 1
+    assert viewfinder("remove", file, "--library", library).out == "1 picture forgotten; files stay where they are\n"
+    assert viewfinder("status", "--library", library, "--json").json["pictures"] == 2
+    assert file.exists()
+    again = viewfinder("remove", file, "--library", library)
+    assert (again.code, again.err.count("\n")) == (2, 1)
+    assert str(file) in again.err
+
+
 def test_the_doctor_finds_everything_in_order(viewfinder: Run, indexed: Path) -> None:
     outcome = viewfinder("doctor", "--library", indexed, "--json")
     assert outcome.code == 0, outcome.out

@@ -4,7 +4,7 @@ app       the program: which verbs there are
 ending    how it ends: errors to one line and an exit code (the only place that does so), Ctrl-C
 options   options that several verbs share
 output    JSON for programs, lines and tables for people
-library   add, find, values, status, failures, prune, verify, repair, tune
+library   add, find, values, status, failures, remove, prune, verify, repair, tune
 chat      chat, demo; terminal: the prompt, typed: lines and scripts to turns, turns: what a turn came to
 serve     serve, review, token
 data      world, construct, dialogues

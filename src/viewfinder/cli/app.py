@@ -19,7 +19,7 @@ from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, debugging, end_by, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
-from viewfinder.cli.library import add, failures, find, prune, repair, status, tune, values, verify
+from viewfinder.cli.library import add, failures, find, prune, remove, repair, status, tune, values, verify
 from viewfinder.cli.serve import review, serve, token
 from viewfinder.cli.train import features, train
 
@@ -31,8 +31,8 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, values, chat, serve, status, failures, prune, verify, repair, doctor, demo, token, world, construct,
-    review, features, tune, train, dialogues, evaluate, compare, bench,
+    add, find, values, chat, serve, status, failures, remove, prune, verify, repair, doctor, demo, token, world,
+    construct, review, features, tune, train, dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:

@@ -1,4 +1,4 @@
-"""`viewfinder add | find | values | status | failures | prune | verify | repair | tune`: the verbs over a library."""
+"""`viewfinder add | find | values | status | failures | remove | prune | verify | repair | tune`: a library's verbs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def add(
 
     With --ray also what lies below s3:// and gs:// URLs.
 
-    Adding the same again takes in what is new, changed or moved. Nothing is ever removed (see `prune`).
+    Adding the same again takes in what is new, changed or moved. Nothing is ever removed (see `remove` and `prune`).
     """
     roots = list(paths or ())
     if not roots and captions is None and catalogue is None:
@@ -171,7 +171,7 @@ def find(
     ] = None,
     *,
     n: CountOption = 10,
-    like: Annotated[Path | None, option("FILE", "An image that it looks like.")] = None,
+    like: Annotated[str | None, option("FILE|ID", "An image, or a picture of the library, that it looks like.")] = None,
     without: Annotated[str, option("TEXT", "What is not on it.")] = "",
     where: Annotated[
         list[str] | None,
@@ -260,6 +260,22 @@ def prune(
     gone = open_library(library).prune(dry_run=dry_run, force=force)
     done = f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}"
     print_result(as_json, {"pruned": gone, "dry_run": dry_run}, done)
+    return 0
+
+
+def remove(
+    pictures: Annotated[list[str], typer.Argument(metavar="PATH|ID...", help="Folders, files, and ids of pictures.")],
+    library: LibraryOption = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; change nothing.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Forget pictures; your files stay where they are.
+
+    Adding the files, or a folder that has them, again takes them in again.
+    """
+    gone = open_library(library).remove(*pictures, dry_run=dry_run)
+    done = f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}"
+    print_result(as_json, {"removed": gone, "dry_run": dry_run}, f"{done}; files stay where they are")
     return 0
 
 

@@ -1,7 +1,7 @@
 """What is stored of pictures, how it is scored for a query, and the order that results.
 
 store, tables, rows   the store of record: Lance tables inside a library folder (Lance is imported when first used)
-ingest        pictures into it; grounding: which part of a picture answers which words
+ingest, removal   pictures into it, and out of it; grounding: which part of a picture answers which words
 snapshot, snapshot_files, growing_arrays   `Snapshot`: what searching reads, one space of a library; how it lies on
     disk and grows, columns included
 raw_vectors   the vectors from which trained systems make their own; regions, made when first needed

@@ -30,7 +30,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -229,7 +229,7 @@ def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Itera
         return
     for url in filter(None, map(parse_url, paths)):
         with suppress(OSError):
-            if (place := folder / _original(picture)).exists():
+            if (place := folder / original_name(picture)).exists():
                 yield place
                 return
             if picture_id(content := read_picture(url)) == picture:  # else the file is another picture by now
@@ -341,14 +341,25 @@ class Bucket:
         def keep(picture: str, file: Path) -> None:
             content = read_picture(file)
             if picture_id(content) == picture:
-                self._write(_original(picture), content)
+                self._write(original_name(picture), content)
 
         with self.guarded(), ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(keep, files.keys(), files.values()))
 
     def fetch_original(self, picture: str) -> Path | None:
         """The file of a picture, fetched if it is not in the local folder yet; None if the bucket has none."""
-        return self.folder / _original(picture) if self.fetch(_original(picture)) else None
+        return self.folder / original_name(picture) if self.fetch(original_name(picture)) else None
+
+    def delete_files(self, names: Sequence[str]) -> None:
+        """Deletes files of the bucket, and their copies here; those that are not there do no harm."""
+
+        def delete(name: str) -> None:
+            with suppress(FileNotFoundError):
+                self._files.delete_file(self._path(name))
+            (self.folder / name).unlink(missing_ok=True)
+
+        with self.guarded(), ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(delete, names))
 
     # -- who writes
 
@@ -431,7 +442,8 @@ class Bucket:
             stream.write(content)
 
 
-def _original(picture: str) -> str:
+def original_name(picture: str) -> str:
+    """Where the file of a picture lies in a bucket."""
     return f"originals/{picture[:2]}/{picture}"
 
 

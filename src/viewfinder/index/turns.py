@@ -5,7 +5,6 @@ Also the cache of what retrievers made of turns, and the way to stop work on man
 
 from __future__ import annotations
 
-import os.path
 import re
 import sys
 import threading
@@ -36,7 +35,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.index.gallery import Gallery
 from viewfinder.index.rows import FACTS
-from viewfinder.pictures import Limits, decode, decode_one
+from viewfinder.pictures import Limits, decode, decode_one, is_file
 from viewfinder.questioners import find_values_meant, write_statement
 from viewfinder.retrievers import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.retrievers.shared.wording import ValueFamily, find_named_changes
@@ -135,7 +134,7 @@ class _Screens:
         file, fit = self.image_file(name), self.gallery.encoder.fit
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
-        if not os.path.isfile(file):  # noqa: PTH113 (False for whatever cannot be a file's name)
+        if not is_file(file):
             raise BadInput(f"no such image: {file}")
         return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 

@@ -12,8 +12,8 @@ from viewfinder.pictures.decode import (
     pack_image,
     picture_id,
 )
-from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_one
-from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_root, scan, walk
+from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_content, decode_one
+from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_path, absolute_root, is_file, scan, walk
 from viewfinder.pictures.thumbnails import load_thumbnail
 
 __all__ = [
@@ -30,10 +30,13 @@ __all__ = [
     "Scan",
     "Stretch",
     "UnreadablePlace",
+    "absolute_path",
     "absolute_root",
     "can_be_read_now",
     "decode",
+    "decode_content",
     "decode_one",
+    "is_file",
     "load_thumbnail",
     "pack_image",
     "picture_id",

@@ -195,7 +195,7 @@ def pack_image(image: object) -> bytes:
             raise BadInput(f"this image has no pixels: {image.shape}")
         image = Image.fromarray(np.ascontiguousarray(image))
     if not isinstance(image, Image.Image):
-        raise BadInput(f"an image is a file's path, a PIL image or a numpy array, this is {type(image).__name__}")
+        raise BadInput(f"an image is a file's path, its bytes, a PIL image or an array, this is {type(image).__name__}")
     if 0 in image.size:
         raise BadInput(f"this image has no pixels: {image.size}")
     packed = BytesIO()

@@ -14,6 +14,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections import deque
@@ -218,6 +219,14 @@ def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFil
     if isinstance(outcome, BadFile):
         raise PictureError(outcome.reason)
     return outcome
+
+
+def decode_content(content: bytes, fit: Fit) -> DecodedFile:
+    """What a picture's file holds, as `decode_one` reads a file: nobody knows where it comes from."""
+    with tempfile.NamedTemporaryFile(prefix="viewfinder-") as file:
+        file.write(content)
+        file.flush()
+        return decode_one(Path(file.name), fit)
 
 
 @lru_cache(maxsize=1)

@@ -86,11 +86,23 @@ def printable_path(path: str | Path) -> Path:
     return Path(os.fsencode(path).decode("utf-8", errors="backslashreplace"))
 
 
+def is_file(path: str | Path) -> bool:
+    """Whether this is a file that there is; not what cannot be a file's name, either."""
+    return os.path.isfile(path)  # noqa: PTH113 (`Path` raises for some of what cannot be a name)
+
+
 def absolute_root(root: Path) -> Path:
-    """A root as the user wrote it, from / on; links stay, except where ".." would step over them. Raises BadInput."""
-    place = Path(root).expanduser()
-    if not place.exists():
-        raise BadInput(f"no such folder or file: {printable_path(place)}; check the spelling, or quote the name")
+    """A root that is there, as `absolute_path` writes it. Raises BadInput."""
+    if not Path(root).expanduser().exists():
+        raise BadInput(
+            f"no such folder or file: {printable_path(Path(root).expanduser())}; check the spelling, or quote the name"
+        )
+    return absolute_path(root)
+
+
+def absolute_path(place: Path) -> Path:
+    """A path as the user wrote it, from / on; links stay, except where ".." would step over them."""
+    place = Path(place).expanduser()
     return place.resolve() if ".." in place.parts else place.absolute()
 
 

@@ -15,6 +15,9 @@ from viewfinder.pictures.decode import AtMost
 from viewfinder.pictures.sandbox import DecodedFile, decode_one
 from viewfinder.pictures.scan import printable_path
 
+THUMBNAILS = "thumbnails"
+"""The cache folder of a library's pictures, inside the library."""
+
 PLACEHOLDER = 16
 """The size of the copy that stands for a picture while it is being loaded."""
 

@@ -59,6 +59,14 @@ def test_after_preparing_nothing_is_left_to_compute_for_the_first_search(colours
     assert any("turned-3" in name for name in derived)  # the retriever's space
 
 
+def test_pictures_are_removed_and_those_that_are_gone_already_do_no_harm(colours: Library) -> None:
+    ids = colours.store.ids()[:3]
+    colours.remove(ids[0])
+    done = run_job(_job(colours, kind="remove", pictures=ids), lambda told: None, lambda: False)
+    assert done == {"report": {"removed": 2}, "stopped": False}
+    assert len(Library.open(colours.folder)) == PICTURES - 3
+
+
 def test_links_below_a_root_are_not_followed_and_told(colours: Library, tmp_path: Path) -> None:
     tiny_pictures(tmp_path / "private", 12)
     root = tmp_path / "root"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
-    from tests.server.page.conftest import Person, Photos, Watched
+    from tests.server.page.conftest import Open, Person, Photos, Server, Watched
 
 GIVE = """([way, name, data]) => {
   const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
@@ -85,6 +85,25 @@ def test_one_picture_in_large_with_what_is_known_of_it(person: Person, photos: P
     with person.turn():
         person.page.keyboard.press("x")
     expect(dialog).to_have_count(0)
+
+
+def test_a_picture_is_taken_out_of_the_library_after_one_has_said_so_twice(
+    open_page: Open, own_server: Server, photos: Photos
+) -> None:
+    person = open_page(at=own_server)
+    person.tiles.first.wait_for()
+    removed = person.shown[0]
+    person.page.locator("vf-grid .pick").first.focus()
+    person.page.keyboard.press("Space")
+    dialog = person.page.get_by_role("dialog", name="Details")
+    dialog.get_by_role("button", name="Remove from the library …").click()
+    dialog.get_by_role("button", name="Keep", exact=True).click()
+    dialog.get_by_role("button", name="Remove from the library …").click()
+    dialog.get_by_role("button", name="Remove", exact=True).click()
+    expect(dialog).to_have_count(0)
+    expect(person.page.locator(f'vf-grid [data-id="{removed}"]')).to_have_count(0)
+    collection = person.page.locator("vf-jobs > button")
+    expect(collection).to_contain_text(f"{len(photos.files) - 1} pictures", timeout=60_000)
 
 
 def test_hovering_a_word_or_a_turn_shows_where_it_is_in_the_pictures(person: Person, photos: Photos) -> None:

@@ -367,8 +367,12 @@ def test_what_is_no_picture_does_not_come_into_the_library(served: Served) -> No
     assert list((served.library.folder / "pictures").iterdir()) == []
 
 
+def test_what_is_not_in_the_library_cannot_be_removed(served: Served) -> None:
+    problem(served.client.delete(f"{API}/pictures/nobody"), 404)
+
+
 @pytest.mark.slow
-def test_a_picture_sent_to_the_library_is_found_in_it_after_its_job(
+def test_a_picture_sent_to_the_library_is_found_in_it_after_its_job_and_gone_after_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the encoder in the box, here as in the job, which is a process of its own."""
@@ -385,3 +389,12 @@ def test_a_picture_sent_to_the_library_is_found_in_it_after_its_job(
             time.sleep(0.1)
         assert found.json()["names"] == [f"{told['picture']}.png"]
         assert size_of(client.get(f"{API}/pictures/{told['picture']}/thumbnail").content) == (200, 100)
+        job = client.delete(f"{API}/pictures/{told['picture']}").json()["job"]
+        state = {"state": "queued"}
+        while client.get(f"{API}/pictures/{told['picture']}").status_code != 404 or state["state"] != "done":
+            state = client.get(f"{API}/collection/jobs/{job}").json()
+            assert state["state"] != "failed" and time.monotonic() < end + 120, json.dumps(state)
+            time.sleep(0.1)
+        assert state["report"] == {"removed": 1}
+        kept = [file for name in ("pictures", "thumbnails") for file in (tmp_path / "library" / name).rglob("*.*")]
+        assert kept == []

@@ -104,8 +104,11 @@ PATIENCE_S = 20.0
 DEATHS = 3
 """A job fails when its worker has died this often without progress."""
 
-MOST_UPLOADS = 200
-"""Uploaded pictures that one job takes in."""
+MOST_PICTURES = 200
+"""Pictures sent or named one by one that one job takes in, or removes."""
+
+JOINED = ("uploaded", "pictures")
+"""What jobs have lists of, which grow until they begin."""
 
 _LOG = logging.getLogger("viewfinder.server.jobs")
 
@@ -154,10 +157,11 @@ class Jobs:
 
     # -- wishes
 
-    def submit(self, kind: Literal["add", "prepare"], what: Mapping[str, Any]) -> JobRow:
-        """A new job, queued: {"root": 0, "folder": "2019"}, {"uploaded": file name} or {"retriever": name}.
+    def submit(self, kind: Literal["add", "prepare", "remove"], what: Mapping[str, Any]) -> JobRow:
+        """A new job, queued: {"root": 0, "folder": "2019"}, {"uploaded": file name}, {"retriever": name} or
+        {"pictures": id}.
 
-        Uploaded pictures that wait are taken in by one job.
+        Uploaded pictures that wait are taken in by one job, and those to be removed go by one.
 
         Raises:
             Problem: the folder is not there, or not below the root.
@@ -165,9 +169,9 @@ class Jobs:
         """
         self._job_of(kind, what)
         with self._submitting:
-            row = self._joined(what) if "uploaded" in what else None
+            row = self._joined(what)
             if row is None:
-                what = {"uploaded": [what["uploaded"]]} if "uploaded" in what else dict(what)
+                what = {name: [value] if name in JOINED else value for name, value in what.items()}
                 row = JobRow(str(uuid.uuid4()), kind, what, "queued", time.time())
                 self.rows.create(row)
         self._tell()
@@ -247,11 +251,12 @@ class Jobs:
     # -- inside: wishes
 
     def _joined(self, what: Mapping[str, Any]) -> JobRow | None:
-        """The job that waits to take in uploaded pictures, with this one too."""
-        for row in self.rows.unfinished():
-            names = row.what.get("uploaded", ())
-            if row.state == "queued" and 0 < len(names) < MOST_UPLOADS:
-                more = {"uploaded": list(dict.fromkeys([*names, what["uploaded"]]))}
+        """The job that waits to do the same with other pictures, with this one too; None: there is none to join."""
+        name = next(iter(what))
+        for row in self.rows.unfinished() if name in JOINED else ():
+            names = row.what.get(name, ())
+            if row.state == "queued" and 0 < len(names) < MOST_PICTURES:
+                more = {name: list(dict.fromkeys([*names, what[name]]))}
                 changed = self.rows.change(row.id, only_if=("queued",), what=more)
                 if changed is not None and changed.what == more:
                     return changed
@@ -266,6 +271,8 @@ class Jobs:
 
             PLUGINS.check_name(what["retriever"], (*RETRIEVERS, *self._settings.retrievers))
             return {**job, "retriever": what["retriever"]}
+        if kind == "remove":
+            return {**job, "pictures": what["pictures"]}
         if "uploaded" in what:
             names = [what["uploaded"]] if isinstance(what["uploaded"], str) else what["uploaded"]
             return {**job, "paths": [str(folder / "pictures" / Path(name).name) for name in names]}

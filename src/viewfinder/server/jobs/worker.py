@@ -1,8 +1,8 @@
 """Both ends of a process that does one job: `python -m viewfinder.server.jobs.worker`, which only a server starts.
 
-stdin: one line, the job: {"library": folder, "kind": "add", "paths": [...], "names": {path: name to tell}} or
-{"library": folder, "kind": "prepare", "retriever": name}. Then "stop" (or the end of the server, which closes stdin)
-ends the work after the batch that is under way.
+stdin: one line, the job: {"library": folder, "kind": "add", "paths": [...], "names": {path: name to tell}},
+{"library": folder, "kind": "prepare", "retriever": name} or {"library": folder, "kind": "remove", "pictures": [ids]}.
+Then "stop" (or the end of the server, which closes stdin) ends the work after the batch that is under way.
 stdout: {"done": 64, "total": 900} after each batch, when it is acknowledged (where pictures are added, the report up to
 there before it: {"so_far": {...}}); at the end {"report": {...}, "stopped": false} or {"error": "one line"}. Reports
 and errors name no folder of this machine.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LISTED = 10
 """Failures that a report names; all are at /collection/failures."""
 
-SUMMED = ("added", "changed", "moved", "duplicates", "described", "made")
+SUMMED = ("added", "changed", "moved", "duplicates", "described", "made", "removed")
 """Counts that add up over several runs of one job; for everything else the last run counts."""
 
 
@@ -183,7 +183,7 @@ def run_job(job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool])
     from viewfinder.library import Library
 
     library = Library.open(Path(job["library"]), create=False)
-    work = _add if job["kind"] == "add" else _prepare
+    work = {"add": _add, "prepare": _prepare, "remove": _remove}[job["kind"]]
     while not should_stop():
         try:
             return work(library, job, tell, should_stop)
@@ -221,6 +221,13 @@ def _prepare(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: 
         return {"stopped": True}
     _warm(library, retriever.reads.space)
     return {"report": report_filling(filled), "stopped": False}
+
+
+def _remove(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
+    there = [picture for picture in job["pictures"] if picture in library]  # some may be gone since they were named
+    gone = library.remove(*there)
+    _warm(library)
+    return {"report": {"removed": len(gone)}, "stopped": False}
 
 
 def _warm(library: Library, space: RegionSpace | None = None) -> None:

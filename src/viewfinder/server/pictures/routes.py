@@ -30,6 +30,7 @@ from viewfinder.server.pictures.schemas import (
     PictureDetails,
     Placeholders,
     PlaceholdersIn,
+    RemovedPicture,
     SimilarPictures,
     Upload,
     WhereInPicture,
@@ -83,6 +84,14 @@ async def placeholders(given: PlaceholdersIn, caller: Reader, services: WithServ
 async def picture_details(picture: PictureId, caller: Reader, services: WithServices) -> PictureDetails:
     """Facts of the file, captions, catalogue, and what the encoder sees."""
     return await services.pool.run(describe_picture, services.library, picture, originals=services.settings.originals)
+
+
+@router.delete("/pictures/{picture}", summary="Forget a picture", status_code=202, responses=responses(404))
+async def remove_picture(picture: PictureId, caller: Admin, services: WithServices) -> RemovedPicture:
+    """A job does it. A file of the server's own stays; what was sent over HTTP is deleted, with all copies."""
+    await services.pool.run(find_picture, services.library, picture)
+    job = await services.pool.run(services.jobs.submit, "remove", {"pictures": picture})
+    return RemovedPicture(job=job.id)
 
 
 @router.get(

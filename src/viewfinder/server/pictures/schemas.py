@@ -147,7 +147,7 @@ class Job(BaseModel):
     """A job. `eta_s`: seconds that are left, by the speed so far; null where that is not known."""
 
     id: str
-    kind: Literal["add", "prepare"]
+    kind: Literal["add", "prepare", "remove"]
     what: dict[str, Any]
     state: State
     done: int
@@ -158,6 +158,12 @@ class Job(BaseModel):
     created: datetime
     started: datetime | None
     ended: datetime | None
+
+
+class RemovedPicture(BaseModel):
+    """The job that removes a picture."""
+
+    job: str
 
 
 class JobPage(BaseModel):

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from viewfinder.errors import LibraryError, PictureError
 from viewfinder.index.bucket import find_bucket
-from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, read_thumbnail, thumbnail_path
+from viewfinder.pictures.thumbnails import (
+    PLACEHOLDER,
+    THUMBNAILS,
+    choose_size,
+    load_thumbnail,
+    read_thumbnail,
+    thumbnail_path,
+)
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
 
@@ -39,7 +46,7 @@ class Thumbnails:
 
     def __init__(self, library: Library, *, at_once: int = 2) -> None:
         self._library = library
-        self._cache = library.folder / "thumbnails"
+        self._cache = library.folder / THUMBNAILS
         self._making: dict[Path, asyncio.Task[bytes]] = {}
         self.aside = ThreadPool(at_once)
         """Threads for all that reads pictures' files: a screen full of new ones must not keep a search waiting."""

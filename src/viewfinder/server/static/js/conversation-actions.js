@@ -43,6 +43,7 @@ export const isLive = (job) => ["queued", "running", "paused"].includes(job.stat
 /** What a job is called on the page. @param {Job} job */
 export function jobName({ kind, what }) {
   if (kind === "prepare") return t("jobs.kind-prepare", what);
+  if (kind === "remove") return t("jobs.kind-remove", { n: what.pictures.length });
   return t(what.uploaded ? "jobs.kind-upload" : "jobs.kind-add", what);
 }
 
@@ -129,6 +130,16 @@ export const addPictures = (files) =>
       took(await api.get(`/collection/jobs/${job}`));
       watch(job);
     }
+  });
+
+/** Takes a picture out of the library, and out of sight. @param {string} id */
+export const removePicture = (id) =>
+  acting(async () => {
+    const { job } = await api.remove(`/pictures/${id}`);
+    took(await api.get(`/collection/jobs/${job}`));
+    watch(job);
+    const { results } = state;
+    if (results) store.set({ results: { ...results, results: results.results.filter((hit) => hit.id !== id) } });
   });
 
 /** A page of files that could not be read. @param {string | null} [cursor] @returns {Promise<any>} */

@@ -3,6 +3,7 @@
 
 import * as actions from "./actions.js";
 import * as api from "./api.js";
+import { removePicture } from "./conversation-actions.js";
 import { element, fill, icon, iconButton } from "./dom.js";
 import { store } from "./store.js";
 import { readable } from "./conversation-shapes.js";
@@ -113,7 +114,21 @@ class Picture extends HTMLElement {
       seen.length > 0 && section("picture.seen", this.seen(seen)),
       section("picture.facts", element("dl", {}, ...known.map(([key, value]) => row(t(`picture.fact.${key}`), value)))),
       original && element("p", {}, element("a", { href: api.original(id), target: "_blank", rel: "noopener" }, t("picture.original"))),
+      store.state.me?.scopes?.includes("admin") && this.removal(id),
     ];
+  }
+  /** Asks once more before a picture leaves the library. @param {string} id */
+  removal(id) {
+    const box = element("div", { class: "removal" });
+    const button = (key, kind, onclick) => element("button", { type: "button", class: kind, onclick }, t(key));
+    const offer = () => fill(box, button("picture.remove", "link", ask));
+    const ask = () => {
+      const keep = button("picture.remove-keep", "", offer);
+      fill(box, element("p", {}, t("picture.remove-sure")), button("picture.remove-now", "danger", () => (this.dialog.close(), removePicture(id))), keep);
+      keep.focus();
+    };
+    offer();
+    return box;
   }
   /** What is seen in it; of a picture of the conversation, it can be kept. @param {[string, [string, number]][]} seen */
   seen(seen) {

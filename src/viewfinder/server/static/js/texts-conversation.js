@@ -141,6 +141,7 @@ export const TEXTS = {
   "jobs.list": "Jobs",
   "jobs.kind-add": ({ folder }) => `Add ${folder || "everything"}`,
   "jobs.kind-prepare": ({ retriever }) => `Prepare ${retriever}`,
+  "jobs.kind-remove": ({ n }) => (n === 1 ? "Remove a picture" : `Remove ${n} pictures`),
   "jobs.kind-upload": "Add an uploaded picture",
   "jobs.none": "No jobs yet.",
   "jobs.state-queued": "waiting",

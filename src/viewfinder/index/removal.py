@@ -1,0 +1,93 @@
+"""Forgetting pictures: by what one means by them, and with the copies that a library keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from viewfinder.errors import UnknownName, check_type
+from viewfinder.index.bucket import find_bucket, original_name
+from viewfinder.index.objects import parse_url
+from viewfinder.index.ranking import Hit
+from viewfinder.index.rows import PictureRow
+from viewfinder.index.store import Store
+from viewfinder.pictures import absolute_path
+from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Pictures by their ids, and all files at or below some places, as the store names them."""
+
+    ids: frozenset[str]
+    places: tuple[str, ...]
+
+    @staticmethod
+    def of(store: Store, pictures: Sequence[Hit | PictureRow | str | Path]) -> Selection:
+        """What is meant by results, rows, ids and paths; a text is a path if no picture has it as its id."""
+        for picture in pictures:
+            check_type("picture", picture, Hit, PictureRow, str, Path)
+        named = [it.id if isinstance(it, Hit | PictureRow) else it for it in pictures]
+        ids = frozenset(row.id for row in store.rows_of([it for it in named if isinstance(it, str)]))
+        return Selection(ids, tuple(name_place(it) for it in named if it not in ids))
+
+    def find(self, store: Store) -> tuple[list[PictureRow], list[str]]:
+        """The pictures that are meant, or files of which are, and the files in quarantine that are.
+
+        Raises UnknownName: there is nothing at or below a place.
+        """
+        if not self.places:
+            return store.rows_of(sorted(self.ids)), []
+        rows, failures = store.rows(), [failure.path for failure in store.failures()]
+        known = [*(file.path for row in rows for file in row.files), *failures]
+        for place in self.places:
+            if not any(lies_at_or_below(path, place) for path in known):
+                raise UnknownName(f"nothing in this library is, or lies below, {place}: give ids or paths of pictures")
+        meant = [row for row in rows if row.id in self.ids or any(self.covers(file.path) for file in row.files)]
+        return meant, [path for path in failures if self.covers(path)]
+
+    def covers(self, path: str) -> bool:
+        """Whether a file, or a folder, lies at or below one of the places."""
+        return any(lies_at_or_below(path, place) for place in self.places)
+
+    def leave(self, row: PictureRow) -> PictureRow:
+        """A row without the files that are meant."""
+        kept = () if row.id in self.ids else tuple(file for file in row.files if not self.covers(file.path))
+        return replace(row, files=kept)
+
+
+def name_place(path: str | Path) -> str:
+    """A file or folder as the store names it, whether it is still there or not; a URL keeps one slash.
+
+    >>> name_place("/photos/2019/"), name_place("s3://photos/2019")
+    ('/photos/2019', 's3:/photos/2019')
+    """
+    return str(absolute_path(Path(path)) if (url := parse_url(path)) is None else Path(url))
+
+
+def lies_at_or_below(path: str, place: str) -> bool:
+    """Whether a file is this one, or is in this folder or one inside it.
+
+    >>> [lies_at_or_below(path, "/photos/2019") for path in ("/photos/2019/1.jpg", "/photos/2019.jpg", "/photos/2019")]
+    [True, False, True]
+    """
+    return path == place or path.startswith(f"{place.rstrip('/')}/")
+
+
+def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
+    """Deletes what a library itself keeps of pictures: what a server was sent, small copies, originals in a bucket.
+
+    Files outside the library's folder are the user's own and never touched.
+    """
+    home = folder.resolve()
+    copies = [str(thumbnail_path(Path(THUMBNAILS), row.id, size)) for row in rows for size in SIZES]
+    copies += [
+        str(Path(it.path).relative_to(home)) for row in rows for it in row.files if home in Path(it.path).parents
+    ]
+    bucket = find_bucket(folder)
+    if bucket is not None:
+        bucket.delete_files([*copies, *(original_name(row.id) for row in rows)])
+        return
+    for name in copies:
+        (folder / name).unlink(missing_ok=True)
