@@ -100,7 +100,7 @@ const TEXTS = {
   "picture.found": "Found it",
   "picture.original": "Original file",
   "picture.remove": "Remove from the library …",
-  "picture.remove-sure": "Nobody finds it here any more. A file on the server’s disk stays; a picture that was sent from here is deleted.",
+  "picture.remove-sure": "Nobody finds it here any more. Its file on the server’s disk stays where it is; a picture that was sent to the server is deleted.",
   "picture.remove-now": "Remove",
   "picture.remove-keep": "Keep",
   "picture.facts": "Facts",
