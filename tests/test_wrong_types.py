@@ -161,7 +161,7 @@ def test_a_folder_that_can_be_none_is_refused(folder: Any) -> None:
         (lambda it: it.find("red", n=0), "n: 0 results are asked for, give 1 or more"),
         (lambda it: it.find("red", where="top"), "where: Mapping or None is needed, this is str"),
         (lambda it: it.find("red", where={"top": 3}), "where top: str is needed, this is int"),
-        (lambda it: it.find(like=3), "an image is a file's path, a PIL image or a numpy array, this is int"),
+        (lambda it: it.find(like=3), "an image is a file's path, its bytes, a PIL image or an array, this is int"),
         (
             lambda it: it.find(like=np.zeros((4, 4))),
             r"an array of an image has uint8 .*; this one has float64 \(4, 4\)",

@@ -52,14 +52,14 @@ from viewfinder.index.index_files import (
     renew_index,
     serves,
 )
-from viewfinder.index.ingest import AddReport, Embedder, Ingest, PictureDescriptions, Progress
+from viewfinder.index.ingest import AddReport, Embedder, Ingest, PictureDescriptions, Progress, Rows
 from viewfinder.index.near_scores import IndexedPictures
 from viewfinder.index.objects import is_gone, parse_url
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.removal import Selection, delete_copies
 from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
-from viewfinder.index.rows import describe_pictures, to_frame
+from viewfinder.index.rows import describe_pictures, to_frame, to_values
 from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, read_settings, write_settings
 from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
 from viewfinder.index.turns import is_stop_asked
@@ -186,8 +186,8 @@ class Library:
     def add(
         self,
         *paths: str | Path,
-        captions: str | Path | None = None,
-        catalogue: str | Path | None = None,
+        captions: str | Path | Rows | None = None,
+        catalogue: str | Path | Rows | None = None,
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
@@ -198,11 +198,12 @@ class Library:
     ) -> AddReport:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
-        `captions` and `catalogue` are CSV files with a column image, file, path or id. What is acknowledged stays,
-        whatever happens afterwards; adding the same again resumes where it stopped. `follow_links` concerns links
-        inside the folders; links that are not followed are skipped and reported. `embedder` reads and embeds in place
-        of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs of object
-        storage. `note` is called with the current report before the first batch and after each one.
+        `captions` and `catalogue` are CSV files with a column image, file, path or id, or rows of one's own: mappings
+        of columns to values. A catalogue's columns take the place of what they said of a picture before. What is
+        acknowledged stays, whatever happens afterwards; adding the same again resumes where it stopped. `follow_links`
+        concerns links inside the folders; links that are not followed are skipped and reported. `embedder` reads and
+        embeds in place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs
+        of object storage. `note` is called with the current report before the first batch and after each one.
         """
         check_type("workers", workers, Integral, type(None))
         if workers is not None and workers < 1:
@@ -213,9 +214,6 @@ class Library:
                 raise BadInput(
                     f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
                 )
-        for name, table in (("captions", captions), ("catalogue", catalogue)):
-            if table is not None:
-                check_path(name, table)
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
         tables = PictureDescriptions.read(captions, catalogue)
@@ -242,6 +240,35 @@ class Library:
         if self.settings.space is not None:
             self.gallery()
         return report
+
+    def describe(
+        self,
+        picture: Picture,
+        *,
+        captions: Sequence[str] | None = None,
+        attributes: Mapping[str, object] | None = None,
+    ) -> PictureRow:
+        """Puts other captions in the place of a picture's, or other values in that of the columns that are given.
+
+        The value of a column is one, or a list or tuple of several; None clears it. Returns the picture as it is now.
+
+        Raises:
+            UnknownName: there is no such picture.
+            BadInput: captions are not texts.
+        """
+        check_type("captions", captions, list, tuple, type(None))
+        check_type("attributes", attributes, Mapping, type(None))
+        for caption in captions or ():
+            check_type("a caption", caption, str)
+        with self.store.writing():
+            self._refresh_settings()
+            row = self[picture]
+            if captions is not None:
+                row = replace(row, captions=tuple(dict.fromkeys(filter(None, map(str.strip, captions)))))
+            told = {name: to_values(value) for name, value in (attributes or {}).items()}
+            row = replace(row, attributes={name: it for name, it in {**row.attributes, **told}.items() if it})
+            self.store.replace([row])
+        return row
 
     def prune(self, *, dry_run: bool = False, force: bool = False) -> list[PictureId]:
         """Forgets files that are gone, and pictures of which no file is left; returns those pictures' ids.

@@ -21,7 +21,7 @@ from viewfinder.data.catalogue import (
     read_catalogue,
     read_products,
 )
-from viewfinder.data.files import Dropped, ReadReport
+from viewfinder.data.files import Dropped, ReadReport, make_table, read_table
 
 __all__ = [
     "Ambiguity",
@@ -29,10 +29,12 @@ __all__ = [
     "CatalogueRow",
     "Dropped",
     "ReadReport",
+    "make_table",
     "match_keys",
     "read_captions_csv",
     "read_catalogue",
     "read_coco",
     "read_flickr8k",
     "read_products",
+    "read_table",
 ]

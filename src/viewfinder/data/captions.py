@@ -47,18 +47,19 @@ def read_flickr8k(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     return _on_disk({need_folder(folder / "images") / name: said for name, said in captions.items()}, dropped)
 
 
-def read_captions_csv(path: Path) -> tuple[list[CaptionedPicture], ReadReport]:
-    """A CSV with a column image, file, path or id and one named caption or text; several rows per picture.
+def read_captions_csv(source: Path | Table) -> tuple[list[CaptionedPicture], ReadReport]:
+    """A CSV, or a table of one's own, with a column image, file, path or id and one named caption or text.
 
-    Pictures are looked for beside the CSV. The path of one that is not there stays as it is in the file, to be
-    matched with the pictures of a library (`match_keys`).
+    A picture may have several rows. Pictures are looked for beside the CSV. The path of one that is not there stays as
+    it is in the file, to be matched with the pictures of a library (`match_keys`).
 
     Raises:
         BadInput: a missing column, or damage (the line is named).
     """
-    captions, dropped = _grouped(read_table(path))
+    table = source if isinstance(source, Table) else read_table(source)
+    captions, dropped = _grouped(table)
     pictures = [
-        CaptionedPicture(beside if (beside := path.parent / name).is_file() else Path(name), tuple(said))
+        CaptionedPicture(beside if (beside := table.path.parent / name).is_file() else Path(name), tuple(said))
         for name, said in captions.items()
         if said
     ]

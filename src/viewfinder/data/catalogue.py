@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.data.files import KEY_COLUMNS, Dropped, ReadReport, need_folder, read_table
+from viewfinder.data.files import KEY_COLUMNS, Dropped, ReadReport, Table, need_folder, read_table
 from viewfinder.errors import BadInput
 
 NOT_GIVEN = frozenset({"", "NA"})
@@ -55,16 +55,16 @@ class Catalogue:
         )
 
 
-def read_catalogue(path: Path) -> Catalogue:
-    """A CSV with a column image, file, path or id (the first that exists, in upper or lower case) that names pictures.
+def read_catalogue(source: Path | Table) -> Catalogue:
+    """A CSV, or a table of one's own, in which a column image, file, path or id names pictures.
 
-    All other columns are attributes; empty cells and "NA" are left out, and so are columns without a name, which
-    are reported if anything stands in them.
+    Of several such columns the first of this list does, in upper or lower case. All other columns are attributes; empty
+    cells and "NA" are left out, and so are columns without a name, which are reported if anything stands in them.
 
     Raises:
         BadInput: no such column, a duplicate column, a row with too many or too few fields; the line is named.
     """
-    table = read_table(path)
+    table = source if isinstance(source, Table) else read_table(source)
     key = table.need(KEY_COLUMNS)
     attributes = tuple(name for i, name in enumerate(table.columns) if name and i != key)
     unnamed = (i for i, name in enumerate(table.columns) if not name and any(row[i] for row in table.rows))
@@ -77,7 +77,7 @@ def read_catalogue(path: Path) -> Catalogue:
         cells = [(name, cell) for i, (name, cell) in enumerate(zip(table.columns, row, strict=True)) if i != key]
         rows.append(CatalogueRow(row[key], {name: cell for name, cell in cells if name and cell not in NOT_GIVEN}))
     report = ReadReport(len(table.rows), len(rows), tuple(dropped))
-    return Catalogue(path, attributes, tuple(rows), report)
+    return Catalogue(table.path, attributes, tuple(rows), report)
 
 
 def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:

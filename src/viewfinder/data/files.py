@@ -84,7 +84,7 @@ def _parse_json(text: str, where: str, *, one_line: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file with a header. Cells are stripped; `lines[i]` is the line on which `rows[i]` begins."""
+    """A CSV file with a header, or rows of one's own. Cells are stripped; `lines[i]` is where `rows[i]` begins."""
 
     path: Path
     columns: tuple[str, ...]
@@ -125,6 +125,36 @@ def read_table(path: Path) -> Table:
         table.rows.append(row)
         table.lines.append(line)
     return table
+
+
+def make_table(name: str, rows: Iterable[Mapping[str, object]]) -> Table:
+    """Rows of one's own as a table: columns in the order in which they first come, None and NaN as empty cells.
+
+    >>> make_table("catalogue", [{"file": "1.jpg", "price": 12.5}, {"file": "2.jpg", "size": None}]).rows
+    [['1.jpg', '12.5', ''], ['2.jpg', '', '']]
+
+    Raises:
+        BadInput: these are not rows, or not with texts as the names of columns.
+    """
+    kept: list[Mapping[str, object]] = []
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, Mapping) or not all(isinstance(column, str) for column in row):
+            shown = f"{type(row).__name__} {row!r}"[:80]
+            raise BadInput(f"{name}, row {number}: a mapping of columns to values is needed, this is {shown}")
+        kept.append(row)
+    columns = tuple(dict.fromkeys(column for row in kept for column in row))
+    cells = [[_cell(row.get(column)) for column in columns] for row in kept]
+    return Table(Path(name), columns, cells, list(range(1, len(cells) + 1)))
+
+
+MISSING = frozenset({"None", "nan", "NaT", "<NA>"})
+"""How Python, numpy and pandas write that there is no value."""
+
+
+def _cell(value: object) -> str:
+    """A value as a CSV file has it."""
+    text = str(value).strip()
+    return "" if text in MISSING and not isinstance(value, str) else text
 
 
 def _records(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

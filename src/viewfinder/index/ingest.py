@@ -15,13 +15,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, check_path, check_type
 from viewfinder.index.manifest import Manifest, Matched
 from viewfinder.index.objects import is_gone, parse_url, walk_objects
 from viewfinder.index.rows import Failure, FileRecord, PictureRow
@@ -56,6 +56,9 @@ class AddReport:
     failures: list[Failure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+
+Rows = Iterable[Mapping[str, object]]
+"""A table of one's own: each row a mapping of columns to values."""
 
 Progress = Callable[[int, int], None]
 """Called after each batch: files done, files to do."""
@@ -302,7 +305,11 @@ def _absolute(roots: Sequence[Path]) -> list[Path]:
 def note_descriptions(
     store: Store, captions: Mapping[Path, Sequence[str]], catalogue: Mapping[Path, Sequence[Mapping[str, str]]]
 ) -> int:
-    """Records captions and catalogue rows with the pictures at these paths; returns how many pictures changed."""
+    """Records captions and catalogue rows with the pictures at these paths; returns how many pictures changed.
+
+    Captions come to those that are known. A catalogue's columns take the place of what they said before of a picture
+    that it has: of a column of which it says nothing now, nothing is left.
+    """
     changed = []
     for row in store.rows():
         paths = [Path(file.path) for file in row.files]
@@ -312,11 +319,9 @@ def note_descriptions(
             for entry in catalogue.get(path, ()):
                 for name, value in entry.items():
                     values[name].append(value)
-        updated = replace(
-            row,
-            captions=tuple(dict.fromkeys((*row.captions, *said))),
-            attributes=dict(row.attributes) | {name: tuple(dict.fromkeys(found)) for name, found in values.items()},
-        )
+        told = {name: tuple(dict.fromkeys(filter(None, found))) for name, found in values.items()}
+        attributes = {name: found for name, found in (dict(row.attributes) | told).items() if found}
+        updated = replace(row, captions=tuple(dict.fromkeys((*row.captions, *said))), attributes=attributes)
         if updated != row:
             changed.append(updated)
     store.replace(changed)
@@ -333,6 +338,10 @@ class PictureTable(Generic[Entry]):
     keys: Sequence[str] = ()
     entries: Sequence[Entry] = ()
     left_out: Sequence[Any] = ()
+
+    def named(self, ids: Mapping[str, str]) -> PictureTable[Entry]:
+        """The same with a file of the picture in place of a picture's id."""
+        return replace(self, keys=[ids.get(key, key) for key in self.keys])
 
     def match(self, paths: Iterable[Path]) -> tuple[dict[Path, list[Entry]], list[str]]:
         """The entries about each file, and what is to be said of the others."""
@@ -361,33 +370,45 @@ class PictureTable(Generic[Entry]):
 
 @dataclass(frozen=True)
 class PictureDescriptions:
-    """Captions and catalogue rows as read, to be matched with the library's files."""
+    """Captions and catalogue rows as read, to be matched with the library's files.
+
+    A catalogue's entry has an empty text for each column of which it says nothing.
+    """
 
     captions: PictureTable[Sequence[str]]
     catalogue: PictureTable[Mapping[str, str]]
 
     @staticmethod
-    def read(captions: str | Path | None, catalogue: str | Path | None) -> PictureDescriptions | None:
-        """Reads the tables before anything is added: a damaged one should be reported at once."""
+    def read(captions: str | Path | Rows | None, catalogue: str | Path | Rows | None) -> PictureDescriptions | None:
+        """Reads the tables before anything is added: a damaged one should be reported at once. Raises BadInput."""
         if captions is None and catalogue is None:
             return None
-        from viewfinder.data import read_captions_csv, read_catalogue
+        from viewfinder.data import make_table, read_captions_csv, read_catalogue, read_table
+
+        def read(name: str, table: str | Path | Rows) -> Any:
+            check_type(name, table, str, os.PathLike, Iterable)
+            is_file = isinstance(table, str | os.PathLike)
+            return read_table(check_path(name, table)) if is_file else make_table(name, cast(Rows, table))
 
         said, known = PictureTable[Sequence[str]](), PictureTable[Mapping[str, str]]()
         if captions is not None:
-            pictures, report = read_captions_csv(Path(captions))
+            table = read("captions", captions)
+            pictures, report = read_captions_csv(table)
             keys, texts = [str(one.path) for one in pictures], [one.captions for one in pictures]
-            said = PictureTable(Path(captions).name, keys, texts, report.dropped)
+            said = PictureTable(table.path.name, keys, texts, report.dropped)
         if catalogue is not None:
-            table = read_catalogue(Path(catalogue))
-            keys, values = [row.key for row in table.rows], [row.values for row in table.rows]
-            known = PictureTable(table.path.name, keys, values, table.report.dropped)
+            goods = read_catalogue(read("catalogue", catalogue))
+            unsaid = dict.fromkeys(goods.attributes, "")
+            keys, values = [row.key for row in goods.rows], [unsaid | row.values for row in goods.rows]
+            known = PictureTable(goods.path.name, keys, values, goods.report.dropped)
         return PictureDescriptions(said, known)
 
     def apply(self, store: Store) -> tuple[int, list[str]]:
         """Records them with the pictures they are about; returns how many, and what is to be said of the others."""
-        paths = [Path(file.path) for row in store.rows() for file in row.files]
-        said, notes = self.captions.match(paths)
-        rows, more = self.catalogue.match(paths)
+        rows = store.rows()
+        paths = [Path(file.path) for row in rows for file in row.files]
+        ids = {row.id: row.files[0].path for row in rows if row.files}
+        said, notes = self.captions.named(ids).match(paths)
+        known, more = self.catalogue.named(ids).match(paths)
         captions = {path: [text for texts in found for text in texts] for path, found in said.items()}
-        return note_descriptions(store, captions, rows), [*notes, *more]
+        return note_descriptions(store, captions, known), [*notes, *more]

@@ -67,6 +67,17 @@ class Failure:
     reason: str
 
 
+def to_values(value: object) -> tuple[str, ...]:
+    """What a catalogue column says of a picture: one value, or a list or tuple of several; None says nothing.
+
+    >>> to_values(12.5), to_values(["red", "blue", "red"]), to_values(None)
+    (('12.5',), ('red', 'blue'), ())
+    """
+    several = value if isinstance(value, list | tuple) else (value,)
+    texts = (str(one).strip() for one in several if one is not None)
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
 def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
     """Rows as an Arrow table."""
     import pyarrow as pa
