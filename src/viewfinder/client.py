@@ -470,4 +470,5 @@ def _hits(results: Mapping[str, Any], started: float, why: Mapping[str, dict[str
         )
         for it in results["results"]
     ]
-    return Hits(hits, results["verdict"], (time.perf_counter() - started) * 1000, results.get("missing", 0))
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return Hits(hits, results["verdict"], elapsed_ms, results.get("missing", 0), results.get("unheard", ()))

@@ -432,7 +432,8 @@ class Library:
             hits = [session.like(like, text) if is_known(like, self) else session.show(like, text)]
         if without:
             hits.append(session.reject(text=without))
-        return Hits(list(hits[-1]), hits[-1].verdict, sum(hit.elapsed_ms for hit in hits), hits[-1].missing)
+        last, elapsed_ms = hits[-1], sum(hit.elapsed_ms for hit in hits)
+        return Hits(list(last), last.verdict, elapsed_ms, last.missing, last.unheard)
 
     def chat(
         self,

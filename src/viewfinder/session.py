@@ -222,7 +222,7 @@ class Session(TurnMethods):
         why = ranking.why([hit.id for hit in hits])
         self.follow_up()
         explained = [replace(hit, why=why[hit.id]) for hit in hits]
-        return Hits(explained, ranking.verdict, (time.perf_counter() - started) * 1000, ranking.missing)
+        return _judged(explained, ranking, started)
 
     def search(self, turn: Turn) -> Hits:
         """Takes one turn and returns its results at once: without reasons (`ranking` gives them), and nothing is asked
@@ -230,7 +230,7 @@ class Session(TurnMethods):
         """
         started = time.perf_counter()
         hits, ranking = self._searched(turn)
-        return Hits(hits, ranking.verdict, (time.perf_counter() - started) * 1000, ranking.missing)
+        return _judged(hits, ranking, started)
 
     def repeat(self, turn: Turn) -> None:
         """Takes one of many replayed turns: its results are recorded, not judged or returned. Raises as `take`."""
@@ -488,6 +488,12 @@ class Session(TurnMethods):
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)
         return self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
+
+
+def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:
+    """Results of a ranking with what it says of all; `started`: when the turn came, a `time.perf_counter()`."""
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
 
 
 def _is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:

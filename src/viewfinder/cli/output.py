@@ -151,6 +151,8 @@ def print_hits(hits: Hits) -> None:
         return
     if VERDICTS[hits.verdict]:
         print_line(VERDICTS[hits.verdict])
+    if hits.unheard:
+        print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
     rows = []
     for hit in hits:
         path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")

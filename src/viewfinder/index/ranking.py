@@ -17,7 +17,16 @@ from viewfinder.index.gallery import Gallery, Scores
 from viewfinder.index.near_scores import NearScores
 from viewfinder.index.region_scores import TIE
 from viewfinder.index.rows import to_frame, to_utf8
-from viewfinder.index.scores import ChanceOf, Judgement, Match, Verdict, judge_matches, judge_result, texts_said
+from viewfinder.index.scores import (
+    ChanceOf,
+    Judgement,
+    Match,
+    Verdict,
+    find_unheard,
+    judge_matches,
+    judge_result,
+    texts_said,
+)
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 
@@ -90,28 +99,39 @@ class Hit:
 class Hits(tuple[Hit, ...]):
     """Results, best first, with the verdict on the whole: is what was asked for here at all?
 
-    `missing`: pictures that could not be searched when several machines search (docs/cluster.md); else 0.
+    `missing`: pictures that could not be searched when several machines search (docs/cluster.md); else 0. `unheard`: if
+    nothing is found, the words last said that the encoder does not know, unless it knows most: they may be of another
+    language.
     """
 
     verdict: Verdict
     elapsed_ms: float
     missing: int
+    unheard: tuple[str, ...]
 
-    def __new__(cls, hits: Sequence[Hit], verdict: Verdict, elapsed_ms: float, missing: int = 0) -> Hits:  # noqa: D102
+    def __new__(  # noqa: D102
+        cls,
+        hits: Sequence[Hit],
+        verdict: Verdict,
+        elapsed_ms: float,
+        missing: int = 0,
+        unheard: Sequence[str] = (),
+    ) -> Hits:
         made = super().__new__(cls, hits)
-        made.verdict, made.elapsed_ms, made.missing = verdict, elapsed_ms, missing
+        made.verdict, made.elapsed_ms, made.missing, made.unheard = verdict, elapsed_ms, missing, tuple(unheard)
         return made
 
     def __repr__(self) -> str:
         return f"Hits({self.verdict}, {list(self)!r})"
 
     def to_json(self) -> dict[str, Any]:
-        """Verdict, results and time, as the command line prints them; `missing` if it is not 0."""
+        """Verdict, results and time, as the command line prints them; `missing` and `unheard` if there are any."""
         return {
             "verdict": self.verdict,
             "results": [{**asdict(hit), "path": str(hit.path)} for hit in self],
             "elapsed_ms": round(self.elapsed_ms, 2),
             **({"missing": self.missing} if self.missing else {}),
+            **({"unheard": list(self.unheard)} if self.unheard else {}),
         }
 
     def to_arrow(self) -> Any:
@@ -173,6 +193,14 @@ class Ranking:
         if best and self._judgement is not None:
             return self._judgement.verdict
         return judge_result(self._chances(best)[0] if best else None)
+
+    @property
+    def unheard(self) -> tuple[str, ...]:
+        """If nothing is found, the words last said that the encoder does not know, unless it knows most (`Hits`)."""
+        calibration, said = self.gallery.encoder.calibration, texts_said(self._path)
+        if calibration is None or not said or self.verdict != "nothing":
+            return ()
+        return find_unheard(calibration.familiar, said[-1])
 
     @cached_property
     def _judgement(self) -> Judgement | None:

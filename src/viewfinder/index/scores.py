@@ -7,6 +7,7 @@ reads a disk or knows a library.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -291,6 +292,21 @@ def mean_familiarity(familiar: Mapping[str, float], texts: Iterable[str], named:
     words = content_stems(texts)
     shares = [max(familiar.get(word, UNHEARD), NAMED_HERE if word in named else UNHEARD) for word in words]
     return float(np.mean(shares)) if shares else UNHEARD
+
+
+def find_unheard(familiar: Mapping[str, float], text: str) -> tuple[str, ...]:
+    """The words of a text that are in no caption which the encoder learnt from, where they are half of it or more.
+
+    Such a text is of another language, about something rare, or misspelt.
+
+    >>> known = {"dog": -1.0, "snow": -1.5}
+    >>> find_unheard(known, "a dog in the snow"), find_unheard(known, "ein Hund im Schnee")
+    ((), ('ein', 'Hund', 'Schnee'))
+    """
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 2 or not word.isascii()]
+    content = [word for word in dict.fromkeys(words) if word.lower() not in SMALL_WORDS]
+    unheard = tuple(word for word in content if not any(stem in familiar for stem in stems(word)))
+    return unheard if 2 * len(unheard) >= len(content) else ()
 
 
 @dataclass(frozen=True)

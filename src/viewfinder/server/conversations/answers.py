@@ -153,7 +153,7 @@ def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, fl
 class ResultPage:
     """Some of the results of a query; `next` is the cursor of those after them, None if there are no more.
 
-    `missing`: pictures that could not be searched.
+    `missing`: pictures that could not be searched. `unheard`: as in `Hits`.
     """
 
     hits: list[Hit]
@@ -163,6 +163,7 @@ class ResultPage:
     adapters: tuple[str, ...]
     verdict: Verdict
     missing: int
+    unheard: tuple[str, ...]
 
 
 def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> ResultPage:
@@ -171,7 +172,8 @@ def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> Res
     reasons = ranking.why([hit.id for hit in found]) if why else None
     hits = make_hits(ranking.gallery.snapshot, found, reasons)
     following = next_cursor(start + len(hits), ranking.total)
-    return ResultPage(hits, ranking.total, following, ranking.query, ranking.adapters, ranking.verdict, ranking.missing)
+    query, verdict, unheard = ranking.query, ranking.verdict, ranking.unheard
+    return ResultPage(hits, ranking.total, following, query, ranking.adapters, verdict, ranking.missing, unheard)
 
 
 def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> ResultPage:
@@ -187,7 +189,7 @@ def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> Result
         else:
             total = len(gallery) - len(out)
     following = next_cursor(len(shown), total)
-    return ResultPage(shown, total, following, query, session.adapters, hits.verdict, hits.missing)
+    return ResultPage(shown, total, following, query, session.adapters, hits.verdict, hits.missing, hits.unheard)
 
 
 def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:
@@ -214,6 +216,7 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
         answer=answer,
         elapsed_ms=milliseconds_since(started),
         missing=page.missing,
+        unheard=list(page.unheard),
     )
 
 
@@ -254,6 +257,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         adapters=list(page.adapters),
         elapsed_ms=milliseconds_since(started),
         missing=page.missing,
+        unheard=list(page.unheard),
     )
 
 

@@ -293,6 +293,7 @@ class Results(BaseModel):
     answer: Answered | None
     elapsed_ms: float
     missing: int = Field(0, description="pictures that could not be searched: a part of the cluster is away")
+    unheard: list[str] = Field([], description="if nothing is found, words last said that the encoder does not know")
 
 
 class Replay(BaseModel):
@@ -363,6 +364,7 @@ class SearchResults(BaseModel):
     adapters: list[str]
     elapsed_ms: float
     missing: int = Field(0, description="pictures that could not be searched")
+    unheard: list[str] = Field([], description="if nothing is found, words last said that the encoder does not know")
 
 
 def event_stream(description: str, *names: str, data: str | None = None) -> dict[int | str, dict[str, Any]]:

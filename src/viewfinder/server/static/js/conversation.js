@@ -173,7 +173,7 @@ class Conversation extends HTMLElement {
     const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("conversation.adapter", { name })));
     return [
       (results?.missing ?? 0) > 0 && element("p", { class: "verdict missing" }, t("conversation.missing", { n: results.missing })),
-      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t("conversation.nothing")),
+      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t(results.unheard?.length ? "conversation.unheard" : "conversation.nothing", { words: results.unheard })),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
     ];
   }

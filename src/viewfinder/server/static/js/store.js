@@ -9,7 +9,7 @@
  * @typedef {{said: number, kind: "rollback" | "keep", turn: number, attribute: string, words: string}} Operation
  * @typedef {{turn: number, verdict: "found" | "unsure" | "nothing", results: Hit[], total: number,
  *   next: string | null, beliefs: Belief[], adapters: string[], operations: Operation[], question: Question | null, asking: boolean,
- *   answer?: {with: "pictures" | "words", text: string | null} | null, elapsed_ms: number, missing?: number}} Results
+ *   answer?: {with: "pictures" | "words", text: string | null} | null, elapsed_ms: number, missing?: number, unheard?: string[]}} Results
  * @typedef {{number: number, parent: number, turn: any, told: string, shown: number, first: string | null,
  *   asked: Question | null, at: string | null}} TreeNode
  * @typedef {{id: string, name: string, retriever: string | null, questioner: string, where: Record<string, string>,

@@ -41,6 +41,7 @@ export const TEXTS = {
   "conversation.why": "Why this question?",
   "conversation.because": ({ why, by }) => `${why} (${by})`,
   "conversation.nothing": "Nothing here fits all of that. These are the closest.",
+  "conversation.unheard": ({ words }) => `Nothing here fits that. The search does not know ${words.map((word) => `“${word}”`).join(", ")}; it understands English. These are the closest.`,
   "conversation.missing": ({ n }) => `${plural(n, "picture")} could not be searched: a part of the cluster is away. Try again.`,
   "conversation.answer": "Answer",
   "conversation.answering": "Writing an answer …",
