@@ -5,8 +5,6 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
-# A third process on two cores: tests spend a third of their time waiting for servers, pages and programs.
-PROCESSES ?= 3
 
 .PHONY: setup demo test test-long attack check dist docs network system clean
 
@@ -56,12 +54,12 @@ test test-long: export OMP_NUM_THREADS = 1
 test test-long: export PYTHONDONTWRITEBYTECODE =
 
 test: check system
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not long" $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
 
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
 test-long: check system
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m long $(ARGS)
-	$(BIN)/pytest -n $(PROCESSES) --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
+	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
 	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.index,viewfinder.metrics,viewfinder.training,beartype.beartype
 
 attack: setup system

@@ -78,6 +78,7 @@ string = {{ dictionary = "words", probability = 0.3 }}
 
 [dictionaries]
 pictures = {{ values = {pictures} }}
+removed = {{ values = {removed} }}
 words = {{ values = {words} }}
 
 [[operations]]
@@ -85,11 +86,17 @@ include-operation-id = "job_events"
 max-stream-events = 1
 
 [[operations]]
+include-operation-id = "remove_picture"
+parameters = {{ "path.picture" = {{ dictionary = "removed", probability = 0.8 }} }}
+
+[[operations]]
 include-path-regex = '^/api/v1/pictures/\\{{picture\\}}'
 checks.ensure_resource_availability.enabled = false
 """
 """Ids of pictures now and then, and words that mean something. Of a job's events one is awaited: jobs take long; and
-a picture that was sent is there when a job has added it."""
+a picture that was sent is there when a job has added it. Two pictures may be removed, the others are asked about."""
+
+REMOVED = 2
 
 
 @dataclass(frozen=True)
@@ -162,7 +169,9 @@ def configuration(pictures: list[str], library: Path) -> Path:
     """How Schemathesis is to go about it."""
     words = [*COLOURS, *pictures[:4], "composer", "clip-i", "information_gain", "none", "Top", "inside"]
     path = library.parent / "schemathesis.toml"
-    path.write_text(CONFIGURATION.format(pictures=json.dumps(pictures), words=json.dumps(words)), encoding="utf-8")
+    some, gone = json.dumps(pictures[:-REMOVED]), json.dumps(pictures[-REMOVED:])
+    told = CONFIGURATION.format(pictures=some, removed=gone, words=json.dumps(words))
+    path.write_text(told, encoding="utf-8")
     return path
 
 
@@ -197,7 +206,7 @@ class Walk:
         found = [result.ok() for result in schema.get_all_operations() if isinstance(result, Ok)]
         self.operations = {operation.definition.raw["operationId"]: operation for operation in found}
         self.cases = {name: drawn(operation) for name, operation in self.operations.items()}
-        self.headers, self.random = server.headers, random.Random(seed)
+        self.headers, self.random, self.stays = server.headers, random.Random(seed), pictures[:-REMOVED]
         self.bodies = {**BODIES, "found_it": [{"picture": picture} for picture in pictures[:3]]}
         self.known: dict[str, list[dict[str, str]]] = defaultdict(list)  # operation -> addresses that it may have
         self.wrong: list[str] = []
@@ -213,7 +222,9 @@ class Walk:
         case.path_parameters = {**case.path_parameters, **parameters}
         if name in self.bodies and self.random.random() < 0.6:
             case.body = self.random.choice(self.bodies[name])
-        if case.path_parameters.get("name") == TOKEN:
+        if case.path_parameters.get("name") == TOKEN or (
+            name == "remove_picture" and case.path_parameters["picture"] in self.stays
+        ):
             return
         how = {"headers": self.headers, "timeout": 60}
         response = case.call(**how)
@@ -277,7 +288,7 @@ def walk(request: pytest.FixtureRequest, server: Server, configuration: Path, pi
     """After a walk of many steps. (In the long run the program goes first: it finds the server as it was started.)"""
     if request.param == LONG_STEPS:
         request.getfixturevalue("report")
-    walk = Walk(server, configuration, pictures, seed=1)
+    walk = Walk(server, configuration, pictures, seed=2)
     for step in range(MOST_STEPS):
         if step >= request.param and step % 100 == 0 and undone(walk, counted(server)) <= SELDOM:
             break
