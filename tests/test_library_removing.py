@@ -117,7 +117,7 @@ def test_copies_that_the_library_keeps_go_with_a_picture(
 def test_a_row_keeps_the_files_that_are_not_meant(filled: tuple[Library, list[TinyPicture]], tmp_path: Path) -> None:
     library, _ = filled
     old = str(tmp_path / "pictures" / "old")
-    meant = Selection(frozenset(), (old,))
+    meant = Selection(frozenset(), frozenset({old}))
     assert [meant.covers(path) for path in (old, f"{old}/copy.png", f"{old}er/copy.png")] == [True, True, False]
     left = {row.id: meant.leave(row) for row in library}
     assert sorted(len(row.files) for row in left.values()) == [0, 0, 1, 1, 1, 1]

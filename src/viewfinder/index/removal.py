@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ class Selection:
     """Pictures by their ids, and all files at or below some places, as the store names them."""
 
     ids: frozenset[str]
-    places: tuple[str, ...]
+    places: frozenset[str]
 
     @staticmethod
     def of(store: Store, pictures: Sequence[Hit | PictureRow | str | Path]) -> Selection:
@@ -30,7 +30,7 @@ class Selection:
             check_type("picture", picture, Hit, PictureRow, str, Path)
         named = [it.id if isinstance(it, Hit | PictureRow) else it for it in pictures]
         ids = frozenset(row.id for row in store.rows_of([it for it in named if isinstance(it, str)]))
-        return Selection(ids, tuple(name_place(it) for it in named if it not in ids))
+        return Selection(ids, frozenset(name_place(it) for it in named if it not in ids))
 
     def find(self, store: Store) -> tuple[list[PictureRow], list[str]]:
         """The pictures that are meant, or files of which are, and the files in quarantine that are.
@@ -41,15 +41,14 @@ class Selection:
             return store.rows_of(sorted(self.ids)), []
         rows, failures = store.rows(), [failure.path for failure in store.failures()]
         known = [*(file.path for row in rows for file in row.files), *failures]
-        for place in self.places:
-            if not any(lies_at_or_below(path, place) for path in known):
-                raise UnknownName(f"nothing in this library is, or lies below, {place}: give ids or paths of pictures")
+        if unknown := sorted(self.places.difference(*map(name_folders, known))):
+            raise UnknownName(f"nothing in this library is, or lies below, {unknown[0]}: give ids or paths of pictures")
         meant = [row for row in rows if row.id in self.ids or any(self.covers(file.path) for file in row.files)]
         return meant, [path for path in failures if self.covers(path)]
 
     def covers(self, path: str) -> bool:
-        """Whether a file, or a folder, lies at or below one of the places."""
-        return any(lies_at_or_below(path, place) for place in self.places)
+        """Whether a file, or a folder, is or lies below one of the places."""
+        return not self.places.isdisjoint(name_folders(path))
 
     def leave(self, row: PictureRow) -> PictureRow:
         """A row without the files that are meant."""
@@ -66,13 +65,16 @@ def name_place(path: str | Path) -> str:
     return str(absolute_path(Path(path)) if (url := parse_url(path)) is None else Path(url))
 
 
-def lies_at_or_below(path: str, place: str) -> bool:
-    """Whether a file is this one, or is in this folder or one inside it.
+def name_folders(path: str) -> Iterator[str]:
+    """A path and all folders above it.
 
-    >>> [lies_at_or_below(path, "/photos/2019") for path in ("/photos/2019/1.jpg", "/photos/2019.jpg", "/photos/2019")]
-    [True, False, True]
+    >>> list(name_folders("/photos/2019/1.jpg"))
+    ['/photos/2019/1.jpg', '/photos/2019', '/photos', '/']
     """
-    return path == place or path.startswith(f"{place.rstrip('/')}/")
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+    yield "/"
 
 
 def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
