@@ -11,6 +11,7 @@ import viewfinder.library
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.index.removal import Selection
 from viewfinder.library import Library
+from viewfinder.pictures import picture_id
 from viewfinder.pictures.thumbnails import THUMBNAILS, load_thumbnail
 from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 
@@ -99,9 +100,9 @@ def test_copies_that_the_library_keeps_go_with_a_picture(
     filled: tuple[Library, list[TinyPicture]], tmp_path: Path
 ) -> None:
     library, drawn = filled
-    sent = library.folder / "pictures" / "sent.png"
-    sent.parent.mkdir()
     mine = tmp_path / "pictures" / "old" / drawn[5].path.name
+    sent = library.folder / "pictures" / f"{picture_id(mine.read_bytes())}.png"  # as a server keeps it
+    sent.parent.mkdir()
     shutil.copy(mine, sent)
     library.add(sent, workers=1)
     (row,) = [row for row in library if {file.path for file in row.files} == {str(mine), str(sent)}]
@@ -112,6 +113,14 @@ def test_copies_that_the_library_keeps_go_with_a_picture(
     assert not sent.exists()
     assert not any(file.exists() for file in kept)
     assert mine.exists()
+
+
+def test_files_of_ones_own_stay_also_where_they_lie_in_the_librarys_folder(tmp_path: Path) -> None:
+    library = Library.open(tmp_path / "library")
+    drawn = tiny_pictures(library.folder / "pictures", 3)
+    assert library.add(*(picture.path for picture in drawn), workers=1).added == 3
+    assert len(library.remove(*(picture.path for picture in drawn))) == 3
+    assert all(picture.path.exists() for picture in drawn)
 
 
 def test_a_row_keeps_the_files_that_are_not_meant(filled: tuple[Library, list[TinyPicture]], tmp_path: Path) -> None:

@@ -77,16 +77,18 @@ def name_folders(path: str) -> Iterator[str]:
     yield "/"
 
 
+SENT = "pictures"
+"""The folder inside a library in which pictures lie that a server was sent, each under its id."""
+
+
 def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
     """Deletes what a library itself keeps of pictures: what a server was sent, small copies, originals in a bucket.
 
-    Files outside the library's folder are the user's own and never touched.
+    All other files are the user's own and never touched, also where they lie in the library's folder.
     """
-    home = folder.resolve()
+    sent, files = folder.resolve() / SENT, [(row.id, Path(it.path)) for row in rows for it in row.files]
     copies = [str(thumbnail_path(Path(THUMBNAILS), row.id, size)) for row in rows for size in SIZES]
-    copies += [
-        str(Path(it.path).relative_to(home)) for row in rows for it in row.files if home in Path(it.path).parents
-    ]
+    copies += [f"{SENT}/{file.name}" for picture, file in files if file.parent == sent and file.stem == picture]
     bucket = find_bucket(folder)
     if bucket is not None:
         bucket.delete_files([*copies, *(original_name(row.id) for row in rows)])

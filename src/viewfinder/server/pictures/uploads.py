@@ -28,6 +28,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from viewfinder.errors import PictureError, UnknownName
+from viewfinder.index.removal import SENT
 from viewfinder.pictures import AtMost, DecodedFile, Limits, decode_one
 from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, cache_thumbnails, thumbnail_path
 from viewfinder.server.database.records import UploadRow, UploadRows
@@ -323,7 +324,7 @@ def _remove_left_over(folder: Path) -> None:
 
 def pictures_folder(library: Library) -> Path:
     """Where pictures lie that came over HTTP."""
-    return library.folder / "pictures"
+    return library.folder / SENT
 
 
 def keep_for_adding(library: Library, given: ReceivedFile, settings: ServerSettings) -> str | None:
