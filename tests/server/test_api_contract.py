@@ -45,6 +45,9 @@ SELDOM = {"log_in", "retriever_attributes", "picture_rank", "export_study_runs",
 """They want a token in their body, a picture in their query or with a turn, a study that has ended, the right moment of
 a job."""
 
+ENDS = {"end", "close", "cancel"}
+"""Last parts of paths that end something, as deleting it does."""
+
 TURNS: list[dict[str, Any]] = [
     *({"say": "red over blue"}, {"say": "something green"}, {"answer": "don't know"}),
     *({"reject": []}, {"back_to": 0}),
@@ -222,19 +225,35 @@ class Walk:
         case.path_parameters = {**case.path_parameters, **parameters}
         if name in self.bodies and self.random.random() < 0.6:
             case.body = self.random.choice(self.bodies[name])
-        if case.path_parameters.get("name") == TOKEN or (
-            name == "remove_picture" and case.path_parameters["picture"] in self.stays
+        self.tried[name] += 1
+        if (
+            case.path_parameters.get("name") == TOKEN
+            or self.too_early(name)
+            or (name == "remove_picture" and case.path_parameters["picture"] in self.stays)
         ):
             return
         how = {"headers": self.headers, "timeout": 60}
         response = case.call(**how)
-        self.tried[name] += 1
         self.done[name] += response.status_code < 300
         try:
             case.validate_response(response, excluded_checks=[negative_data_rejection], transport_kwargs=how)
         except FailureGroup as failures:
             self.wrong.append(str(failures))
         self.follow(name, case, response)
+
+    def too_early(self, name: str) -> bool:
+        """Whether it would delete or end what something has yet to be done with: an upload that nobody looked at."""
+        ended = self.ends(name)
+        if ended is None:
+            return False
+        about = {of for of, it in self.operations.items() if it.path.startswith(ended) and self.ends(of) != ended}
+        return any(not self.done[of] for of in about - SELDOM)
+
+    def ends(self, name: str) -> str | None:
+        """The path of what an operation deletes or ends; None where it does neither."""
+        it = self.operations[name]
+        thing, _, verb = it.path.rpartition("/")
+        return it.path if it.method == "delete" else thing if verb in ENDS else None
 
     def rarest(self, names: Iterable[str]) -> str:
         """Half of the time any of them, else one that was seldom carried out, or at least seldom tried."""
