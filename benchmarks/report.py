@@ -26,6 +26,7 @@ from rows import KeptRow, read_ranks
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
+AS_SHIPPED = ", as shipped"
 LABORATORY = ("evaluate", "chatir", "ranks", "worlds")
 PLOTS = {"capacity": capacity_plot, "scale": scale_plot}
 """By the results that they show."""
@@ -480,12 +481,12 @@ def photos_table(rows: dict[str, Any]) -> list[str]:
 
 
 def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Systems on photographs that no training of photographs.py has seen, for the page of each."""
-    about = (
-        f"{found['learn']['pictures']:,} photographs to learn from; {found['photographs']['pictures']:,} to search. "
-        f"{machine_line(found['machine'])}"
-    )
+    """Systems on photographs that no training of photographs.py has seen: for the page of each, and all as shipped."""
+    searched = f"{found['photographs']['pictures']:,} to search. {machine_line(found['machine'])}"
     kept = found["kept"]["photographs"]["rows"]
+    rows = {
+        name: {"R@10": row["R@10"]["photographs"], "flags": kept[name]["flags"]} for name, row in found["rows"].items()
+    }
     pages: dict[str, tuple[str, ...]] = {
         "chatir": ("chatir", "clip-t"),
         "fashioniq": ("fashioniq", "composer"),
@@ -493,20 +494,19 @@ def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "chatsearcher": ("chatsearcher", "composer"),
         "drilldown": ("drilldown", "r-hre", "r-re", "hre", "r-rankfusion", "composer"),
     }
-    return {
-        f"{page}-photographs": [
-            *photos_table(
-                {
-                    name: {"R@10": row["R@10"]["photographs"], "flags": kept[name]["flags"]}
-                    for name, row in found["rows"].items()
-                    if row["system"] in systems
-                }
-            ),
-            "",
-            about,
-        ]
-        for page, systems in pages.items()
-    }
+    parts = {}
+    for page, systems in pages.items():
+        chosen = {name: row for name, row in rows.items() if found["rows"][name]["system"] in systems}
+        about = f"{found['learn']['pictures']:,} photographs to learn from; {searched}"
+        parts[f"{page}-photographs"] = [*photos_table(chosen), "", about]
+    shipped = [
+        [name.removesuffix(AS_SHIPPED), *map(interval, row["R@10"])]
+        for name, row in rows.items()
+        if name.endswith(AS_SHIPPED)
+    ]
+    head = ["system", *(f"R@10, turn {turn}" for turn in range(1, len(shipped[0])))]
+    parts["shipped-photographs"] = [*table(head, shipped), "", f"Photographs: {searched}"]
+    return parts
 
 
 def asked_table(rows: dict[str, Any]) -> list[str]:
