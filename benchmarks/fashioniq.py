@@ -238,7 +238,9 @@ def caption(row: Captioner, seed: int, place: Place) -> None:
     evaluate("captioner", out / "test", place, "--checkpoint", str(weights))
     values_p = sentences([out], "CIDEr-D")[0]
     found = KeptRow(tuple(map(str, range(len(values_p)))), (seed,), values_p[None, :, None].astype(np.float32))
-    facts = facts_of(command("captioners", row.name), [weights], ["own data", "overlap: not counted"], [out])
+    facts = facts_of(
+        command("captioners", row.name), [weights], ["own data", *overlap_flags(read_run(out / "test").tasks)], [out]
+    )
     write_ranks("fashioniq", "captions", row.name, found, gallery=len(values_p), facts=facts)
 
 
