@@ -4,7 +4,7 @@
 
 Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
 test split, each kind a gallery of its own. Test captions are in other words than those learnt from, and modifications
-of several turns lean on the turns before (contextual language). What learns has three seeds. In `talks` a simulated
+of several turns lean on the turns before (contextual language). What learns has three seeds, or six. In `talks` a simulated
 user says how the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed
 (beam 5), and the oracle, who knows the truth.
 """
@@ -24,6 +24,7 @@ import numpy as np
 from jaxtyping import Float
 from machine import described
 from rows import (
+    MORE,
     SEEDS,
     UNTRAINED,
     KeptRow,
@@ -83,8 +84,8 @@ class Retriever:
 
 CAPTIONERS = (
     Captioner(WITH_ATTRIBUTES),
-    Captioner("transformer", settings=("model.attributes=0",)),
-    Captioner("RNN", "rnn-lab"),
+    Captioner("transformer", settings=("model.attributes=0",), seeds=MORE),
+    Captioner("RNN", "rnn-lab", seeds=MORE),
 )
 
 RETRIEVERS = (
@@ -162,7 +163,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", nargs="*", default=tuple(PARTS), help="parts to do")
     parser.add_argument("--rows", nargs="*", help="do these only; the file has all that are done")
-    parser.add_argument("--seeds", type=int, nargs="*", default=SEEDS, help="likewise")
+    parser.add_argument("--seeds", type=int, nargs="*", default=MORE, help="likewise")
     given = parser.parse_args()
     place = Place(given.work, given.data.resolve())
     place.make()
