@@ -4,9 +4,9 @@
 
 Learnt is from a catalogue over all product photos (three kinds, four references a training picture), measured on its
 test split, each kind a gallery of its own. Test captions are in other words than those learnt from, and modifications
-of several turns lean on the turns before (contextual language). What learns has three seeds, or six. In `talks` a simulated
-user says how the wanted picture differs from the one shown, five times: the captioner with attributes of the same seed
-(beam 5), and the oracle, who knows the truth.
+of several turns lean on the turns before (contextual language). What learns has three seeds or six. In `talks` a
+simulated user says how the wanted picture differs from the one shown, five times: the captioner with attributes of the
+same seed (beam 5), and the oracle, who knows the truth.
 """
 
 from __future__ import annotations
