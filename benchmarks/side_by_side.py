@@ -96,9 +96,9 @@ TRAINED = {
     "chatir, trained anew": "scenes: dialogues",
     "mai, trained anew": "products: MAI's transactions",
 }
-"""The systems, and what their weights have learnt from: training splits of the same worlds. No row has
-seen a picture of a test. "trained anew" are weights of benchmarks/drilldown.py (fixed 3x128, first stage), dialogues.py
-and mai.py, given with `--weights`."""
+"""The systems, and what their weights have learnt from: training splits of the same worlds. No row has seen a
+picture of a test. "trained anew" are weights of benchmarks/drilldown.py (fixed 3x128, first stage), dialogues.py and
+mai.py, given with `--weights`."""
 
 Folders = Mapping[str, Path]
 
