@@ -22,7 +22,7 @@ from cells import machine_line
 from machine import described
 from report import attack_rows
 
-from tests.hostile import calls, conversations, damage, faults, folders, kills, kills_served, pictures, wire
+from tests.hostile import calls, conversations, cuts, damage, faults, folders, kills, kills_served, pictures, wire
 from tests.hostile.attack import Outcome
 
 Attack = Callable[[int, int, Path], Outcome]
@@ -40,6 +40,7 @@ FULL: dict[str, tuple[Attack, int]] = {
     "try_scopes": (calls.try_scopes, 1000),
     "raw_requests": (wire.raw_requests, 3000),
     "slow_connections": (wire.slow_connections, 300),
+    "cut_connections": (cuts.cut_connections, 100),
     "long_conversations": (conversations.long_conversations, 2),
     "many_conversations": (conversations.many_conversations, 2000),
     "crowd_beside_replay": (conversations.crowd_beside_replay, 60),

@@ -5,12 +5,16 @@ Results have the same classes, and errors too. A server does not reveal paths: `
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 from urllib.parse import quote, urlencode
 
 import httpx
@@ -62,11 +66,74 @@ PAGE = 500
 LOOK_S = 0.2
 """How often to look whether a job has ended."""
 
-TRIES = 20
+PAUSES_S = (0.1, 0.5, 2.0, 5.0)
+"""Before a request is sent again whose connection was cut, or not made: time enough for a server to be restarted."""
+
+MAX_TRIES = 20
 """How often a request is sent that the server asks to send later."""
+
+MAX_WAIT_S = 120.0
+"""So long after it was first sent, a request is not sent again; a server that asks for more is too busy."""
+
+LATER = (429, 503)
+"""Statuses that come with the time to send the request again (`Retry-After`)."""
 
 BUSY = (408, 429)
 """Statuses below 500 that do not mean that the request is wrong."""
+
+READS = ("/search", "/pictures/browse")
+"""What is only read, though it is asked for with POST."""
+
+
+@dataclass
+class Patience:
+    """How long one request is sent again and again.
+
+    `repeatable`: asking twice is asking once. What is not is sent again only if it cannot have reached the server, or
+    was refused before it did anything.
+    """
+
+    repeatable: bool
+    cuts_left: int = len(PAUSES_S)
+    tries_left: int = MAX_TRIES - 1
+    until: float = field(default_factory=lambda: time.monotonic() + MAX_WAIT_S)
+
+    def after_cut(self, error: httpx.TransportError) -> float | None:
+        """How many seconds to wait before the next try; None: give up."""
+        unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+        if not (self.repeatable or unsent) or not self.cuts_left or time.monotonic() > self.until:
+            return None
+        self.cuts_left -= 1
+        return PAUSES_S[len(PAUSES_S) - self.cuts_left - 1]
+
+    def after(self, answer: httpx.Response) -> float | None:
+        """The same after an answer; None: it is to be taken as it is."""
+        status = answer.status_code
+        if status not in LATER or not (self.repeatable or status == httpx.codes.TOO_MANY_REQUESTS):
+            return None
+        pause = _retry_after_s(answer.headers.get("Retry-After", ""))
+        if pause is None or not self.tries_left or time.monotonic() + pause > self.until:
+            return None
+        self.tries_left -= 1
+        return pause
+
+
+def _retry_after_s(said: str) -> float | None:
+    """The seconds of a `Retry-After`, which may also be a date; None where it is neither."""
+    if said.isascii() and said.isdecimal():
+        return float(said)
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+class _Event(NamedTuple):
+    """A server-sent event; `id` is "" where it has none."""
+
+    id: str
+    name: str
+    data: dict[str, Any]
 
 
 class RemoteLibrary:
@@ -91,7 +158,8 @@ class RemoteLibrary:
         except httpx.InvalidURL as error:
             raise BadInput(f"url: {url[:60]!r}: {error}") from error
         try:
-            self.status()  # report a wrong address or token now
+            # A wrong address or token is reported now: nothing was there yet that may come back.
+            self._read(self._send("GET", "/collection", patience=Patience(repeatable=True, cuts_left=0)))
         except BaseException:
             self.close()
             raise
@@ -248,7 +316,7 @@ class RemoteLibrary:
             "leaning": picture_bias,
         }
         if conversation is None:
-            return RemoteSession(self, self.ask("POST", "/sessions", settings)["id"])
+            return RemoteSession(self, self.ask("POST", "/sessions", settings, key=new_key())["id"])
         document = {"schema": "viewfinder/session", "conversation": conversation.to_json()}
         return RemoteSession(
             self, self.ask("POST", "/sessions/import", settings | document)["id"], conversation.pending
@@ -256,43 +324,58 @@ class RemoteLibrary:
 
     # -- for sessions
 
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """The JSON with which the API answers a request; None if the answer is empty."""
+    def ask(self, method: str, path: str, body: Any = None, *, key: str | None = None) -> Any:
+        """The JSON with which the API answers a request; None if the answer is empty.
+
+        With a `key` (`new_key`) the server does what is asked once, however often that has to be sent.
+        """
         try:
             content = None if body is None else json.dumps(body).encode()
         except (TypeError, ValueError) as error:
             raise BadInput(f"this cannot be sent: {error}") from error
-        return self._read(self._send(method, path, content=content, headers={"Content-Type": "application/json"}))
+        headers = {"Content-Type": "application/json"} | ({} if key is None else {"Idempotency-Key": f'"{key}"'})
+        patience = Patience(repeatable=key is not None or method == "GET" or path in READS)
+        return self._read(self._send(method, path, patience=patience, content=content, headers=headers))
 
     def upload(self, image: OwnImage) -> str:
         """Uploads the user's own image; returns its id. Raises BadInput: not an image, or no such file."""
-        if isinstance(image, str | Path):
-            if not is_file(image):
-                raise BadInput(f"no such image: {image}")
-            try:
-                content = Path(image).read_bytes()
-            except OSError as error:
-                raise BadInput(f"{image} cannot be read: {error.strerror}") from error
-        else:
-            content = image if isinstance(image, bytes) else pack_image(image)
+        content = _image_bytes(image)
         return str(self._read(self._send("POST", "/uploads", files={"file": ("image", content)}))["id"])
 
     def events(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Server-sent events, name and data, up to the one called `done`."""
-        with self._reached(), self._http.stream("GET", path) as answer:
-            if answer.is_error:
+        """Server-sent events, name and data, up to the one called `done`; after a cut it goes on after the last one."""
+        last, begun, patience = "", False, Patience(repeatable=True)
+        with self._reached():
+            while True:
+                try:
+                    for event in self._stream(path, last, patience):
+                        if event.id and event.id != last:
+                            last, patience = event.id, Patience(repeatable=True)  # it goes on
+                        begun = True
+                        yield event.name, event.data
+                        if event.name == "done":
+                            return
+                    raise httpx.RemoteProtocolError("it broke off in the middle of an answer")
+                except httpx.TransportError as error:
+                    resumable = last or not begun
+                    pause = patience.after_cut(error) if resumable else None
+                    if pause is None:
+                        raise
+                time.sleep(pause)
+
+    def _stream(self, path: str, last: str, patience: Patience) -> Iterator[_Event]:
+        """The events after the one with the id `last`, as long as the connection holds."""
+        headers = {"Last-Event-ID": last} if last else {}
+        while True:
+            with self._http.stream("GET", path, headers=headers) as answer:
+                if not answer.is_error:
+                    yield from _read_events(answer.iter_lines())
+                    return
                 answer.read()
-                self._read(answer)
-            name = ""
-            for line in answer.iter_lines():
-                field, _, value = line.partition(": ")
-                if field == "event":
-                    name = value
-                elif field == "data":
-                    yield name, json.loads(value)
-                    if name == "done":
-                        return
-        raise ServerFailed(f"{self.url} broke off in the middle of an answer: ask again")
+                pause = patience.after(answer)
+                if pause is None:
+                    self._read(answer)
+            time.sleep(pause or 0)
 
     def _pages(self, method: str, path: str, name: str) -> Iterator[dict[str, Any]]:
         """What is listed under `name`, page after page."""
@@ -325,16 +408,22 @@ class RemoteLibrary:
                 return bool(now["state"] == "done")
             time.sleep(LOOK_S)
 
-    def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
-        """The answer to a request; it is sent again after the seconds that a server asks to wait for."""
+    def _send(self, method: str, path: str, *, patience: Patience | None = None, **given: Any) -> httpx.Response:
+        """The answer to a request, which is sent again as often as `patience` has it: see there."""
+        patience = patience or Patience(repeatable=False)
         with self._reached():
-            for _ in range(TRIES):
-                answer = self._http.request(method, path, **given)
-                pause = answer.headers.get("Retry-After", "")
-                if answer.status_code != httpx.codes.TOO_MANY_REQUESTS or not pause.isdigit():
-                    break
-                time.sleep(int(pause))
-            return answer
+            while True:
+                try:
+                    answer = self._http.request(method, path, **given)
+                except httpx.TransportError as error:
+                    pause = patience.after_cut(error)
+                    if pause is None:
+                        raise
+                else:
+                    pause = patience.after(answer)
+                    if pause is None:
+                        return answer
+                time.sleep(pause)
 
     @contextmanager
     def _reached(self) -> Iterator[None]:
@@ -386,6 +475,8 @@ class RemoteSession(TurnMethods):
         self._library = library
         self._question = question
         self._turn = 0
+        self._unsure: tuple[dict[str, Any], str] | None = None  # what may have been said, and its key
+        self._uploaded: tuple[str, str] | None = None  # a digest of the image that was uploaded last, and its id
 
     @property
     def question(self) -> Question | None:
@@ -399,7 +490,11 @@ class RemoteSession(TurnMethods):
         return Conversation.from_json(document["conversation"])
 
     def take(self, turn: Turn) -> Hits:
-        """One turn of any kind; a `Show` names what `RemoteLibrary.upload` returned. Raises as `Session.take`."""
+        """One turn of any kind; a `Show` names what `RemoteLibrary.upload` returned. Raises as `Session.take`.
+
+        It is taken once, however often the connection is cut. Where that ends in `ServerFailed`, nobody knows whether
+        it was taken: the same turn, taken again, is then that one, and no other.
+        """
         started = time.perf_counter()
         try:
             said = turn_to_json(turn)
@@ -407,19 +502,26 @@ class RemoteSession(TurnMethods):
             raise BadInput(str(error)) from error
         if said.get("answer") == "":
             said = {"skip": True, "question": said["question"]}
-        results = self._library.ask("POST", f"/sessions/{self.id}/turns", said)
+        if self._unsure is None or self._unsure[0] != said:
+            self._unsure = said, new_key()
+        try:
+            results = self._library.ask("POST", f"/sessions/{self.id}/turns", said, key=self._unsure[1])
+        except BadInput:  # refused: nothing was said
+            self._unsure = None
+            raise
         self._turn = results["turn"]
         self.adapters = tuple(results["adapters"])
         self.answered_with = None if results["answer"] is None else results["answer"]["with"]
         why: dict[str, dict[str, Any]] = {}
+        question = self._question
         for name, data in self._library.events(f"/sessions/{self.id}/turns/{self._turn}/events"):
             if name == "question":
                 asked = data["question"]
-                self._question = asked and Question(
-                    **asked | {many: tuple(asked[many]) for many in ("choices", "examples")}
-                )
+                question = asked and Question(**asked | {many: tuple(asked[many]) for many in ("choices", "examples")})
             elif name == "why":
                 why |= data["why"]
+        # Not before all of it was heard: until then the same turn may come again, and answers what it answered.
+        self._question, self._unsure = question, None
         return _hits(results, started, why)
 
     def reply(self) -> Iterator[str]:
@@ -437,7 +539,42 @@ class RemoteSession(TurnMethods):
         self._library.ask("DELETE", f"/sessions/{self.id}")
 
     def _name_image(self, image: OwnImage) -> str:
-        return self._library.upload(image)
+        content = _image_bytes(image)
+        digest = hashlib.sha256(content).hexdigest()
+        # While it is not known whether a turn was taken, the same image is the same upload: it may be that turn again.
+        if self._unsure is None or self._uploaded is None or self._uploaded[0] != digest:
+            self._uploaded = digest, self._library.upload(content)
+        return self._uploaded[1]
+
+
+def _image_bytes(image: OwnImage) -> bytes:
+    """What is uploaded. Raises BadInput: not an image, or no such file."""
+    if not isinstance(image, str | Path):
+        return image if isinstance(image, bytes) else pack_image(image)
+    if not is_file(image):
+        raise BadInput(f"no such image: {image}")
+    try:
+        return Path(image).read_bytes()
+    except OSError as error:
+        raise BadInput(f"{image} cannot be read: {error.strerror}") from error
+
+
+def new_key() -> str:
+    """What tells a request from all others."""
+    return str(uuid.uuid4())
+
+
+def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
+    """Server-sent events; one that was cut off before its empty line is none."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(": ")
+        if line:
+            fields[name] = value
+            continue
+        if "data" in fields:
+            yield _Event(fields.get("id", ""), fields.get("event", ""), json.loads(fields["data"]))
+        fields = {}
 
 
 def _row(known: Mapping[str, Any]) -> PictureRow:

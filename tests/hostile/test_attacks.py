@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.hostile import calls, conversations, damage, faults, folders, kills, kills_served, pictures, wire
+from tests.hostile import calls, conversations, cuts, damage, faults, folders, kills, kills_served, pictures, wire
 from tests.hostile.attack import Outcome
 
 SEED = 3
@@ -82,6 +82,10 @@ def test_over_a_connection_each_operation_wants_its_own_scope(tmp_path: Path) ->
 
 def test_http_made_by_hand_is_refused_and_hides_no_request(tmp_path: Path) -> None:
     held(wire.raw_requests(len(wire.CASES) + 10, SEED, tmp_path))
+
+
+def test_turns_whose_connections_are_cut_are_taken_once(tmp_path: Path) -> None:
+    assert held(cuts.cut_connections(6, SEED, tmp_path))["sent_again"] > 0
 
 
 @pytest.mark.long

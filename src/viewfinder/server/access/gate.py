@@ -211,7 +211,7 @@ def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
         app,
         allow_origins=origins,
         allow_methods=("GET", "POST", "PUT", "PATCH", "DELETE"),
-        allow_headers=("Authorization", "Content-Type", "If-None-Match", "Last-Event-ID"),
+        allow_headers=("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Last-Event-ID"),
         expose_headers=("ETag", "Location", "Retry-After"),
         allow_private_network=True,
     )

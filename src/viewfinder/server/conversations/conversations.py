@@ -36,7 +36,8 @@ from viewfinder.server.conversations.answers import (
 from viewfinder.server.conversations.editing import following_turns, repeat_turns
 from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions, taken_elsewhere
 from viewfinder.server.conversations.pools import DEFAULT, QuestionerPool, RetrieverPool, predict_picture_attributes
-from viewfinder.server.database import FeedbackRow, SessionRow, TurnTaken
+from viewfinder.server.conversations.sent_twice import check_same
+from viewfinder.server.database import AlreadySaid, FeedbackRow, Said, SessionRow, TurnTaken
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session import Session
@@ -44,11 +45,13 @@ from viewfinder.session import Session
 if TYPE_CHECKING:
     from viewfinder.library import Library
     from viewfinder.server.access.tokens import Caller
-    from viewfinder.server.database import FeedbackRows, SessionRows
+    from viewfinder.server.database import FeedbackRows, RequestKey, SessionRows
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
 
 _ID = re.compile(r"[0-9a-f-]{36}")
+_BEGUN = uuid.UUID("5f8d3a52-0a0e-4a57-9d0c-6c1f1b7a4e21")
+"""The namespace of the ids of conversations that were begun with a key."""
 
 
 @dataclass(frozen=True)
@@ -88,15 +91,17 @@ class Conversations:
 
     # -- conversations as a whole
 
-    def create(self, caller: Caller, given: schemas.SessionIn, *, hidden: bool = False) -> schemas.Session:
-        """A new conversation; `hidden`: it belongs to a study.
+    def create(
+        self, caller: Caller, given: schemas.SessionIn, key: RequestKey | None = None, *, hidden: bool = False
+    ) -> schemas.Session:
+        """A new conversation; `hidden`: it belongs to a study. With a `key` that began one before, that one.
 
         Raises:
             UnknownName, BadInput: there is no such retriever, questioner, column or value.
             Problem: 409, the retriever has yet to be prepared, or there are no pictures.
         """
         self._check(given.retriever, given.questioner, given.where)
-        return session_to_api(self._new_row(caller, given, hidden=hidden))
+        return session_to_api(self._new_row(caller, given, key, hidden=hidden))
 
     def page(self, caller: Caller, count: int, cursor: str | None) -> schemas.SessionPage:
         """The caller's conversations, the last used first."""
@@ -164,27 +169,41 @@ class Conversations:
 
     # -- turns
 
-    def take(self, caller: Caller, id: str, turn: schemas.TurnIn, *, public: bool = False) -> schemas.Results:
+    def take(
+        self, caller: Caller, id: str, turn: schemas.TurnIn, key: RequestKey | None = None, *, public: bool = False
+    ) -> schemas.Results:
         """One turn, and its results at once; `choice` then chooses the question.
 
-        A question that is still being chosen is abandoned, unless the turn answers it.
+        A question that is still being chosen is abandoned, unless the turn answers it. With a `key` that took a turn
+        before, nothing is said: that turn is answered again, with its results in the present collection.
 
         Raises:
             BadInput, UnknownName: the turn cannot be taken; the conversation stays as it was.
-            Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared.
+            Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared; 422,
+                the key came with another turn.
         """
+        try:
+            return self._take(caller, id, turn, key, public=public)
+        except AlreadySaid as again:
+            return self.results(caller, id, again.said.number)
+
+    def _take(
+        self, caller: Caller, id: str, turn: schemas.TurnIn, key: RequestKey | None, *, public: bool
+    ) -> schemas.Results:
         if answers_open_question(turn):
-            self.open_question(caller, id, public=public).result()
+            self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
         if self.is_long(id):  # its state so far is computed first, without holding the conversation
             self._seen_by(caller, id, 0, public=public).session.ranking()
         with self._loaded(caller, id, public=public) as (held, row, session):
+            self._check_new(id, key)
             known = len(session.conversation.nodes)
             check_length(known)
             hits = session.search(parse_turn(turn, session.question))
             elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
             results = results_to_api(held, number, first_page(session, hits, row.where), session, started)
-            self._open.record(held, known, elapsed_ms)  # last: until then the work may be stopped, and nothing was said
+            # Last: until then the work may be stopped, and nothing was said.
+            self._open.record(held, known, elapsed_ms, key)
             return results
 
     def choice(self, id: str, number: int) -> Future[Question | None]:
@@ -203,15 +222,39 @@ class Conversations:
                 begun()
         return found
 
-    def open_question(self, caller: Caller, id: str, *, public: bool = False) -> Future[Question | None]:
+    def open_question(
+        self, caller: Caller, id: str, key: RequestKey | None = None, *, public: bool = False
+    ) -> Future[Question | None]:
         """The question that an answer would answer now, as soon as it is known.
+
+        An answer with a `key` that was said already answers none: nothing is waited for.
 
         Raises:
             Problem: 404, or 403 in a study.
         """
         with self._loaded(caller, id, public=public) as (_, _, session):
             number = session.conversation.here.number
+            if self.said(id, key) is not None:
+                nothing = Future[Question | None]()
+                nothing.set_result(None)
+                return nothing
         return self.choice(id, number)
+
+    def said(self, id: str, key: RequestKey | None) -> Said | None:
+        """What a request has said in this conversation, if it was here before.
+
+        Raises:
+            Problem: 422, the key came with another turn.
+        """
+        found = None if key is None else self._sessions.said(id, key.key)
+        if found is not None and key is not None:
+            check_same(found, key)
+        return found
+
+    def _check_new(self, id: str, key: RequestKey | None) -> None:
+        """Raises AlreadySaid where a request with this key was here before; Problem, as `said`."""
+        if (found := self.said(id, key)) is not None:
+            raise AlreadySaid(found)
 
     def question(self, id: str, number: int) -> Question | None:
         """The question asked after a turn, awaited if need be."""
@@ -273,15 +316,42 @@ class Conversations:
             return _find_node(session.conversation, number).shown
 
     def edit(
-        self, caller: Caller, id: str, number: int, turn: schemas.TurnIn | None, *, public: bool = False
+        self,
+        caller: Caller,
+        id: str,
+        number: int,
+        turn: schemas.TurnIn | None,
+        key: RequestKey | None = None,
+        *,
+        public: bool = False,
     ) -> schemas.Replay:
         """Another turn in the place of one (None: no turn), on a branch of its own where all that followed is repeated.
 
+        With a `key` that made an edit before, nothing is said: that is answered again.
+
         Raises:
             BadInput, UnknownName: there is nothing to change, or the new turn cannot be taken; all stays as it was.
+            Problem: as `take`.
         """
+        try:
+            return self._edit(caller, id, number, turn, key, public=public)
+        except AlreadySaid as again:
+            told = again.said.replay or {"numbers": {}, "left_out": []}
+            return schemas.Replay(**told, results=self.results(caller, id, again.said.number))
+
+    def _edit(
+        self,
+        caller: Caller,
+        id: str,
+        number: int,
+        turn: schemas.TurnIn | None,
+        key: RequestKey | None,
+        *,
+        public: bool,
+    ) -> schemas.Replay:
         started = time.perf_counter()
         seen = self._seen_by(caller, id, number, public=public)
+        self._check_new(id, key)
         row, edited = seen.row, seen.session
         before = edited.conversation
         known = len(before.nodes)
@@ -296,14 +366,16 @@ class Conversations:
         page = read_page(edited.ranking(), row.n, 0)
         elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
         results = results_to_api(replace(seen.known, session=edited), here, page, edited, started)
+        replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
         with self._loaded(caller, id, public=public) as (held, _, session):
+            self._check_new(id, key)
             if len(session.conversation.nodes) != known:
                 raise taken_elsewhere(TurnTaken(known))
             # A question may have been noted meanwhile.
             nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
             edited.conversation, held.session = Conversation(nodes), edited
-            self._open.record(held, known, elapsed_ms)
-        return schemas.Replay(numbers=repeated.numbers, left_out=repeated.left_out, results=results)
+            self._open.record(held, known, elapsed_ms, key, None if key is None else replay)
+        return schemas.Replay(**replay, results=results)
 
     # -- found
 
@@ -370,11 +442,14 @@ class Conversations:
         if where:
             self.retrievers.gallery(DEFAULT).snapshot.where(where)
 
-    def _new_row(self, caller: Caller, given: schemas.SessionIn, *, hidden: bool = False) -> SessionRow:
-        now, id = time.time(), str(uuid.uuid4())
+    def _new_row(
+        self, caller: Caller, given: schemas.SessionIn, key: RequestKey | None = None, *, hidden: bool = False
+    ) -> SessionRow:
+        now = time.time()
+        # The id follows from the key, so that a request that comes twice finds what it has begun.
+        id = str(uuid.uuid4() if key is None else uuid.uuid5(_BEGUN, f"{caller.token} {key.key} {key.request}"))
         row = SessionRow(id=id, owner=caller.token, **given.model_dump(), created=now, updated=now, hidden=hidden)
-        self._sessions.create(row)
-        return row
+        return self._sessions.begin(row)
 
     def _row(self, caller: Caller, id: str, *, public: bool = False) -> SessionRow:
         row = self._sessions.get(id) if _ID.fullmatch(id) else None

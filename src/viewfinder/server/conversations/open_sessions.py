@@ -15,12 +15,12 @@ import logging
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from viewfinder.conversation import Conversation, Question
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
@@ -33,7 +33,7 @@ from viewfinder.session import Session
 
 if TYPE_CHECKING:
     from viewfinder.server.conversations.pools import QuestionerPool, RetrieverPool
-    from viewfinder.server.database import SessionRows
+    from viewfinder.server.database import RequestKey, SessionRows
     from viewfinder.server.pictures.uploads import Uploads
 
 LONG = 200
@@ -246,7 +246,14 @@ class OpenSessions:
             picture_bias=session_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
         )
 
-    def record(self, held: OpenSession, known: int, elapsed_ms: float) -> None:
+    def record(
+        self,
+        held: OpenSession,
+        known: int,
+        elapsed_ms: float,
+        key: RequestKey | None = None,
+        replay: Mapping[str, Any] | None = None,
+    ) -> None:
         """Stores the nodes from number `known` on; if that fails, the next user of the session reads it again.
 
         A conversation without a name gets one then.
@@ -263,6 +270,8 @@ class OpenSessions:
                 at=now,
                 name="" if held.row.name or held.row.hidden else first_words(session.conversation),
                 choosing=until,
+                key=key,
+                replay=replay,
             )
         except BaseException as error:
             held.forget()

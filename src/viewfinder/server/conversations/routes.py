@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import Annotated, Any, TypeVar
 
 import anyio
-from fastapi import Path, Query, Response
+from fastapi import Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
@@ -42,6 +43,7 @@ from viewfinder.server.conversations.schemas import (
     TurnIn,
     event_stream,
 )
+from viewfinder.server.conversations.sent_twice import KeyHeader, request_key
 from viewfinder.server.pictures.schemas import Questioners, Retrievers
 from viewfinder.server.problems import responses
 from viewfinder.server.services import Services, WithServices, make_router
@@ -57,6 +59,11 @@ Id = Annotated[str, Path(max_length=64, description="the id of a session")]
 Picture = Annotated[str, Path(max_length=64, description="the id of a picture")]
 Turn = Annotated[int, Path(ge=0, le=1_000_000, description="the number of a turn; 0 is the start")]
 Cursor = Annotated[str | None, Query(max_length=200, description="the `next` of the page before")]
+Heard = Annotated[
+    str | None,
+    Header(alias="Last-Event-ID", description="the id of the last event heard before a cut: those after it are sent"),
+]
+_EVENT_ID = re.compile(r"[0-9]{1,9}")
 
 _EVENTS = event_stream("Events: `question`, then `why` a few times, then `done`.", "question", "why", "done")
 _REPLY = event_stream("Events: `words` as often as there are some, then `done`.", "words", "done")
@@ -74,9 +81,11 @@ async def list_sessions(
 
 
 @router.post("/sessions", status_code=201, summary="Begin a conversation", responses=responses(409))
-async def create_session(given: SessionIn, caller: Writer, services: WithServices) -> Session:
+async def create_session(
+    given: SessionIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+) -> Session:
     """A new conversation; without a name, it is called what is said first."""
-    return await services.pool.run(services.conversations.create, caller, given)
+    return await services.pool.run(services.conversations.create, caller, given, request_key(given_key, "begin", given))
 
 
 @router.post(
@@ -118,14 +127,18 @@ async def export_session(id: Id, caller: Reader, services: WithServices) -> Expo
     response_model=Results,
     responses=responses(404, 409),
 )
-async def take_turn(id: Id, turn: TurnIn, caller: Writer, services: WithServices) -> Response:
+async def take_turn(
+    id: Id, turn: TurnIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+) -> Response:
     """The results at once; the question after it is chosen while they travel, and comes by events.
 
-    Whoever goes on before that is not held up: nothing is asked then.
+    Whoever goes on before that is not held up: nothing is asked then. Whoever does not know whether a turn was taken,
+    as the connection was cut, sends it again with the same key.
     """
+    conversations, key = services.conversations, request_key(given_key, "take", turn)
     if answers_open_question(turn):
-        await _known(await _run(services, id, services.conversations.open_question, caller, id, public=True))
-    results, written = await _run(services, id, _written, services.conversations.take, caller, id, turn, public=True)
+        await _known(await _run(services, id, conversations.open_question, caller, id, key, public=True))
+    results, written = await _run(services, id, _written, conversations.take, caller, id, turn, key, public=True)
     return _json(written, 201, BackgroundTask(_run, services, id, services.conversations.choice, id, results.turn))
 
 
@@ -160,17 +173,21 @@ async def get_turn(
     response_model=Replay,
     responses=responses(404, 409),
 )
-async def edit_turn(id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices) -> Response:
+async def edit_turn(
+    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
-    return await _edited(id, number, turn, caller, services)
+    return await _edited(id, number, turn, caller, services, given_key)
 
 
 @router.delete(
     "/sessions/{id}/turns/{number}", summary="Take something back", response_model=Replay, responses=responses(404, 409)
 )
-async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServices) -> Response:
+async def delete_turn(
+    id: Id, number: Turn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
-    return await _edited(id, number, None, caller, services)
+    return await _edited(id, number, None, caller, services, given_key)
 
 
 @router.get(
@@ -179,10 +196,12 @@ async def delete_turn(id: Id, number: Turn, caller: Writer, services: WithServic
     response_class=EventSourceResponse,
     responses=_EVENTS | responses(404, 409),
 )
-async def turn_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
+async def turn_events(
+    id: Id, number: Turn, caller: Reader, services: WithServices, heard: Heard = None
+) -> EventSourceResponse:
     """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
     shown = await _run(services, id, services.conversations.shown, caller, id, number)
-    events = _events(services, caller, id, number, shown)
+    events = _events(services, caller, id, number, shown, _last(heard))
     # They end by themselves: a server that ends lets them.
     return EventSourceResponse(
         events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
@@ -205,14 +224,18 @@ async def picture_rank(id: Id, number: Turn, picture: Picture, caller: Reader, s
     response_class=EventSourceResponse,
     responses=_REPLY | responses(404, 409),
 )
-async def reply_events(id: Id, number: Turn, caller: Reader, services: WithServices) -> EventSourceResponse:
+async def reply_events(
+    id: Id, number: Turn, caller: Reader, services: WithServices, heard: Heard = None
+) -> EventSourceResponse:
     """`words` {"text": the next piece}, to be joined without anything between; `done` {"text": all of it}.
 
     There are no words where a turn is answered with pictures, as it always is by retrievers that do not speak.
     """
     pieces = await _run(services, id, services.conversations.reply, caller, id, number)
     return EventSourceResponse(
-        _reply(services, pieces), shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
+        _reply(services, pieces, _last(heard)),
+        shutdown_event=anyio.Event(),
+        shutdown_grace_period=services.settings.shutdown_s / 2,
     )
 
 
@@ -259,33 +282,51 @@ def _json(written: str, status: int = 200, later: BackgroundTask | None = None) 
     return Response(written, status, media_type="application/json", background=later)
 
 
-async def _edited(id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services) -> Response:
-    edit = services.conversations.edit
-    replay, written = await _run(services, id, _written, edit, caller, id, number, turn, public=True)
+async def _edited(
+    id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, given_key: str | None
+) -> Response:
+    edit, key = services.conversations.edit, request_key(given_key, f"edit {number}", turn)
+    replay, written = await _run(services, id, _written, edit, caller, id, number, turn, key, public=True)
     later = BackgroundTask(_run, services, id, services.conversations.choice, id, replay.results.turn)
     return _json(written, later=later)
 
 
 async def _events(
-    services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...]
+    services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...], last: int
 ) -> AsyncIterator[dict[str, str]]:
-    question = question_to_api(await _known(await _run(services, id, services.conversations.choice, id, number)))
-    yield _event("question", {"question": None if question is None else question.model_dump()})
-    if shown:
+    """Event 1 is the question, each of the next the reasons of a batch; those up to the `last` that was heard are not
+    sent again."""
+    if last < 1:
+        question = question_to_api(await _known(await _run(services, id, services.conversations.choice, id, number)))
+        yield _event("question", {"question": None if question is None else question.model_dump()}, 1)
+    batches = [shown[start : start + REASONS_AT_ONCE] for start in range(0, len(shown), REASONS_AT_ONCE)]
+    unheard = list(enumerate(batches, 2))[max(last - 1, 0) :]
+    if unheard:
         ranking = await _run(services, id, services.conversations.ranking, caller, id, number)
-        here = [picture for picture in shown if ranking.gallery.snapshot.row_of(picture) is not None]
-        for start in range(0, len(here), REASONS_AT_ONCE):
-            yield await services.pool.run(_reasons, ranking, here[start : start + REASONS_AT_ONCE])
+        for at, batch in unheard:
+            here = [picture for picture in batch if ranking.gallery.snapshot.row_of(picture) is not None]
+            if here:
+                yield await services.pool.run(_reasons, ranking, here, at)
     yield _event("done", {})
 
 
-async def _reply(services: Services, pieces: Iterator[str]) -> AsyncIterator[dict[str, str]]:
-    """A thread is taken for each piece alone: who reads slowly holds none."""
+async def _reply(services: Services, pieces: Iterator[str], last: int) -> AsyncIterator[dict[str, str]]:
+    """A thread is taken for each piece alone: who reads slowly holds none.
+
+    An event's id is how many characters there are by then: those up to the `last` one heard are not sent again.
+    """
     text = ""
     while (piece := await services.pool.run(next, pieces, None)) is not None:
+        unheard = max(last, len(text))
         text += piece
-        yield _event("words", {"text": piece})
+        if len(text) > unheard:
+            yield _event("words", {"text": text[unheard:]}, len(text))
     yield _event("done", {"text": text})
+
+
+def _last(heard: str | None) -> int:
+    """The id of the last event that was heard; 0 where that is none of ours, and all are sent."""
+    return int(heard) if heard is not None and _EVENT_ID.fullmatch(heard) else 0
 
 
 async def _known(chosen: Future[Question | None]) -> Question | None:
@@ -293,12 +334,12 @@ async def _known(chosen: Future[Question | None]) -> Question | None:
     return await asyncio.shield(asyncio.wrap_future(chosen))
 
 
-def _reasons(ranking: Ranking, pictures: Sequence[str]) -> dict[str, str]:
-    return _event("why", {"why": ranking.why(pictures)})
+def _reasons(ranking: Ranking, pictures: Sequence[str], id: int) -> dict[str, str]:
+    return _event("why", {"why": ranking.why(pictures)}, id)
 
 
-def _event(name: str, data: dict[str, Any]) -> dict[str, str]:
-    return {"event": name, "data": json.dumps(data)}
+def _event(name: str, data: dict[str, Any], id: int | None = None) -> dict[str, str]:
+    return {"event": name, "data": json.dumps(data), **({} if id is None else {"id": str(id)})}
 
 
 search_router = make_router("search")

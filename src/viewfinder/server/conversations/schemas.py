@@ -373,6 +373,7 @@ def event_stream(description: str, *names: str, data: str | None = None) -> dict
     properties = {
         "event": {"enum": list(names)},
         "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": content},
+        "id": {"type": "string"},  # where it may be gone on from
     }
     schema = {"type": "object", "properties": properties, "required": ["event", "data"]}
     return {200: {"description": description, "content": {"text/event-stream": {"schema": schema}}}}

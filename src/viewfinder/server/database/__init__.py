@@ -18,8 +18,11 @@ from viewfinder.server.database.records import (
     UploadRows,
 )
 from viewfinder.server.database.sessions import (
+    AlreadySaid,
     FeedbackRow,
     FeedbackRows,
+    RequestKey,
+    Said,
     SessionRow,
     SessionRows,
     TurnQuestion,
@@ -27,11 +30,14 @@ from viewfinder.server.database.sessions import (
 )
 
 __all__ = [
+    "AlreadySaid",
     "Database",
     "FeedbackRow",
     "FeedbackRows",
     "JobRow",
     "JobRows",
+    "RequestKey",
+    "Said",
     "SessionRow",
     "SessionRows",
     "StudyRow",

@@ -52,6 +52,31 @@ class TurnQuestion:
     choosing: float | None
 
 
+@dataclass(frozen=True)
+class RequestKey:
+    """By this a request that is sent again is known: the client's `key`, and a digest of what is asked with it."""
+
+    key: str
+    request: str
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a request with a key has come to: the turn `number`; and `replay`, what an edit was answered beside it."""
+
+    number: int
+    request: str
+    replay: Mapping[str, Any] | None
+
+
+class AlreadySaid(ViewfinderError):
+    """A request with this key has taken its turn: there is nothing to say again."""
+
+    def __init__(self, said: Said) -> None:
+        super().__init__(f"this was said already: it is turn {said.number}")
+        self.said = said
+
+
 class TurnTaken(ViewfinderError):
     """Somebody else (another page, another server process) has taken turn `number` in the meantime."""
 
@@ -67,8 +92,8 @@ class SessionRows(Store[SessionRow]):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._session, self._used, self._node, self._changed, self._asked, self._asked_by_holder = map(
-            database.prepare, (_SESSION, _USED, _NODE, _CHANGED, _ASKED, _ASKED_BY_HOLDER)
+        self._session, self._used, self._node, self._said, self._changed, self._asked, self._asked_by_holder = map(
+            database.prepare, (_SESSION, _USED, _NODE, _SAID, _CHANGED, _ASKED, _ASKED_BY_HOLDER)
         )
 
     def get(self, id: str) -> SessionRow | None:
@@ -76,6 +101,16 @@ class SessionRows(Store[SessionRow]):
         with self._database.reading_prepared() as cursor:
             found = self._session.first(cursor, {"session": id})
         return None if found is None else SessionRow(**found)
+
+    def begin(self, row: SessionRow) -> SessionRow:
+        """A new conversation; where one of its id has begun already, that one."""
+        try:
+            self.create(row)
+        except IntegrityError:
+            if (begun := self.get(row.id)) is not None:
+                return begun
+            raise
+        return row
 
     def page(
         self, *, owner: str | None, everyone: bool, count: int, cursor: str | None
@@ -149,12 +184,17 @@ class SessionRows(Store[SessionRow]):
         at: float,
         name: str = "",
         choosing: float | None = None,
+        key: RequestKey | None = None,
+        replay: Mapping[str, Any] | None = None,
     ) -> int:
         """Records more turns, all or none, and that the conversation was used; gives its revision.
 
         A conversation without a name is called `name`. `choosing`: until when it is chosen what to ask after the last.
+        `key`: of the request that says them; `replay`: what that is answered beside the results. Both are kept with
+        the last turn.
 
         Raises:
+            AlreadySaid: a request with this key was here before.
             TurnTaken: it has a turn of the first's number already.
             UnknownName: there is no such conversation (any more).
         """
@@ -169,6 +209,9 @@ class SessionRows(Store[SessionRow]):
                 "elapsed_ms": elapsed_ms,
                 "at": at,
                 "choosing": choosing if node is nodes[-1] else None,
+                "key": key.key if key is not None and node is nodes[-1] else None,
+                "request": key.request if key is not None and node is nodes[-1] else None,
+                "replay": replay if node is nodes[-1] else None,
             }
             for node in nodes
             if node.turn is not None  # the root is not stored
@@ -181,8 +224,16 @@ class SessionRows(Store[SessionRow]):
                 if recorded:
                     self._node.run_each(cursor, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so a process that missed one collides
+            if key is not None and (said := self.said(id, key.key)) is not None:
+                raise AlreadySaid(said) from error
             raise TurnTaken(nodes[0].number) from error
         return int(used["revision"])
+
+    def said(self, id: str, key: str) -> Said | None:
+        """What a request with this key has said; None if none has."""
+        with self._database.reading_prepared() as cursor:
+            found = self._said.first(cursor, {"of": id, "by": key})
+        return None if found is None else Said(**found)
 
     def note_question(
         self, id: str, number: int, question: Question | None, *, choosing: float | None = None
@@ -231,8 +282,11 @@ _CHANGED = (
     SESSIONS.update().where(SESSIONS.c.id == bindparam("changed")).values(revision=_MORE).returning(SESSIONS.c.revision)
 )
 _NODE = NODES.insert()
+_SAID = select(NODES.c.number, NODES.c.request, NODES.c.replay).where(
+    NODES.c.session == bindparam("of"), NODES.c.key == bindparam("by")
+)
 _NODES_SINCE = (
-    select(NODES)
+    select(NODES.c.number, NODES.c.parent, NODES.c.turn, NODES.c.shown, NODES.c.asked)
     .where(NODES.c.session == bindparam("of"), NODES.c.number > bindparam("since"))
     .order_by(NODES.c.number)
 )

@@ -52,6 +52,10 @@ NODES = Table(
     Column("elapsed_ms", Float, nullable=False),
     Column("at", Float, nullable=False),
     Column("choosing", Float, nullable=True),  # until when somebody chooses what to ask after it; null: nobody does
+    Column("key", Text, nullable=True),  # of the request that said it, where that had one: sent again, it says nothing
+    Column("request", String(64), nullable=True),  # a digest of what that request asked
+    Column("replay", _DOCUMENT, nullable=True),  # what else it was answered, where it said earlier turns again
+    Index("nodes_by_key", "session", "key", unique=True),
 )
 
 UPLOADS = Table(

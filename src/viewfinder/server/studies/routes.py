@@ -11,6 +11,7 @@ from fastapi.responses import Response, StreamingResponse
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.conversations.schemas import TurnIn
+from viewfinder.server.conversations.sent_twice import KeyHeader, request_key
 from viewfinder.server.problems import responses
 from viewfinder.server.services import WithServices, make_router
 from viewfinder.server.studies.plan import (
@@ -121,10 +122,17 @@ async def start_trial(
 
 @router.post(f"{TRIAL}/turns", status_code=201, summary="One round of a trial", responses=responses(404, 409))
 async def take_trial_turn(
-    study: StudyId, participant: ParticipantId, trial: TrialId, turn: TurnIn, services: WithServices, _: Writer
+    study: StudyId,
+    participant: ParticipantId,
+    trial: TrialId,
+    turn: TurnIn,
+    services: WithServices,
+    _: Writer,
+    given_key: KeyHeader = None,
 ) -> Participation:
     """Which turns there are depends on the study's task; no more are taken than it has rounds."""
-    return await services.pool.run(services.studies.take, study, participant, trial, turn)
+    key = request_key(given_key, "take", turn)
+    return await services.pool.run(services.studies.take, study, participant, trial, turn, key)
 
 
 @router.post(f"{TRIAL}/end", summary="Found, or not", responses=responses(404, 409))

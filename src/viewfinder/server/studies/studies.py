@@ -57,6 +57,7 @@ from viewfinder.server.studies.plan import (
 if TYPE_CHECKING:
     from viewfinder.library import Library
     from viewfinder.server.conversations.conversations import Conversations
+    from viewfinder.server.database import RequestKey
 
 
 def check_turn(task: Kind, turn: TurnIn, conversation: Conversation) -> TurnIn:
@@ -272,8 +273,11 @@ class Studies:
                 self._rows.change_trial(trial, session=session, started=time.time())
         return self.participation(study, participant)
 
-    def take(self, study: str, participant: str, trial: str, turn: TurnIn) -> Participation:
-        """One round; where the plan asks, the next question is chosen as well.
+    def take(
+        self, study: str, participant: str, trial: str, turn: TurnIn, key: RequestKey | None = None
+    ) -> Participation:
+        """One round; where the plan asks, the next question is chosen as well. With a `key` that took a round before,
+        none is taken.
 
         Raises:
             Problem: the trial has not started, has ended or has no rounds left; the study has no such turn.
@@ -283,12 +287,17 @@ class Studies:
             conversation = self._conversation(study, row)
             if row.session is None:
                 raise Problem(409, "not-started", "this trial has not started yet")
-            if len(conversation) >= plan.rounds:
-                raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
-            if self._library.gallery().snapshot.row_of(row.target) is None:
-                raise Problem(409, "picture-gone", "the picture to find has left the library: go on to the next one")
-            turn = check_turn(plan.task, turn, conversation)
-            number = self._conversations.take(_owner(study), row.session, turn).turn
+            if (said := self._conversations.said(row.session, key)) is None:
+                if len(conversation) >= plan.rounds:
+                    raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
+                if self._library.gallery().snapshot.row_of(row.target) is None:
+                    raise Problem(
+                        409, "picture-gone", "the picture to find has left the library: go on to the next one"
+                    )
+                turn = check_turn(plan.task, turn, conversation)
+                number = self._conversations.take(_owner(study), row.session, turn, key).turn
+            else:  # its first request may have ended between the turn and what follows from it
+                number = said.number
             self._conversations.question(row.session, number)
             self._rows.change_trial(trial, ranks=self._ranks(row, number))
         return self.participation(study, participant)
