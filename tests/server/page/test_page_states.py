@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import expect
 
+from tests.hostile.cuts import Cut, CuttingProxy
 from viewfinder.index.store import Store
 
 if TYPE_CHECKING:
@@ -114,6 +117,38 @@ def test_a_conversation_that_is_gone_is_said_to_be_gone(open_page: Open, watched
     expect(person.page.get_by_role("alert")).to_contain_text("This conversation is not here any more")
     expect(person.page).to_have_url(re.compile(r":\d+/$"))
     person.tiles.first.wait_for()
+
+
+def test_turns_and_edits_whose_answers_are_cut_off_are_taken_once(
+    photos: Photos, open_page: Open, watched: Watched, server: Server
+) -> None:
+    watched.expected = ("net::ERR_",)
+    due: list[tuple[str, str, Cut]] = []
+
+    def plan(method: str, path: str) -> Cut | None:
+        found = next((one for one in due if one[0] == method and re.search(one[1], path)), None)
+        if found is not None:
+            due.remove(found)
+        return None if found is None else found[2]
+
+    with CuttingProxy(urlsplit(server.address).port or 0, plan) as proxy:
+        person = open_page(at=replace(server, address=f"{proxy.url}/", process=None))
+        person.tiles.first.wait_for()
+        due += [
+            ("POST", "/sessions$", Cut.UNHEARD),
+            ("POST", "/turns$", Cut.UNHEARD),
+            ("POST", "/turns$", Cut.HALF_HEARD),
+        ]
+        person.say(photos.first)
+        due += [("POST", "/turns$", Cut.UNDER_WAY), ("GET", "/2/events$", Cut.HALF_HEARD)]
+        person.say(photos.but)
+        said = [{"say": photos.first}, {"say": photos.but}]
+        assert [node["turn"] for node in person.tree()[1:]] == said
+        due.append(("DELETE", "/turns/1$", Cut.UNHEARD))
+        with person.turn():
+            person.page.get_by_role("button", name=f"Take back “{photos.first}”").click()
+        assert [node["turn"] for node in person.tree()[1:]] == [*said, {"back_to": 0}, {"say": photos.but}]
+        assert due == []
 
 
 def test_a_server_that_went_away_is_said_and_the_turn_is_taken_when_it_is_back(

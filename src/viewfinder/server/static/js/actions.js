@@ -171,14 +171,26 @@ async function showNode(turn, mine, early = null) {
 
 // -- turns
 
+/** What is done once, however often it has to be tried: its key, and whether it has been sent. It may have been done then.
+ * @typedef {{key: string, isSent: boolean}} Once */
+/** @returns {Once} */
+const newOnce = () => ({ key: api.newKey(), isSent: false });
+
+/** @param {any} turn */
+function taking(turn) {
+  const once = newOnce();
+  return acting(() => take(turn, once));
+}
+
 /** Takes a turn from what is shown now: where that is not the newest, the conversation goes back there first.
- * @param {any} turn */
-async function take(turn) {
+ * @param {any} turn @param {Once} once  the same at each try */
+async function take(turn, once) {
   const mine = ++latest;
   typing?.abort();
-  const session = await begun();
-  if (standsAt(session) !== state.turn) await told(session.id, { back_to: state.turn });
-  const results = await told(session.id, turn);
+  const session = await begun(once.key);
+  if (!once.isSent && standsAt(session) !== state.turn) await told(session.id, { back_to: state.turn }, `${once.key}-back-${state.turn}`);
+  once.isSent = true;
+  const results = await told(session.id, turn, once.key);
   previewed = null;
   if (mine !== latest) return;
   router.show({ page: "talk", session: session.id, turn: results.turn });
@@ -187,26 +199,29 @@ async function take(turn) {
   tell(results);
 }
 
-/** The conversation, which begins when the first turn is taken. */
-async function begun() {
+/** The conversation, which begins when the first turn is taken. @param {string} key  of that turn */
+async function begun(key) {
   if (state.session) return state.session;
   const given = { where: state.where, n: FIRST, ...state.chosen };
-  const session = await api.post("/sessions", given);
+  const session = await api.post("/sessions", given, undefined, key);
   const root = { number: 0, parent: 0, turn: null, told: "", shown: 0, first: null, asked: null, at: session.created };
   store.set({ session: { ...session, tree: [root], path: [] }, turn: 0 });
   return /** @type {import("./store.js").SessionTree} */ (state.session);
 }
 
 /** Posts one turn, and adds it to the tree at once: the server's own tree is read when the question has come.
- * @param {string} id @param {any} turn @returns {Promise<Results>} */
-async function told(id, turn) {
-  const results = await api.post(`/sessions/${id}/turns`, turn).catch(async (error) => {
+ * @param {string} id @param {any} turn @param {string} key @returns {Promise<Results>} */
+async function told(id, turn, key) {
+  const results = await api.post(`/sessions/${id}/turns`, turn, undefined, key).catch(async (error) => {
     // Said from another window at the same moment: the next try goes on from the conversation as it is now.
     if (error.kind === "conflict") await refreshTree(id);
     throw error;
   });
   const session = state.session;
-  if (session?.id === id) {
+  // Where it had been taken before its answer was lost, the tree may have it already.
+  if (session?.id === id && results.turn < session.tree.length) {
+    store.set({ session: { ...session, path: wayTo(session.tree, results.turn) } });
+  } else if (session?.id === id) {
     const parent = turn.back_to ?? session.tree.length - 1;
     // As the server keeps it: a question that is passed over has an answer without words.
     const kept = turn.skip ? { answer: "", question: turn.question } : turn;
@@ -261,21 +276,21 @@ export async function refreshTree(id) {
 }
 
 /** What was typed without a conversation is said first, so that what follows refers to what is on the screen. */
-async function settle() {
+async function settle(/** @type {Once} */ once) {
   if (!state.previewing || !previewed) return;
   const { text, ...picture } = previewed;
-  if (picture.like || picture.show) await take({ ...picture, but: text });
-  else if (text) await take({ say: text });
+  if (picture.like || picture.show) await take({ ...picture, but: text }, once);
+  else if (text) await take({ say: text }, once);
 }
-export const say = (text) => acting(() => take({ say: text }));
+export const say = (text) => taking({ say: text });
 const asked = () => (state.question ? { question: state.question } : {});
-export const answer = (text) => acting(() => take({ answer: text, ...asked() }));
+export const answer = (text) => taking({ answer: text, ...asked() });
 /** Passes the question over: something else is asked. */
-export const skip = () => acting(() => take({ skip: true, ...asked() }));
+export const skip = () => taking({ skip: true, ...asked() });
 /** `turn`: the picture is that of an earlier turn, and the conversation goes on from there. */
 export const like = (id, but = "", turn) =>
-  acting(() => take({ like: id, ...(but ? { but } : {}), ...(turn === undefined ? {} : { turn }), ...counting(id) }));
-export const show = (id, but = "") => acting(() => take({ show: id, ...(but ? { but } : {}), ...counting(id) }));
+  taking({ like: id, ...(but ? { but } : {}), ...(turn === undefined ? {} : { turn }), ...counting(id) });
+export const show = (id, but = "") => taking({ show: id, ...(but ? { but } : {}), ...counting(id) });
 
 /** The attributes of a picture that are to count, where they are not those that are seen in it. @param {string} id */
 function counting(id) {
@@ -286,33 +301,44 @@ function counting(id) {
 
 /** Whether other attributes are to count than are seen. @param {import("./store.js").Attributes} attributes */
 export const isChanged = ({ seen, chosen }) => seen.length !== chosen.length || seen.some(({ name }) => !chosen.includes(name));
-export const keep = (attribute, turn) => acting(() => take({ keep: attribute, turn }));
+export const keep = (attribute, turn) => taking({ keep: attribute, turn });
 
 /** Rejects pictures, or what `text` says; with neither, all that is shown. @param {string[]} ids @param {string} [text] */
-export const reject = (ids, text = "") =>
-  acting(async () => {
-    await settle();
-    await take(text ? { reject: ids, text } : { reject: ids });
+export function reject(ids, text = "") {
+  const [before, once] = [newOnce(), newOnce()];
+  return acting(async () => {
+    await settle(before);
+    await take(text ? { reject: ids, text } : { reject: ids }, once);
     announce(t("live.rejected"));
   });
+}
 
 /** Shows another turn of this conversation; what is said next goes on from there. @param {number} turn */
 export const goTo = (turn) => (state.session ? open(state.session.id, turn) : Promise.resolve());
 
 /** Puts another turn in the place of one; what followed is said again. @param {number} number @param {any} turn */
-export const editTurn = (number, turn) => acting(() => replay(() => api.put(turnPath(number), turn)));
+export const editTurn = (number, turn) => replaying((key) => api.put(turnPath(number), turn, key));
 /** Takes a turn out; what followed is said again. @param {number} number */
-export const deleteTurn = (number) => acting(() => replay(() => api.remove(turnPath(number))));
+export const deleteTurn = (number) => replaying((key) => api.remove(turnPath(number), key));
 export const removeBelief = (belief) =>
   belief.without ? editTurn(belief.turn, belief.without) : deleteTurn(belief.turn);
 
 const turnPath = (number) => `/sessions/${state.session?.id}/turns/${number}`;
-async function replay(edit) {
+/** @param {(key: string) => Promise<any>} edit */
+function replaying(edit) {
+  const once = newOnce();
+  return acting(() => replay(edit, once));
+}
+/** @param {(key: string) => Promise<any>} edit @param {Once} once  the same at each try */
+async function replay(edit, once) {
   const mine = ++latest;
   const session = /** @type {import("./store.js").SessionTree} */ (state.session);
   // What is said again is the way to the newest turn: that must be the way to what is shown.
-  if (standsAt(session) !== state.turn) await api.post(`/sessions/${session.id}/turns`, { back_to: state.turn });
-  const { results, left_out: leftOut } = await edit();
+  if (!once.isSent && standsAt(session) !== state.turn) {
+    await api.post(`/sessions/${session.id}/turns`, { back_to: state.turn }, undefined, `${once.key}-back-${state.turn}`);
+  }
+  once.isSent = true;
+  const { results, left_out: leftOut } = await edit(once.key);
   const fresh = await api.get(`/sessions/${session.id}`);
   if (mine !== latest) return;
   store.set({ session: fresh, compare: null, pinned: null });
@@ -502,9 +528,10 @@ export const setWhere = (where) =>
 // -- conversations as a whole
 
 /** This is the picture that was meant. @param {string} id */
-export const foundIt = (id) =>
-  acting(async () => {
-    await settle();
+export function foundIt(id) {
+  const before = newOnce();
+  return acting(async () => {
+    await settle(before);
     if (!state.session || state.turn === 0) {
       store.set({ found: id });
       return;
@@ -513,6 +540,7 @@ export const foundIt = (id) =>
     store.set({ found: id });
     announce(t("found.title"));
   });
+}
 
 /** Gives the present conversation a name, or the one of that id. @param {string} name @param {string} [id] */
 export const rename = (name, id = state.session?.id) =>

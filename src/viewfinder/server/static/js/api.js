@@ -6,6 +6,12 @@ import { store } from "./store.js";
 const BASE = "/api/v1";
 const PROBE_MS = 2500;
 
+/** How often what has a key is sent that the server asks to send later, and the longest pause that is waited without asking. */
+const MAX_TRIES = 4;
+const MAX_PAUSE_S = 5;
+/** How often in a row a stream of events is begun again that brings nothing. */
+const MAX_CUTS = 3;
+
 /** An answer that says what went wrong (RFC 9457): `kind` is the last part of its type, `more` the whole document. */
 export class Problem extends Error {
   /** @param {number} status @param {any} document_ */
@@ -30,22 +36,33 @@ export function onUnauthorized(ask) {
   login = ask;
 }
 
-/** @typedef {{body?: any, query?: Record<string, any>, signal?: AbortSignal, form?: FormData}} Given */
+/** @typedef {{body?: any, query?: Record<string, any>, signal?: AbortSignal, form?: FormData, key?: string}} Given
+ * `key`: with the same one the server does the same thing once, however often the request has to be sent. */
+
+/** What tells a thing that is to be done from all others. (`crypto.randomUUID` is there over https alone.) */
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The JSON of an answer (null where there is none). Throws Problem, Unreachable, or an AbortError.
  * @param {string} method @param {string} path below /api/v1 @param {Given} [given] @returns {Promise<any>} */
 export async function request(method, path, given = {}) {
-  const response = await reach(address(path, given.query), {
+  const sent = {
     method,
     signal: given.signal,
-    headers: given.body === undefined ? {} : { "content-type": "application/json" },
+    headers: {
+      ...(given.body === undefined ? {} : { "content-type": "application/json" }),
+      ...(given.key === undefined ? {} : { "idempotency-key": `"${given.key}"` }),
+    },
     body: given.form ?? (given.body === undefined ? undefined : JSON.stringify(given.body)),
-  });
+  };
+  let { response, text } = await reach(address(path, given.query), sent);
+  for (let tries = 1; given.key !== undefined && tries < MAX_TRIES && isLater(response); tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 1000 * Number(response.headers.get("retry-after"))));
+    ({ response, text } = await reach(address(path, given.query), sent));
+  }
   if (response.status === 401 && path !== "/login") {
     await login();
     return request(method, path, given);
   }
-  const text = await response.text();
   const json = (response.headers.get("content-type") ?? "").includes("json");
   const answer = text && json ? JSON.parse(text) : null;
   if (!response.ok) throw new Problem(response.status, answer ?? { detail: `${response.status} ${response.statusText}` });
@@ -54,14 +71,14 @@ export async function request(method, path, given = {}) {
 
 /** @param {string} path @param {Record<string, any>} [query] @param {AbortSignal} [signal] */
 export const get = (path, query, signal) => request("GET", path, { query, signal });
-/** @param {string} path @param {any} [body] @param {AbortSignal} [signal] */
-export const post = (path, body, signal) => request("POST", path, { body, signal });
-/** @param {string} path @param {any} body */
-export const put = (path, body) => request("PUT", path, { body });
+/** @param {string} path @param {any} [body] @param {AbortSignal} [signal] @param {string} [key] */
+export const post = (path, body, signal, key) => request("POST", path, { body, signal, key });
+/** @param {string} path @param {any} body @param {string} [key] */
+export const put = (path, body, key) => request("PUT", path, { body, key });
 /** @param {string} path @param {any} body */
 export const patch = (path, body) => request("PATCH", path, { body });
-/** @param {string} path */
-export const remove = (path) => request("DELETE", path);
+/** @param {string} path @param {string} [key] */
+export const remove = (path, key) => request("DELETE", path, { key });
 
 /** Sends a file in the form field `file`. @param {string} path @param {Blob} file */
 export function upload(path, file) {
@@ -71,20 +88,28 @@ export function upload(path, file) {
 }
 
 /** Listens to a stream of events until one named `done` comes, the stream fails, or the given function is called.
- * Each handler gets the event's JSON; `failed` (not an event's name) is called when the stream breaks off.
+ * Each handler gets the event's JSON; a stream that is cut goes on after the last event that was heard. `failed` (not
+ * an event's name) is called when that fails, too.
  * @param {string} path below /api/v1 @param {Record<string, (data: any) => void>} handlers @returns {() => void} */
 export function events(path, handlers) {
   const source = new EventSource(address(path));
   const { failed, done, ...named } = handlers;
+  let [cuts, last] = [0, ""];
   for (const [name, handler] of Object.entries(named)) {
-    source.addEventListener(name, (event) => handler(JSON.parse(/** @type {MessageEvent} */ (event).data || "{}")));
+    source.addEventListener(name, (event) => {
+      const { data, lastEventId } = /** @type {MessageEvent} */ (event);
+      if (lastEventId !== last) [cuts, last] = [0, lastEventId];
+      handler(JSON.parse(data || "{}"));
+    });
   }
   source.addEventListener("done", (event) => {
     source.close();
     done?.(JSON.parse(/** @type {MessageEvent} */ (event).data || "{}"));
   });
   source.addEventListener("error", () => {
-    // The browser would ask again and again; what is shown does not depend on it.
+    // The browser asks again by itself, with the id of the last event: but not for ever.
+    cuts += 1;
+    if (source.readyState !== EventSource.CLOSED && cuts <= MAX_CUTS) return;
     source.close();
     failed?.(null);
   });
@@ -120,12 +145,19 @@ export function address(path, query = {}) {
   return `${BASE}${path}${text ? `?${text}` : ""}`;
 }
 
-/** @param {string} url @param {RequestInit} given @returns {Promise<Response>} */
+/** Whether the server asks to send a request again after a short while. @param {Response} response */
+function isLater({ status, headers }) {
+  const pause = headers.get("retry-after") ?? "";
+  return (status === 503 || status === 429) && /^\d+$/.test(pause) && Number(pause) <= MAX_PAUSE_S;
+}
+
+/** The whole of an answer. @param {string} url @param {RequestInit} given @returns {Promise<{response: Response, text: string}>} */
 async function reach(url, given) {
   try {
     const response = await fetch(url, { credentials: "same-origin", ...given });
+    const text = await response.text();
     store.set({ online: true });
-    return response;
+    return { response, text };
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     if (store.state.online) {

@@ -89,13 +89,15 @@ function take(answer) {
 }
 
 /** @param {string} what @param {any} [body] */
-const act = (what, body) =>
-  attempt(async () => {
-    const before = state.trial.id;
-    take(await api.post(`${path}/participants/${state.id}/trials/${before}/${what}`, body));
+function act(what, body) {
+  // What is tried again is the same, in the same trial: it is done once.
+  const [key, before] = [api.newKey(), state.trial.id];
+  return attempt(async () => {
+    take(await api.post(`${path}/participants/${state.id}/trials/${before}/${what}`, body, undefined, key));
     const { trial } = state;
     if (trial?.id === before && trial.results) announce(t("study.live", { n: trial.results.length, left: trial.rounds_left }));
   });
+}
 
 const join = () =>
   attempt(async () => {
