@@ -49,6 +49,8 @@ def _operation(method: str, path: str, operation: Document) -> Iterator[str]:
     for parameter in operation.get("parameters", ()):
         if parameter["in"] == "query":
             yield f"- `?{parameter['name']}` {_type(parameter['schema'])}{_said(parameter)}"
+        if parameter["in"] == "header":
+            yield f"- header `{parameter['name']}`{_said(parameter)}"
     for content, body in operation.get("requestBody", {}).get("content", {}).items():
         yield f"- takes {_type(body.get('schema', {}))}{'' if content == 'application/json' else f' as `{content}`'}"
     for status, answer in operation["responses"].items():

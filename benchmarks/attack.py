@@ -92,8 +92,8 @@ def main() -> int:
     )
     if given.again:
         old = json.loads(RESULT.read_text(encoding="utf-8"))
-        now = dict(zip(given.only, told, strict=True))
-        rows = [now.get(name, row) for name, row in zip(FULL, old["attacks"], strict=True)]
+        now = {row["attack"]: row for row in told}  # one that is new comes after the others
+        rows = list(({row["attack"]: row for row in old["attacks"]} | now).values())
         results = {**old, "attacks": rows, "again": sorted({*old.get("again", []), *given.only})}
         given.out = RESULT
     out = given.out or (RESULT if given.share == 1 and given.only == list(FULL) else None)

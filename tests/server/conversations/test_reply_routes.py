@@ -63,6 +63,14 @@ def test_words_are_events_as_they_are_written(client: TestClient, conversation: 
     assert client.get(f"{conversation}/turns/2").json()["answer"] == {"with": "words", "text": "".join(HEARD)}
 
 
+@pytest.mark.parametrize("heard", range(0, len("".join(HEARD)) + 1, 4))
+def test_words_after_the_last_one_heard_are_sent(client: TestClient, conversation: str, heard: int) -> None:
+    answer = client.get(f"{conversation}/turns/2/reply/events", headers={"Last-Event-ID": str(heard)})
+    *words, last = events(answer.text)
+    assert "".join(data["text"] for _, data in words) == "".join(HEARD)[heard:]
+    assert last == ("done", {"text": "".join(HEARD)})
+
+
 def test_there_are_none_where_pictures_are_the_answer(client: TestClient, conversation: str) -> None:
     assert client.get(f"{conversation}/turns/1").json()["answer"] == {"with": "pictures", "text": None}
     assert events(client.get(f"{conversation}/turns/1/reply/events").text) == [("done", {"text": ""})]

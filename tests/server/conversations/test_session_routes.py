@@ -88,6 +88,45 @@ def test_events_are_the_question_then_reasons_then_the_end(client: TestClient, c
     assert last == ("done", {})
 
 
+def test_events_after_the_last_one_heard_are_sent(client: TestClient, conversation: str) -> None:
+    address = f"{conversation}/turns/1/events"
+    whole = events(client.get(address).text)
+    for heard in range(len(whole)):
+        rest = events(client.get(address, headers={"Last-Event-ID": str(heard)}).text)
+        assert rest == whole[heard:]
+    for heard in ("1000", "999999999"):
+        assert events(client.get(address, headers={"Last-Event-ID": heard}).text) == whole[-1:]
+    for strange in ("-1", "x", "1e3", "9" * 50):
+        assert events(client.get(address, headers={"Last-Event-ID": strange}).text) == whole
+
+
+def test_a_turn_with_a_key_is_taken_once_and_the_key_means_that_turn(client: TestClient, conversation: str) -> None:
+    address = f"{conversation}/turns"
+    first = client.post(address, json={"say": "red"}, headers={"Idempotency-Key": '"k-1"'})
+    for again in ('"k-1"', "k-1"):
+        answer = client.post(
+            address,
+            content=b'{ "say" : "red" }',
+            headers={"Idempotency-Key": again, "Content-Type": "application/json"},
+        )
+        assert (answer.status_code, answer.json()["turn"]) == (201, 2)
+        assert answer.json()["results"] == first.json()["results"]
+    refused = client.post(address, json={"say": "blue"}, headers={"Idempotency-Key": "k-1"})
+    assert refused.status_code == 422
+    assert refused.json()["type"] == "urn:viewfinder:problem:key-reused"
+    assert "which is turn 2: give each turn a new key" in refused.json()["detail"]
+    assert client.get(conversation).json()["turns"] == 2
+
+
+@pytest.mark.parametrize("key", ["", '""', "two words", "x" * 129, 'a"b', "\xe9"])
+def test_a_key_that_is_none_is_refused(client: TestClient, conversation: str, key: str) -> None:
+    answer = client.post(
+        f"{conversation}/turns", json={"say": "red"}, headers=[(b"Idempotency-Key", key.encode("latin-1"))]
+    )
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:viewfinder:problem:invalid")
+    assert client.get(conversation).json()["turns"] == 1
+
+
 def test_the_start_has_neither_question_nor_reasons(client: TestClient, conversation: str) -> None:
     assert events(client.get(f"{conversation}/turns/0/events").text) == [("question", {"question": None}), ("done", {})]
     assert client.get(f"{conversation}/turns/0").json()["results"] == []

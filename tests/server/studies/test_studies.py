@@ -11,6 +11,7 @@ import pytest
 
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.server.conversations.schemas import AnswerTurn, LikeTurn, RejectTurn, SayTurn
+from viewfinder.server.conversations.sent_twice import request_key
 from viewfinder.server.database import Database
 from viewfinder.server.problems import Problem
 from viewfinder.server.studies.plan import Participation, StudyPlan
@@ -64,6 +65,22 @@ def test_when_all_trials_have_ended_nothing_is_left(studies: Studies, captions: 
     assert (last.done, last.of, last.trial) == (1, 1, None)
     with pytest.raises(Problem, match="has ended"):
         studies.end(study, who, trial, None)
+
+
+def test_a_round_whose_request_comes_twice_is_one_round_also_if_it_was_the_last(
+    studies: Studies, captions: dict[str, str]
+) -> None:
+    study = studies.create(plan(list(captions)[:1], rounds=2)).id
+    who, trial = begun(studies, study)
+    for number in (1, 2):
+        turn = SayTurn(say="red")
+        key = request_key(f"k{number}", "take", turn)
+        first = now(studies.take(study, who, trial, turn, key))
+        again = now(studies.take(study, who, trial, turn, key))
+        assert again.results == first.results
+        assert again.rounds_left == first.rounds_left == 2 - number
+    with pytest.raises(Problem, match="rounds of this trial were taken"):
+        studies.take(study, who, trial, SayTurn(say="red"))
 
 
 def test_no_more_turns_are_taken_than_the_study_has_rounds(studies: Studies, captions: dict[str, str]) -> None:
