@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -188,7 +188,7 @@ def test_reading_is_done_again_and_what_would_be_done_twice_is_not(port: int, tm
 class Busy(http.server.BaseHTTPRequestHandler):
     """Has no time for the first requests; what it asks for is in `says`."""
 
-    says: list[tuple[int, str]]
+    says: ClassVar[list[tuple[int, str]]]
     heard = 0
 
     def do_GET(self) -> None:
@@ -216,7 +216,11 @@ class Busy(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def busy() -> Iterator[tuple[type[Busy], RemoteLibrary]]:
     """A server that may be told to be busy, and somebody who is connected to it."""
-    kind = type("Told", (Busy,), {"says": []})
+
+    class Told(Busy):
+        says: ClassVar = []
+
+    kind = Told
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), kind) as server:
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         with viewfinder.connect(f"http://127.0.0.1:{server.server_address[1]}") as remote:

@@ -134,6 +134,10 @@ def _pass_answer(server: socket.socket, client: socket.socket | None) -> bytes:
     return answer
 
 
+TURNS = 10
+"""Of a conversation."""
+
+
 class _Plan:
     """Cuts turns and the events after them, each request for a thing at most `twice`, so that it gets through."""
 
@@ -151,13 +155,13 @@ class _Plan:
         return self._chance.choice(list(Cut))
 
 
-def cut_connections(rounds: int, seed: int, home: Path) -> Outcome:
+def cut_connections(rounds: int, seed: int, home: Path, *, workers: int = 2) -> Outcome:
     """`rounds` turns whose connections are cut, of clients that send them again: none is doubled, none is lost."""
     outcome, chance = Outcome("cut connections"), random.Random(seed)
     with (
         # Sent again at once: more often than not, the server is still at work on what was cut.
         patch.object(client, "PAUSES_S", (0.01, 0.02, 0.05, 0.1)),
-        Server(library_of(home, 40), "--workers", "2").wait_until_ready() as server,
+        Server(library_of(home, 20), "--workers", workers).wait_until_ready() as server,
     ):
         while outcome.rounds < rounds:
             abruptly = chance.random() < 0.5
@@ -166,7 +170,7 @@ def cut_connections(rounds: int, seed: int, home: Path) -> Outcome:
                 viewfinder.connect(proxy.url) as remote,
             ):
                 chat, said = remote.chat(n=10), list[dict[str, Any]]()
-                for _ in range(10):
+                while len(said) < TURNS and outcome.rounds < rounds:
                     before = len(proxy.cut)
                     said.append(_speak(chat, chance))
                     outcome.rounds += any(path.endswith("/turns") for _, path, _ in proxy.cut[before:])

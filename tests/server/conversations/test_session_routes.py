@@ -94,8 +94,8 @@ def test_events_after_the_last_one_heard_are_sent(client: TestClient, conversati
     for heard in range(len(whole)):
         rest = events(client.get(address, headers={"Last-Event-ID": str(heard)}).text)
         assert rest == whole[heard:]
-    for heard in ("1000", "999999999"):
-        assert events(client.get(address, headers={"Last-Event-ID": heard}).text) == whole[-1:]
+    for late in ("1000", "999999999"):
+        assert events(client.get(address, headers={"Last-Event-ID": late}).text) == whole[-1:]
     for strange in ("-1", "x", "1e3", "9" * 50):
         assert events(client.get(address, headers={"Last-Event-ID": strange}).text) == whole
 
