@@ -158,7 +158,7 @@ def index_of(library: Library) -> dict[str, Any]:
     ids, vectors_nd, background_n = gallery.snapshot.ids, gallery.snapshot.matrix_nd, gallery.background_n
     known = len(ids) - len(ids) // 100
     asked = queries_like(gallery)
-    made, spent = timed(build_index, ids[:known], vectors_nd[:known], background_n[:known], *asked)
+    made, spent = timed(build_index, ids[:known], vectors_nd[:known], background_n[:known], asked)
     _, grown = timed(made.add, ids[known:], with_background(vectors_nd[known:], background_n[known:]))
     write_index(made, library.folder, gallery.snapshot.space)
     card = made.card

@@ -25,7 +25,7 @@ def faiss_alone(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Pat
     files = sorted((library / "approximate").glob("*.npz"))
     if not files:
         return None
-    index: ApproximateIndex = load_index(files[0])
+    index: ApproximateIndex = load_index(files[0], vectors_nw.shape[1] - 1)
     return lambda query_w: index.search(query_w, 10)
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import stat
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import viewfinder.library
+from viewfinder.cli.app import run
 from viewfinder.index import approximate, index_files
 from viewfinder.index.index_files import index_file, renew_index
 from viewfinder.library import Library
@@ -15,12 +24,16 @@ from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 pytest.importorskip("faiss", reason="the extra `scale` is not installed")
 
 
+def make_large_small(patched: pytest.MonkeyPatch) -> None:
+    """Forty pictures are many, and ten new ones too; the encoder knows colours only."""
+    patched.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
+    patched.setattr(index_files, "SMALLEST", 40)
+    patched.setattr(index_files, "MOST_LACKING", 20)
+
+
 @pytest.fixture(autouse=True)
 def large_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forty pictures are many, and ten new ones too; the encoder knows colours only."""
-    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(index_files, "SMALLEST", 40)
-    monkeypatch.setattr(index_files, "MOST_LACKING", 20)
+    make_large_small(monkeypatch)
 
 
 def filled(folder: Path, count: int = 60) -> tuple[Library, list[TinyPicture]]:
@@ -65,6 +78,40 @@ def test_new_pictures_are_found_before_the_index_has_them_and_then_it_grows(tmp_
     assert (len(grown.index), grown.index.card.trained_on) == (75, 60)
 
 
+def test_an_index_that_finds_too_little_of_what_it_took_in_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library, _ = filled(tmp_path)
+    library.build_index()
+    assert library.status()["index"]["recall_added"] is None
+    tiny_pictures(tmp_path / "pictures", 75)
+    library.add(tmp_path / "pictures", workers=1)
+    monkeypatch.setattr(index_files, "LEAST_RECALL", 1.01)
+    told: list[str] = []
+    assert library.build_index(told.append)
+    assert told[0] == "the index takes 15 more pictures"
+    assert told[1].startswith("with them it finds only ")
+    assert told[2] == "an index of 75 pictures is made"
+    indexed = library.gallery().indexed
+    assert indexed is not None
+    assert (indexed.index.card.trained_on, indexed.lacking_k.tolist()) == (75, [])
+    assert 0.5 < library.status()["index"]["recall_added"] <= 1
+    assert run(["status", "--library", str(library.folder)]) == 0
+    assert "of those added last" in capsys.readouterr().out
+
+
+def test_an_index_that_cannot_be_made_does_not_spoil_what_was_added(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = tiny_pictures(tmp_path / "pictures", 45)
+    Library.open(tmp_path / "library")
+    (tmp_path / "library" / "approximate").write_text("in the way")
+    assert run(["add", str(tmp_path / "pictures"), "--library", str(tmp_path / "library")]) == 0
+    assert "without an index" in capsys.readouterr().err
+    assert run(["find", "red", "--library", str(tmp_path / "library"), "-n", "3"]) == 0
+    assert len(drawn) == 45
+
+
 def test_an_index_that_lacks_too_much_does_not_serve_and_is_made_anew_for_twice_the_pictures(tmp_path: Path) -> None:
     library, _ = filled(tmp_path)
     library.build_index()
@@ -97,19 +144,143 @@ def test_pictures_that_went_are_not_found_and_when_many_went_the_index_is_made_a
     assert (anew.gone, len(anew.index)) == (0, 52)
 
 
-def test_a_damaged_index_is_passed_over_and_made_again(tmp_path: Path) -> None:
-    library, _ = filled(tmp_path)
-    library.build_index()
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A library of sixty pictures with an index, for tests that spoil the index."""
+    with pytest.MonkeyPatch.context() as patched:
+        make_large_small(patched)
+        folder = tmp_path_factory.mktemp("known")
+        filled(folder)[0].build_index()
+        yield folder / "library"
+
+
+def rewrite(file: Path, **changed: object) -> None:
+    """Writes an index again with other parts; `card` is a change of the card, and None leaves a part out."""
+    with np.load(file) as stored:
+        parts: dict[str, Any] = dict(stored)
+    if callable(change := changed.get("card")):
+        changed["card"] = np.array(json.dumps(change(json.loads(str(parts["card"])))))
+    parts |= changed
+    np.savez(file, **{name: part for name, part in parts.items() if part is not None})
+
+
+def without(card: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in card.items() if name not in names}
+
+
+def of_width(width: int) -> np.ndarray[Any, Any]:
+    """A whole faiss index of sixty vectors of another width."""
+    import faiss
+
+    made = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatIP(width), width, 8, faiss.ScalarQuantizer.QT_8bit)
+    vectors_nw = np.random.default_rng(0).normal(size=(60, width)).astype(np.float32)
+    made.train(vectors_nw)
+    made.add(vectors_nw)
+    return np.asarray(faiss.serialize_index(made))
+
+
+FAULTS: dict[str, Callable[[Path], object]] = {
+    "empty": lambda file: file.write_bytes(b""),
+    "of one byte": lambda file: file.write_bytes(b"P"),
+    "cut in the middle": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "cut at the end": lambda file: file.write_bytes(file.read_bytes()[:-1]),
+    "zeros": lambda file: file.write_bytes(bytes(file.stat().st_size)),
+    "of text": lambda file: file.write_text("see the manual"),
+    "of one array": lambda file: file.write_bytes(b"\x93NUMPY\x01\x00"),
+    "a card with a field more": lambda file: rewrite(file, card=lambda card: card | {"more": 1}),
+    "a card with a field less": lambda file: rewrite(file, card=lambda card: without(card, "probes_against")),
+    "a card without what has a default": lambda file: rewrite(file, card=lambda card: without(card, "recall_added")),
+    "a card that is a list": lambda file: rewrite(file, card=list),
+    "a card of texts": lambda file: rewrite(file, card=lambda card: card | {"probes": "many"}),
+    "a card of no recall": lambda file: rewrite(file, card=lambda card: card | {"recall": float("nan")}),
+    "a card of more lists": lambda file: rewrite(file, card=lambda card: card | {"lists": 10**9}),
+    "a card of no probes": lambda file: rewrite(file, card=lambda card: card | {"probes": 0}),
+    "without a card": lambda file: rewrite(file, card=None),
+    "without ids": lambda file: rewrite(file, ids=None),
+    "of few ids": lambda file: rewrite(file, ids=np.array([b"a", b"b"])),
+    "of ids that are numbers": lambda file: rewrite(file, ids=np.arange(60)),
+    "of ids that are objects": lambda file: rewrite(file, ids=np.array([{}] * 60)),
+    "of another count": lambda file: rewrite(file, pictures=61),
+    "of another version": lambda file: rewrite(file, version=10**6),
+    "of no version": lambda file: rewrite(file, version=None),
+    "of another width": lambda file: rewrite(file, index=of_width(160)),
+    "no index of faiss": lambda file: rewrite(file, index=np.frombuffer(b"not such a thing", np.uint8)),
+}
+
+
+OF_THE_INDEX_ALONE = {
+    "a card of more lists",
+    "without ids",
+    "of few ids",
+    "of ids that are numbers",
+    "of ids that are objects",
+    "of another count",
+    "of another width",
+    "no index of faiss",
+}
+"""Which a card cannot tell."""
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_an_index_with_any_fault_is_passed_over_and_made_anew(known: Path, tmp_path: Path, fault: str) -> None:
+    library = Library.open(Path(shutil.copytree(known, tmp_path / "library")))
+    assert library.gallery().indexed is not None
+    expected = [hit.id for hit in library.find("red over blue")]
     file = index_file(library.folder, library.gallery().snapshot.space)
-    content = bytearray(file.read_bytes())
-    for at in range(200, len(content), 400):
-        content[at] ^= 255
-    file.write_bytes(content)
+    FAULTS[fault](file)
     again = Library.open(tmp_path / "library")
+    assert again.status()["index"] is None or fault in OF_THE_INDEX_ALONE
     assert again.gallery().indexed is None
-    assert len(again.find("red")) == 10
+    assert [hit.id for hit in again.find("red over blue")] == expected
     assert again.build_index()
     assert again.gallery().indexed is not None
+    assert again.status()["index"]["pictures"] == 60
+
+
+def test_a_status_beside_a_spoilt_index_is_a_status(
+    known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = Path(shutil.copytree(known, tmp_path / "library"))
+    next((folder / "approximate").glob("*.npz")).write_bytes(b"")
+    assert run(["status", "--library", str(folder)]) == 0
+    assert "index" in (said := capsys.readouterr()).out
+    assert said.err == ""
+
+
+def test_what_killed_builds_left_is_removed_by_the_next(known: Path, tmp_path: Path) -> None:
+    library = Library.open(Path(shutil.copytree(known, tmp_path / "library")))
+    folder, space = library.folder / "approximate", library.gallery().snapshot.space
+    left = [folder / name for name in (f".building-{space}.npz", ".building-1234-0a1b2c3d.npz", ".building-other.npz")]
+    for file in left:
+        file.write_bytes(b"half")
+    os.utime(left[1], (time.time() - 7200,) * 2)  # of an earlier version, which named it by its process
+    assert renew_index(library.folder, library.gallery()) is not None
+    assert [file.exists() for file in left] == [False, False, True]  # the last may be being written right now
+
+
+def test_an_index_is_on_the_disk_before_it_has_its_name(
+    known: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library.open(Path(shutil.copytree(known, tmp_path / "library")))
+    file = index_file(library.folder, library.gallery().snapshot.space)
+    file.unlink()
+    library = Library.open(library.folder)
+    done: list[str] = []
+    sync, replace = os.fsync, Path.replace
+
+    def synced(handle: int) -> None:
+        sync(handle)
+        done.append("folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else f"{os.fstat(handle).st_size} bytes")
+
+    def replaced(here: Path, there: Path) -> Path:
+        if there == file:
+            done.append("renamed")
+        return replace(here, there)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    assert library.build_index()
+    assert done == [f"{file.stat().st_size} bytes", "renamed", "folder"]
 
 
 def test_a_conversation_begins_to_make_it_and_does_not_wait(tmp_path: Path) -> None:

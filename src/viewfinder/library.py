@@ -34,7 +34,6 @@ from viewfinder.errors import (
     LibraryError,
     NotALibrary,
     UnknownName,
-    ViewfinderError,
     check_path,
     check_type,
 )
@@ -599,7 +598,7 @@ class Library:
             return None
         mark = self._mark_index(snapshot)
         if mark != self._index[0]:
-            self._index = (mark, read_index(self.folder, snapshot.space))
+            self._index = (mark, read_index(self.folder, snapshot.space, snapshot.matrix_nd.shape[1]))
         index = self._index[1]
         indexed = None if index is None else IndexedPictures(index, snapshot.ids)
         return indexed if serves(indexed) else None
@@ -617,7 +616,8 @@ class Library:
             self._indexer.start()
 
     def _build_quietly(self) -> None:
-        with suppress(ViewfinderError, OSError):  # closed or removed meanwhile, or a full disk: searches keep scanning
+        # Closed or removed meanwhile, a full disk, too little memory: searches keep scanning.
+        with suppress(Exception):
             self.build_index()
 
     def _describe_index(self) -> dict[str, Any] | None:
@@ -801,7 +801,7 @@ def _mark_settings(folder: Path) -> tuple[int, int]:
 def _mark_file(file: Path) -> tuple[int, int]:
     try:
         status = file.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0, 0
     return status.st_ino, status.st_mtime_ns
 

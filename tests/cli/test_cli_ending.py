@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import pytest
 
+from viewfinder.cli.app import run
 from viewfinder.cli.ending import explain_error, report_failure
 from viewfinder.errors import DiskFull, EmptyQuery, UnknownName
+from viewfinder.library import Library
 
 
 @pytest.mark.parametrize(
@@ -36,6 +39,19 @@ def test_an_unforeseen_error_says_how_to_see_more() -> None:
     assert "\n" not in line
     assert "RuntimeError: two lines" in line
     assert "VIEWFINDER_DEBUG=1" in line
+
+
+def test_a_file_that_ends_too_early_is_not_called_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def end(*arguments: object, **settings: object) -> None:
+        raise EOFError("No data left in file")
+
+    monkeypatch.setattr(Library, "open", end)
+    assert run(["status", "--library", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "EOFError: No data left in file" in said
+    assert "interrupted" not in said
 
 
 def test_a_traceback_is_shown_to_those_who_ask(

@@ -11,11 +11,14 @@ from jaxtyping import Bool, Float32, Int64
 from viewfinder.index import near_scores
 from viewfinder.index.approximate import (
     ApproximateIndex,
+    Queries,
+    UnusableIndex,
     as_query,
     build_index,
     exact_best,
     load_card,
     load_index,
+    measure_index,
     save_index,
     with_background,
 )
@@ -39,10 +42,11 @@ def made(seed: int = 0) -> tuple[Float32[np.ndarray, "n d"], Float32[np.ndarray,
 VECTORS_ND, BACKGROUND_N = made()
 AGAINST_M = np.arange(60) % 3 == 2
 ASKED_MW = with_background(made(1)[0][:60], np.full(60, -1.0))
+ASKED = Queries(ASKED_MW, AGAINST_M, "pictures")
 
 
 def index_of(rows: slice = slice(None)) -> ApproximateIndex:
-    return build_index(IDS[rows], VECTORS_ND[rows], BACKGROUND_N[rows], ASKED_MW, AGAINST_M, "pictures")
+    return build_index(IDS[rows], VECTORS_ND[rows], BACKGROUND_N[rows], ASKED)
 
 
 INDEX = index_of()
@@ -90,7 +94,7 @@ def test_a_filter_leaves_only_what_it_allows_and_the_best_of_that(share: float) 
 
 def test_what_is_read_back_finds_the_same(tmp_path: Path) -> None:
     save_index(INDEX, tmp_path / "index.npz")
-    again = load_index(tmp_path / "index.npz")
+    again = load_index(tmp_path / "index.npz", WIDTH)
     assert load_card(tmp_path / "index.npz") == (INDEX.card, COUNT)
     assert again.card == INDEX.card
     assert again.ids_s.tolist() == [picture.encode() for picture in IDS]
@@ -103,8 +107,8 @@ def test_damage_is_found_when_it_is_read(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 3] ^= 1
     file.write_bytes(content)
-    with pytest.raises(Exception, match="CRC"):
-        load_index(file)
+    with pytest.raises(UnusableIndex, match="CRC"):
+        load_index(file, WIDTH)
 
 
 def test_pictures_added_later_are_found_as_well_as_the_first() -> None:
@@ -162,3 +166,50 @@ def test_moments_give_the_mean_and_the_deviation_of_the_scores() -> None:
     mean, deviation = Moments.of(all_nw).measure(ASKED_MW[0])
     assert mean == pytest.approx(float(scores_n.mean()), abs=1e-5)
     assert deviation == pytest.approx(float(scores_n.std()), abs=1e-5)
+
+
+def of_two_kinds(seed: int = 0) -> tuple[Float32[np.ndarray, "n d"], Float32[np.ndarray, " n"]]:
+    """2,000 pictures, and 900 of another kind that came later: spread out, in dimensions that the first hardly use."""
+    rng = np.random.default_rng(seed)
+    first_nd = VECTORS_ND[:2000] * np.array([1.0] * 10 + [0.02] * 10)
+    later_nd = rng.normal(size=(900, WIDTH)) * np.array([0.02] * 10 + [1.0] * 10)
+    vectors_nd = np.concatenate([first_nd, later_nd])
+    vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+    return vectors_nd.astype(np.float32), np.zeros(2900, np.float32)
+
+
+def near(vectors_nd: Float32[np.ndarray, "n d"], count: int, seed: int) -> Queries:
+    rng = np.random.default_rng(seed)
+    chosen_md = vectors_nd[rng.choice(len(vectors_nd), count)] + rng.normal(scale=0.1, size=(count, WIDTH))
+    return Queries(with_background(chosen_md, np.zeros(count)), np.arange(count) % 3 == 2, "pictures")
+
+
+def test_pictures_of_another_kind_are_measured_by_themselves_and_a_new_index_finds_them() -> None:
+    vectors_nd, background_n = of_two_kinds()
+    ids = [f"{at:05}" for at in range(2900)]
+    grown = build_index(ids[:2000], vectors_nd[:2000], background_n[:2000], near(vectors_nd[:2000], 120, 1))
+    assert grown.card.recall > 0.9
+    assert grown.card.recall_added is None
+    grown.add(ids[2000:], with_background(vectors_nd[2000:], background_n[2000:]))
+    asked = near(vectors_nd[:2000], 120, 2).joined(near(vectors_nd[2000:], 120, 3))
+    card = measure_index(grown, np.arange(2900), vectors_nd, background_n, asked)
+    others = near(vectors_nd[2000:], 200, 4)
+    best_mk = exact_best(vectors_nd, background_n, others.vectors_mw, 10)
+    shares = [
+        np.isin(best_k, grown.search(each_w, 1000, against=bool(against))).mean()
+        for best_k, each_w, against in zip(best_mk, others.vectors_mw, others.against_m, strict=True)
+    ]
+    assert card.recall_added is not None
+    assert card.recall_added < 0.9
+    assert card.recall_added == pytest.approx(np.mean(shares), abs=0.05)
+    assert card.least_recall == card.recall_added
+    anew = build_index(ids, vectors_nd, background_n, asked)
+    assert anew.card.least_recall > 0.96
+
+
+def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> None:
+    row_s = np.arange(COUNT) - 100  # the first hundred have gone
+    row_s[:100] = -1
+    card = measure_index(INDEX, row_s, VECTORS_ND[100:], BACKGROUND_N[100:], ASKED)
+    assert card.recall > 0.95
+    assert card.queries == (60, "pictures")

@@ -47,8 +47,8 @@ SCAN = pictures().gallery()
 def near_gallery() -> Gallery:
     found = pictures().gallery()
     asked = queries_like(found)
-    assert asked[2] == "words"
-    index = build_index(found.snapshot.ids, found.snapshot.matrix_nd, found.background_n, *asked)
+    assert asked.kind == "words"
+    index = build_index(found.snapshot.ids, found.snapshot.matrix_nd, found.background_n, asked)
     found.indexed = IndexedPictures(index, found.snapshot.ids)
     return found
 

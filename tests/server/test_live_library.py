@@ -165,6 +165,28 @@ def test_an_index_is_made_in_a_process_of_its_own_and_then_served(
     assert len(indexed.index) == 6
 
 
+def test_an_index_that_is_spoilt_while_it_is_served_is_made_anew(
+    library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss", reason="the extra `scale` is not installed")
+    monkeypatch.setattr(index_files, "SMALLEST", 2)
+    monkeypatch.setattr(live_library, "COMMAND", (sys.executable, "-c", INDEXER))
+    tiny_pictures(tmp_path / "pictures", 6)
+    library.add(tmp_path / "pictures")
+    live.gallery()
+    file = index_files.index_file(library.folder, live.gallery().snapshot.space)
+    for _ in range(2):
+        live._refresh_index()
+        assert (process := live._indexer_process) is not None
+        process.wait()
+        live._refresh_index()
+        assert live.gallery().indexed is not None
+        file.unlink()
+        file.write_bytes(b"")
+        live._refresh_index()
+        assert live.gallery().indexed is None
+
+
 def test_an_index_that_another_process_makes_is_served_too(
     library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

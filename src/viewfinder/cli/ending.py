@@ -58,6 +58,8 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
         said = join_lines(str(getattr(error, "message", "") or error))
         message = join_lines(error.format_message()) if hasattr(error, "format_message") else said
         return f"{message.rstrip('.')}; `viewfinder --help` and `viewfinder VERB --help` list what there is", WRONG_USE
+    if isinstance(error, typer.Abort) and isinstance(error.__cause__, EOFError):
+        return explain_unforeseen(error.__cause__), FAILED  # which typer takes for the end of what is typed
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted; nothing that was acknowledged is lost, repeat the command to go on", FAILED
     if isinstance(error, UnicodeDecodeError):
@@ -68,8 +70,13 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
         return "not enough memory: close other programs or use fewer --workers", FAILED
     if isinstance(error, ModuleNotFoundError):
         return explain_missing_package(error), FAILED
+    return explain_unforeseen(error), FAILED
+
+
+def explain_unforeseen(error: BaseException) -> str:
+    """One line for what nobody thought of."""
     what = f"{type(error).__name__}: {join_lines(str(error))[:300]}"
-    return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it", FAILED
+    return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it"
 
 
 def _system_error(error: OSError) -> str:

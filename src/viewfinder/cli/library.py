@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts
+from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts, explain_error
 from viewfinder.cli.options import (
     CountOption,
     JsonOption,
@@ -88,12 +88,21 @@ def add(
                     should_stop=interrupts, embedder=embedder,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
-                collection.build_index(notifier(as_json))
+                _build_index(collection, as_json=as_json)
     print_result(as_json, asdict(report), *_added_lines(report, dry_run=dry_run))
     if report.stopped:
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
     return QUARANTINED if report.quarantined and not dry_run else 0
+
+
+def _build_index(library: Library, *, as_json: bool) -> None:
+    """Makes the index if it is due; that it cannot be made is no failure of adding, since searches do without."""
+    try:
+        library.build_index(notifier(as_json))
+    except (OSError, ImportError, MemoryError) as error:
+        line, _ = explain_error(error)
+        print_note(f"viewfinder: searches go on without an index, which could not be made: {line}")
 
 
 def _embedder(address: str | None, library: Library, actors: int | None) -> AbstractContextManager[Embedder | None]:
@@ -233,7 +242,9 @@ def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
             words = ", ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
             if name == "index" and value is not None:
                 size = f"{value['pictures']:,} pictures, {value['megabytes']:,} MB"
-                words = f"{size}, recall {value['recall']:.1%} on {value['measured_on']}"
+                of_added = value["recall_added"]
+                added = "" if of_added is None else f" ({of_added:.1%} of those added last)"
+                words = f"{size}, recall {value['recall']:.1%}{added} on {value['measured_on']}"
             plain = {"True": "yes", "False": "no", "None": "none", "": "none"}.get(words, words)
             print_line(f"{name.replace('_', ' '):{width}}  {plain}")
     return 0

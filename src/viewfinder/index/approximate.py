@@ -6,15 +6,17 @@ IVF with 8 bits per number: vectors near each other lie in one list, and a query
 caller scores what it finds again, exactly.
 
 How many lists are looked into is measured, not assumed: `IndexCard` has the recall on queries other than those on which
-the number was chosen. Nothing here knows a library; faiss is imported when an index is built or read.
+the number was chosen. Lists suit the pictures for which they were chosen, so pictures that came later are measured by
+themselves, too. Nothing here knows a library; faiss is imported when an index is built or read.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,9 @@ ENOUGH_RECALL = 0.98
 PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""
 
+VERSION = 2
+"""Of what `save_index` writes: one of another version is made anew."""
+
 MEASURED_AT = 10
 MEASURED_FROM = 1000
 """Pictures asked for when recall is measured: as many as a turn asks for."""
@@ -56,7 +61,9 @@ class IndexCard:
         lists, probes, probes_against: how many there are; how many a query looks into, and one that something counts
             against: the pictures it finds lie in more of them.
         recall, recall_against: the share of the ten best pictures that such queries find, measured on other queries
-            than those on which the numbers were chosen.
+            than those on which the numbers were chosen, and again whenever pictures were added.
+        recall_added: the same of queries like the pictures that were added last; None if they were not measured by
+            themselves.
         queries: how many queries these were, and of what kind: "captions", "words" or "pictures".
     """
 
@@ -67,6 +74,53 @@ class IndexCard:
     recall: float
     recall_against: float
     queries: tuple[int, str]
+    recall_added: float | None = None
+
+    @property
+    def least_recall(self) -> float:
+        """The recall of those queries that find least."""
+        return min(self.recall, self.recall_against, 1.0 if self.recall_added is None else self.recall_added)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Queries on which an index is measured.
+
+    Attributes:
+        against_m: in which of them something counts against pictures.
+        kind: of what they are made: "captions", "words" or "pictures".
+        added_m: which are like the pictures that were added last; None: that is not asked.
+    """
+
+    vectors_mw: Float32[np.ndarray, "m w"]
+    against_m: Bool[np.ndarray, " m"]
+    kind: str
+    added_m: Bool[np.ndarray, " m"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.vectors_mw)
+
+    def split(self) -> tuple[Bool[np.ndarray, " m"], Bool[np.ndarray, " m"]]:
+        """Which queries are like any picture, and which like those added last."""
+        added_m = np.zeros(len(self), bool) if self.added_m is None else self.added_m
+        return ~added_m, added_m
+
+    def halve(self) -> Bool[np.ndarray, " m"]:
+        """Every other query of each sort."""
+        half_m = np.zeros(len(self), bool)
+        for group_m in self.split():
+            for sort_m in (~self.against_m, self.against_m):
+                half_m[np.flatnonzero(group_m & sort_m)[::2]] = True
+        return half_m
+
+    def joined(self, added: Queries) -> Queries:
+        """These, and others that are like the pictures added last."""
+        return Queries(
+            np.concatenate([self.vectors_mw, added.vectors_mw]),
+            np.concatenate([self.against_m, added.against_m]),
+            self.kind,
+            np.arange(len(self) + len(added)) >= len(self),
+        )
 
 
 class ApproximateIndex:
@@ -142,17 +196,15 @@ def build_index(
     ids: Sequence[str],
     matrix_nd: Float[np.ndarray, "n d"],
     background_n: Float[np.ndarray, " n"],
-    queries_mw: Float32[np.ndarray, "m w"],
-    against_m: Bool[np.ndarray, " m"],
-    kind: str,
+    queries: Queries,
     *,
     lists: int | None = None,
     seed: int = 0,
 ) -> ApproximateIndex:
     """An index of all pictures.
 
-    Recall is measured on `queries_mw`, which are of this `kind`; half of them choose the number of lists. In those of
-    `against_m` something counts against pictures. At least four queries are needed, two of either sort.
+    Recall is measured on the queries; half of them choose how many lists are looked into: so many that queries like the
+    pictures added last find as much as others. At least four are needed, two of either sort.
     """
     import faiss
 
@@ -160,7 +212,7 @@ def build_index(
     count = len(matrix_nd)
     lists = max(round(math.sqrt(count)), 1) if lists is None else lists
     sample_k = np.sort(rng.choice(count, min(count, lists * TRAINED_ON), replace=False))
-    width = queries_mw.shape[1]
+    width = queries.vectors_mw.shape[1]
     made = faiss.IndexIVFScalarQuantizer(
         faiss.IndexFlatIP(width), width, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
     )
@@ -170,22 +222,65 @@ def build_index(
     for start in range(0, count, AT_ONCE):
         block = slice(start, start + AT_ONCE)
         made.add(with_background(matrix_nd[block], background_n[block]))
-    best_mk = exact_best(matrix_nd, background_n, queries_mw, min(MEASURED_AT, count))
-    probes, recall = _choose_probes(made, queries_mw[~against_m], best_mk[~against_m])
-    probes_against, recall_against = _choose_probes(made, queries_mw[against_m], best_mk[against_m])
-    judged = (len(queries_mw) // 2, kind)
-    card = IndexCard(count, lists, probes, probes_against, round(recall, 4), round(recall_against, 4), judged)
-    return ApproximateIndex(made, encode_ids(ids), card)
+    best_mk = exact_best(matrix_nd, background_n, queries.vectors_mw, min(MEASURED_AT, count))
+    chooses_m = queries.halve()
+    probes, probes_against = (
+        _choose_probes(made, queries, best_mk, chooses_m & (queries.against_m == against)) for against in (False, True)
+    )
+    card = IndexCard(count, lists, probes, probes_against, 0.0, 0.0, (0, queries.kind))
+    found = ApproximateIndex(made, encode_ids(ids), card)
+    found.card = _measure(found, queries, best_mk, ~chooses_m)
+    return found
+
+
+def measure_index(
+    index: ApproximateIndex,
+    row_s: Int64[np.ndarray, " s"],
+    matrix_nd: Float[np.ndarray, "n d"],
+    background_n: Float[np.ndarray, " n"],
+    queries: Queries,
+) -> IndexCard:
+    """The card of an index with what all of these queries find now; `row_s`: the row of the picture in each slot."""
+    best_mk = exact_best(matrix_nd, background_n, queries.vectors_mw, min(MEASURED_AT, len(matrix_nd)))
+    return _measure(index, queries, best_mk, np.ones(len(queries), bool), row_s)
+
+
+def _measure(
+    index: ApproximateIndex,
+    queries: Queries,
+    best_mk: Int64[np.ndarray, "m k"],
+    measured_m: Bool[np.ndarray, " m"],
+    row_s: Int64[np.ndarray, " s"] | None = None,
+) -> IndexCard:
+    """The card with what the queries find, those that are measured; None: the slots are the rows."""
+    share_m = np.zeros(len(queries), np.float32)
+    for against, probes in ((False, index.card.probes), (True, index.card.probes_against)):
+        asked_m = measured_m & (queries.against_m == against)
+        share_m[asked_m] = _recalls(index._index, queries.vectors_mw[asked_m], best_mk[asked_m], probes, row_s)
+    first_m, added_m = (measured_m & group_m for group_m in queries.split())
+    return replace(
+        index.card,
+        recall=_mean(share_m[first_m & ~queries.against_m]),
+        recall_against=_mean(share_m[first_m & queries.against_m]),
+        recall_added=_mean(share_m[added_m]) if added_m.any() else None,
+        queries=(int(measured_m.sum()), queries.kind),
+    )
 
 
 def _choose_probes(
-    index: Any, queries_mw: Float32[np.ndarray, "m w"], best_mk: Int64[np.ndarray, "m k"]
-) -> tuple[int, float]:
-    """The fewest lists with which every other query finds enough, and the recall with them on the rest."""
+    index: Any, queries: Queries, best_mk: Int64[np.ndarray, "m k"], chooses_m: Bool[np.ndarray, " m"]
+) -> int:
+    """The fewest lists with which the queries that choose find enough, those of either kind of picture."""
+    groups = [chosen_m for group_m in queries.split() if (chosen_m := chooses_m & group_m).any()]
+
+    def suffice(probes: int) -> bool:
+        found = (_recalls(index, queries.vectors_mw[group_m], best_mk[group_m], probes) for group_m in groups)
+        return all(float(share_m.mean()) >= ENOUGH_RECALL for share_m in found)
+
     probes = 1
-    while probes < index.nlist and _recall(index, queries_mw[::2], best_mk[::2], probes) < ENOUGH_RECALL:
+    while probes < index.nlist and not suffice(probes):
         probes = min(math.ceil(probes * PROBES_STEP), index.nlist)
-    return probes, _recall(index, queries_mw[1::2], best_mk[1::2], probes)
+    return probes
 
 
 def exact_best(
@@ -208,11 +303,25 @@ def exact_best(
     return np.asarray(np.take_along_axis(rows_mc, best_mk, axis=1), np.int64)
 
 
-def _recall(
-    index: Any, queries_mw: Float32[np.ndarray, "m w"], best_mk: Int64[np.ndarray, "m k"], probes: int
-) -> float:
+def _recalls(
+    index: Any,
+    queries_mw: Float32[np.ndarray, "m w"],
+    best_mk: Int64[np.ndarray, "m k"],
+    probes: int,
+    row_s: Int64[np.ndarray, " s"] | None = None,
+) -> Float32[np.ndarray, " m"]:
+    """The share of its best pictures that each query finds."""
+    if not len(queries_mw):
+        return np.empty(0, np.float32)
     _, found_mk = index.search(queries_mw, MEASURED_FROM, params=_search_parameters(nprobe=probes))
-    return float(np.mean([np.isin(best_k, found_k).mean() for best_k, found_k in zip(best_mk, found_mk, strict=True)]))
+    if row_s is not None:
+        found_mk = np.where(found_mk >= 0, row_s[found_mk], -1)
+    shares = [np.isin(best_k, found_k).mean() for best_k, found_k in zip(best_mk, found_mk, strict=True)]
+    return np.asarray(shares, np.float32)
+
+
+def _mean(share_m: Float32[np.ndarray, " m"]) -> float:
+    return round(float(share_m.mean()), 4) if len(share_m) else 1.0
 
 
 def _search_parameters(**settings: Any) -> Any:
@@ -222,30 +331,68 @@ def _search_parameters(**settings: Any) -> Any:
     return make(**settings)
 
 
+class UnusableIndex(Exception):
+    """A saved index that is damaged, of another version, or of another collection: make it anew."""
+
+
 def save_index(index: ApproximateIndex, file: Path) -> None:
-    """Writes an index; a zip file's own checksums reveal damage."""
+    """Writes an index; when this returns it is on the disk. A zip file's own checksums reveal damage."""
     import faiss
 
-    np.savez(
-        file,
-        index=faiss.serialize_index(index._index),
-        ids=index.ids_s,
-        pictures=len(index),
-        card=np.array(json.dumps(asdict(index.card))),
-    )
+    with file.open("wb") as stream:
+        np.savez(
+            stream,
+            version=VERSION,
+            index=faiss.serialize_index(index._index),
+            ids=index.ids_s,
+            pictures=len(index),
+            card=np.array(json.dumps(asdict(index.card))),
+        )
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
-def load_index(file: Path) -> ApproximateIndex:
-    """An index as it was saved. Raises OSError; ValueError, KeyError, zipfile.BadZipFile: the file is damaged."""
+def load_index(file: Path, width: int) -> ApproximateIndex:
+    """An index as it was saved, over vectors of this width. Raises UnusableIndex: anything about it is wrong."""
     import faiss
 
-    with np.load(file) as stored:
-        index, ids_s = faiss.deserialize_index(stored["index"]), stored["ids"]
-    return ApproximateIndex(index, ids_s, load_card(file)[0])
+    try:
+        card, pictures = load_card(file)
+        with file.open("rb") as stream, np.load(stream) as stored:
+            index, ids_s = faiss.deserialize_index(stored["index"]), stored["ids"]
+        fits = (
+            isinstance(index, faiss.IndexIVFScalarQuantizer)
+            and (index.d, index.nlist) == (padded_width(width), card.lists)
+            and index.ntotal == index.invlists.compute_ntotal() == pictures
+            and ids_s.shape == (pictures,)
+            and ids_s.dtype.kind == "S"
+        )
+    except UnusableIndex:
+        raise
+    except Exception as error:  # whatever numpy, zip and faiss make of bytes that nobody wrote like that
+        raise UnusableIndex(f"{file}: {error}") from error
+    if not fits:
+        raise UnusableIndex(f"{file}: its parts do not fit each other, or the collection")
+    return ApproximateIndex(index, ids_s, card)
 
 
 def load_card(file: Path) -> tuple[IndexCard, int]:
     """The card of a saved index, and how many pictures it has, without reading the index. Raises as `load_index`."""
-    with np.load(file) as stored:
-        card, pictures = json.loads(str(stored["card"])), int(stored["pictures"])
-    return IndexCard(**card | {"queries": tuple(card["queries"])}), pictures
+    try:
+        with file.open("rb") as stream, np.load(stream) as stored:
+            version, card, pictures = int(stored["version"]), json.loads(str(stored["card"])), int(stored["pictures"])
+        found = IndexCard(**card | {"queries": tuple(card["queries"])})
+        is_whole = version == VERSION and card.keys() == {field.name for field in fields(IndexCard)}
+        number, kind = found.queries
+        is_sane = (
+            all(1 <= probes <= found.lists for probes in (found.probes, found.probes_against))
+            and pictures >= found.trained_on > 0
+            and 0 <= found.least_recall <= 1
+            and number >= 0
+            and isinstance(kind, str)
+        )
+    except Exception as error:  # see `load_index`
+        raise UnusableIndex(f"{file}: {error}") from error
+    if not (is_whole and is_sane):
+        raise UnusableIndex(f"{file}: of version {version}, or its card is not as it is written now")
+    return found, pictures

@@ -105,7 +105,10 @@ class NearScores:
 
 
 class IndexedPictures:
-    """An index over the rows of a snapshot: it may know pictures that have gone, and lack some that are new."""
+    """An index over the rows of a snapshot: it may know pictures that have gone, and lack some that are new.
+
+    `row_s` has the row of the picture in each slot, -1 for those that have gone; `lacking_k` the rows that it lacks.
+    """
 
     def __init__(self, index: ApproximateIndex, ids: Sequence[str]) -> None:
         """`ids` are those of the snapshot, by row."""
@@ -113,15 +116,15 @@ class IndexedPictures:
         ids_n = encode_ids(ids)
         self._is_alike = len(ids_n) == len(index) and bool((ids_n == index.ids_s).all())
         if self._is_alike:
-            self._row_s = np.arange(len(ids_n))
+            self.row_s = np.arange(len(ids_n))
         else:
             order_n = np.argsort(ids_n, kind="stable")  # the last rows of a snapshot that grew are out of order
             place_s = np.minimum(np.searchsorted(ids_n, index.ids_s, sorter=order_n), max(len(ids_n) - 1, 0))
             row_s = order_n[place_s]
-            self._row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
+            self.row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
         self.size = len(index)
-        self.gone = int((self._row_s < 0).sum())
-        self.lacking_k = np.setdiff1d(np.arange(len(ids_n)), self._row_s)
+        self.gone = int((self.row_s < 0).sum())
+        self.lacking_k = np.setdiff1d(np.arange(len(ids_n)), self.row_s)
 
     def best(
         self,
@@ -133,10 +136,10 @@ class IndexedPictures:
     ) -> Int64[np.ndarray, " k"]:
         """Rows of about the best `count` of the pictures that it knows and that are allowed."""
         if allowed_n is None:
-            rows_k = self._row_s[self.index.search(query_w, count + self.gone, against=against)]
+            rows_k = self.row_s[self.index.search(query_w, count + self.gone, against=against)]
             return np.asarray(rows_k[rows_k >= 0])
-        allowed_s = allowed_n if self._is_alike else allowed_n[self._row_s] & (self._row_s >= 0)
-        return np.asarray(self._row_s[self.index.search(query_w, count, against=against, allowed_s=allowed_s)])
+        allowed_s = allowed_n if self._is_alike else allowed_n[self.row_s] & (self.row_s >= 0)
+        return np.asarray(self.row_s[self.index.search(query_w, count, against=against, allowed_s=allowed_s)])
 
     def candidates(
         self,

@@ -55,7 +55,7 @@ class LiveLibrary(Library):
         self._keeper: threading.Thread | None = None
         self._maker: subprocess.Popen[str] | None = None
         self._indexer_process: subprocess.Popen[bytes] | None = None
-        self._indexed_for = ""
+        self._indexed_for: tuple[str, tuple[int, int]] | None = None
 
     def gallery(self) -> Gallery:
         """Like `Library.gallery`, but as of a moment ago.
@@ -151,14 +151,15 @@ class LiveLibrary(Library):
         if self._mark_index(served.snapshot) != self._index[0]:
             served.indexed = self._find_index(served.snapshot)
             served.warm()
-        generation = served.snapshot.generation
+        # The file counts as well: one that was damaged meanwhile is made anew, though no picture has come.
+        made_for = served.snapshot.generation, self._index[0]
         if (
             is_due(served.indexed)
-            and generation != self._indexed_for
+            and made_for != self._indexed_for
             and self._indexer_process is None
             and not self._ending.is_set()
         ):
-            self._indexed_for = generation
+            self._indexed_for = made_for
             self._indexer_process = subprocess.Popen(
                 [*COMMAND, str(self.folder), INDEX], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
             )
@@ -195,7 +196,7 @@ def main() -> None:
             Library.open(Path(sys.argv[1]), create=False).build_index()
             return
         sys.stdout.write(Library.open(Path(sys.argv[1]), create=False).gallery().warm().snapshot.generation)
-    except ViewfinderError as error:
+    except (ViewfinderError, OSError) as error:
         sys.exit(str(error))
 
 
