@@ -28,6 +28,7 @@ from viewfinder.errors import (
     LibraryError,
     NewerLibrary,
     NotALibrary,
+    PartFailed,
     UnknownName,
 )
 from viewfinder.index import Store
@@ -391,6 +392,54 @@ def test_a_space_is_switched_and_back_while_others_read(home: Path) -> None:
     assert again.snapshot.space == old.snapshot.space
     assert again.encoder.version == old.encoder.version
     assert reader.find(drawn[0].caption).to_json()["results"] == before.to_json()["results"]
+
+
+@pytest.mark.parametrize("weights", ["[NaN, 1, 1]", "[0, 0, 0]"])
+def test_a_head_that_gives_no_vectors_is_refused_and_the_space_stays(home: Path, weights: str) -> None:
+    library, drawn = filled(home)
+    before = library.space
+    tuned = load_colour_encoder("starter", head_file=write_table(home / "head.json", weights))
+    with pytest.raises(PartFailed, match="of 6 pictures the encoder or its head gives vectors that cannot be used"):
+        library._build_space(tuned)
+    assert tuned.version not in library.store.spaces()
+    assert library.space == before
+    assert Library.open(home).find(drawn[0].caption)[0].path == str(drawn[0].path)
+    assert library.verify() == []
+
+
+def test_vectors_that_an_earlier_version_stored_and_cannot_be_used_stay_out_of_a_new_space(home: Path) -> None:
+    library, _ = filled(home)
+    ids, raw_nr = library.store.read_vectors(library.encoder.raw_version)
+    raw_nr[0], raw_nr[1, 3] = 0, np.inf
+    library.store.write_space(library.encoder.raw_version, [(ids, raw_nr)])
+    assert [line.partition(": ")[2][:80] for line in library.verify()] == [
+        f"{ids[0]}: all its numbers are zero there: `viewfinder remove` it and add its file"[:80],
+        f"{ids[1]}: it holds an infinite number: `viewfinder remove` it and add its file"[:80],
+    ]
+    tuned = load_colour_encoder("starter", head_file=write_table(home / "head.json", "[1, 0.5, 0.5]"))
+    library._build_space(tuned)
+    library.switch(tuned.version, "head.json")
+    assert set(library.gallery().snapshot.ids) == set(ids[2:])
+
+
+@pytest.mark.parametrize("spoilt", ["words", "background"])
+def test_a_text_of_which_the_encoder_gives_no_vector_is_one_clear_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, spoilt: str
+) -> None:
+    library, _ = filled(home)
+    given = getattr(ColourEncoder, spoilt)
+    monkeypatch.setattr(ColourEncoder, spoilt, lambda self, asked: given(self, asked) * np.float32(np.inf))
+    with pytest.raises(PartFailed, match=r"the encoder starter gave no usable vector of .*it holds what is no finite"):
+        library.find("red over blue")
+
+
+def test_an_image_of_which_the_encoder_gives_no_vector_is_one_clear_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, drawn = filled(home)
+    monkeypatch.setattr(ColourEncoder, "project", lambda self, raw_nd: raw_nd * np.float32(np.nan))
+    with pytest.raises(PartFailed, match="the encoder starter gave no usable vector of this image"):
+        library.find(like=drawn[0].path)
 
 
 def test_a_switch_is_seen_that_comes_after_the_space_was_written(home: Path) -> None:

@@ -11,6 +11,7 @@ ViewfinderError                 what, where, what to do, in one line
 │   ├── EncoderMismatch         the library (or checkpoint) was made with another encoder or version
 │   ├── LibraryBusy             another process is writing and did not finish in time
 │   └── DiskFull                nothing of what was acknowledged is lost
+├── PartFailed                  a retriever, encoder, questioner ... of another package has a bug; the line names it
 ├── LanguageModelFailed         a language model is slow, out of reach, or says nothing that can be used
 ├── ServerFailed                a server of viewfinder cannot be reached, or does not answer as one
 ├── DatabaseError               the server's database cannot be reached, read or brought up to date
@@ -86,6 +87,10 @@ class LibraryBusy(LibraryError):
 
 class DiskFull(LibraryError):
     """The disk is full; what was acknowledged before is kept."""
+
+
+class PartFailed(ViewfinderError):
+    """A part of another package failed, or gave what such a part may not give; the text names it."""
 
 
 class LanguageModelFailed(ViewfinderError):

@@ -23,16 +23,21 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+from jaxtyping import Float
+
 from viewfinder.conversation import Conversation, PictureId
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.base import to_file_name
 from viewfinder.encoders.starter.encoder import Head
+from viewfinder.encoders.vectors import check_rows, find_unusable
 from viewfinder.errors import (
     BadInput,
     EmptyQuery,
     EncoderMismatch,
     LibraryError,
     NotALibrary,
+    PartFailed,
     UnknownName,
     check_path,
     check_type,
@@ -328,8 +333,12 @@ class Library:
         ids = {row.id for row in rows}
         # Other spaces may lag behind: `switch` completes one before it becomes active.
         for space in {self.encoder.raw_version, self.encoder.version} if ids else ():
-            missing = ids - set(self.store.read_vectors(space)[0])
-            problems += [f"no vector in {space}: {picture}" for picture in sorted(missing)]
+            there, matrix_nd = self.store.read_vectors(space)
+            problems += [f"no vector in {space}: {picture}" for picture in sorted(ids.difference(there))]
+            problems += [  # as earlier versions stored them
+                f"no usable vector in {space}: {there[row]}: {why}: `viewfinder remove` it and add its file again"
+                for row, why in find_unusable(matrix_nd).items()
+            ]
         self.store.pictures_with_regions()  # can they be read? Missing regions are made when needed
         self.store.failures()
         return problems
@@ -585,7 +594,8 @@ class Library:
             if missing := sorted(rows.keys() - set(self.store.read_vectors(space)[0])):
                 encoder = self._load_encoder(head)
                 raw_nr = self.store.read_vectors_of(encoder.raw_version, missing)
-                self.store.add([rows[picture] for picture in missing], {space: encoder.project(raw_nr)})
+                made, vectors_nd = _project(encoder, missing, raw_nr)
+                self.store.add([rows[picture] for picture in made], {space: vectors_nd})
             current = self.settings
             previous = None if current.space is None else (current.space, current.head)
             self._save(replace(current, space=space, head=head, previous=previous))
@@ -727,7 +737,7 @@ class Library:
         """Builds the space of an encoder from the stored raw vectors, in place of one of that name."""
         ids, raw_nr = self.store.read_vectors(encoder.raw_version)
         chunks = (slice(at, at + 4096) for at in range(0, len(ids), 4096))
-        self.store.write_space(encoder.version, ((ids[chunk], encoder.project(raw_nr[chunk])) for chunk in chunks))
+        self.store.write_space(encoder.version, (_project(encoder, ids[chunk], raw_nr[chunk]) for chunk in chunks))
 
     def _renew_space(self) -> None:
         """If an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""
@@ -796,6 +806,25 @@ class _PreparedPictures:
 def _mark_settings(folder: Path) -> tuple[int, int]:
     """Changes when a library's settings are replaced; (0, 0) while there are none. 5 us."""
     return _mark_file(folder / SETTINGS)
+
+
+def _project(
+    encoder: Encoder, ids: Sequence[str], raw_nr: Float[np.ndarray, "n raw"]
+) -> tuple[list[str], Float[np.ndarray, "m d"]]:
+    """The vectors of these pictures in an encoder's space, without those whose raw vectors cannot be used.
+
+    Raises PartFailed: of some of the others it gives vectors that cannot be used.
+    """
+    spoilt = find_unusable(raw_nr)  # as earlier versions stored them
+    kept = [row for row in range(len(ids)) if row not in spoilt]
+    vectors_md = check_rows(encoder.project(raw_nr[kept]), len(kept), encoder)
+    if unusable := find_unusable(vectors_md):
+        first, why = next(iter(unusable.items()))
+        raise PartFailed(
+            f"the space {encoder.version} cannot be made: of {len(unusable):,} pictures the encoder or its head gives "
+            f"vectors that cannot be used (first: {ids[kept[first]]}: {why}); the present space stays as it is"
+        )
+    return [ids[row] for row in kept], vectors_md
 
 
 def _mark_file(file: Path) -> tuple[int, int]:

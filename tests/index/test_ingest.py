@@ -5,23 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from viewfinder.encoders.base import Encoded, Pixels
-from viewfinder.errors import BadInput
+from viewfinder.cluster import embedding
+from viewfinder.cluster.embedding import EmbeddingActor
+from viewfinder.encoders.base import Encoded, Pixels, unit_rows
+from viewfinder.errors import BadInput, PartFailed
 from viewfinder.index import Failure, PictureRow, Store, ingest, tables
-from viewfinder.index.ingest import AddReport, Ingest, note_descriptions
+from viewfinder.index.ingest import AddReport, EmbeddedFile, Ingest, note_descriptions
+from viewfinder.pictures import BadFile, FoundFile
 from viewfinder.pictures.formats import EXTRAS
-from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
+from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
 Rows = dict[str, PictureRow]
+Spoil = Callable[[np.ndarray], np.ndarray]
 
 
 class Bench:
@@ -385,3 +389,128 @@ def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_the
         bench.store.quarantine([Failure(str(picture.path), status.st_size, status.st_mtime_ns, reason)])
         assert counts(bench.add()) == {"found": 1, **({"added": 1} if read else {"quarantined": 1})}, reason
         assert len(bench.store.failures()) == 1 - read
+
+
+# -- vectors that are none
+
+
+class SpoiltEncoder(ColourEncoder):
+    """Gives of pictures of some colours, by the first pixel, what no vector may hold."""
+
+    spoilt: ClassVar[dict[str, Spoil]] = {}
+    in_space = False
+    """Spoils the vectors that `project` gives rather than the raw ones."""
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        made = super().pictures(batch, regions=regions)
+        if self.in_space or not batch:
+            return made
+        return Encoded(self.spoil(made.global_bd), made.regions_brd)
+
+    def project(self, raw_nd: np.ndarray) -> np.ndarray:
+        made_nd = super().project(raw_nd)
+        return self.spoil(made_nd) if self.in_space else made_nd
+
+    def spoil(self, rows_nd: np.ndarray) -> np.ndarray:
+        spoilt_nd, tops_n3 = rows_nd.copy(), unit_rows(rows_nd[:, :3])
+        for colour, spoil in self.spoilt.items():
+            meant_n = tops_n3 @ unit_rows(np.array(COLOURS[colour]) / 255 - 0.5) > 0.99
+            spoilt_nd[meant_n] = spoil(spoilt_nd[meant_n])
+        return spoilt_nd
+
+
+def set_one(value: float) -> Spoil:
+    def spoil(rows_nd: np.ndarray) -> np.ndarray:
+        rows_nd[:, 1] = value
+        return rows_nd
+
+    return spoil
+
+
+SPOILS: dict[str, tuple[Spoil, str]] = {
+    "not a number": (set_one(float("nan")), "it holds what is not a number"),
+    "infinite": (set_one(float("-inf")), "it holds an infinite number"),
+    "too large for half precision": (set_one(1e5), "it holds 1e+05, more than half precision has"),
+    "zero": (lambda rows_nd: rows_nd * 0, "all its numbers are zero there"),
+    "too small for half precision": (lambda rows_nd: rows_nd * 1e-9, "all its numbers are zero there"),
+}
+
+
+@pytest.mark.parametrize("in_space", [False, True])
+def test_pictures_without_a_usable_vector_are_set_aside_by_name(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, in_space: bool
+) -> None:
+    drawn = tiny_pictures(bench.folder, 64)
+    colours = sorted({picture.top for picture in drawn})[: len(SPOILS)]
+    kinds = dict(zip(colours, SPOILS, strict=True))
+    monkeypatch.setattr(SpoiltEncoder, "spoilt", {colour: SPOILS[kind][0] for colour, kind in kinds.items()})
+    monkeypatch.setattr(SpoiltEncoder, "in_space", in_space)
+    expected = {str(one.path): SPOILS[kinds[one.top]][1] for one in drawn if one.top in kinds}
+    copied = next(one for one in drawn if one.top in kinds)
+    shutil.copy(copied.path, bench.folder / "copy.png")
+    expected[str(bench.folder / "copy.png")] = expected[str(copied.path)]
+    report = Ingest(bench.store, SpoiltEncoder(), workers=1).run((bench.folder,))
+    assert counts(report) == {"found": 65, "added": 65 - len(expected), "quarantined": len(expected)}
+    assert {failure.path: failure.reason for failure in bench.store.failures()} == {
+        path: f"no vector: colours gave one that cannot be used ({why})" for path, why in expected.items()
+    }
+    for space in (ENCODER.raw_version, ENCODER.version):
+        ids, matrix_nd = bench.store.read_vectors(space)
+        assert set(ids) == set(bench.rows())
+        assert np.isfinite(matrix_nd).all()
+        assert matrix_nd.any(axis=1).all()
+
+
+def test_what_an_actor_embedded_is_set_aside_by_the_process_that_writes(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class InThisProcess:
+        """An embedder that is one actor, without Ray."""
+
+        def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+            actor = EmbeddingActor("colours")
+            yield from actor.embed(list(files))
+            actor.close()
+
+    drawn = tiny_pictures(bench.folder, 16)
+    bad = {str(one.path) for one in drawn if one.top == drawn[0].top}
+    monkeypatch.setattr(embedding, "load_encoder", lambda name: SpoiltEncoder())
+    monkeypatch.setattr(SpoiltEncoder, "spoilt", {drawn[0].top: SPOILS["infinite"][0]})
+    report = Ingest(bench.store, ENCODER, embedder=InThisProcess()).run((bench.folder,))
+    assert counts(report) == {"found": 16, "added": 16 - len(bad), "quarantined": len(bad)}
+    assert {failure.path for failure in bench.store.failures()} == bad
+
+
+def test_an_encoder_that_was_mended_takes_what_was_set_aside(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = tiny_pictures(bench.folder, 12)
+    monkeypatch.setattr(SpoiltEncoder, "spoilt", {drawn[0].top: SPOILS["not a number"][0]})
+    first = Ingest(bench.store, SpoiltEncoder(), workers=1).run((bench.folder,))
+    bad = sum(one.top == drawn[0].top for one in drawn)
+    assert first.quarantined == bad
+    assert counts(bench.add()) == {"found": 12, "added": bad, "unchanged": 12 - bad}
+    assert bench.store.failures() == []
+
+
+def test_copies_in_the_next_batch_are_set_aside_too(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    [drawn] = tiny_pictures(bench.folder, 1)
+    for number in range(5):
+        shutil.copy(drawn.path, bench.folder / f"copy {number}.png")
+    monkeypatch.setattr(tables, "FIRST", 1)
+    monkeypatch.setattr(tables, "MOST", 1)
+    monkeypatch.setattr(SpoiltEncoder, "spoilt", {drawn.top: SPOILS["zero"][0]})
+    report = Ingest(bench.store, SpoiltEncoder(), workers=1).run((bench.folder,))
+    assert counts(report) == {"found": 6, "quarantined": 6}
+    assert bench.store.rows() == []
+
+
+def test_what_is_not_one_vector_a_picture_is_the_encoders_fault_not_the_librarys(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_pictures(bench.folder, 2)
+    monkeypatch.setattr(ColourEncoder, "project", lambda self, raw_nd: np.ones((1, 48), np.float32))
+    with pytest.raises(
+        PartFailed, match=r"the encoder colours has to give one vector a picture, 2 in all: .*\(1, 48\)"
+    ):
+        bench.add()
+    monkeypatch.undo()
+    assert counts(bench.add()) == {"found": 2, "added": 2}

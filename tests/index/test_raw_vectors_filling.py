@@ -20,7 +20,7 @@ from jaxtyping import Float16
 from PIL import Image
 
 from viewfinder.encoders.base import Encoded, Pixels
-from viewfinder.errors import DiskFull
+from viewfinder.errors import DiskFull, PartFailed
 from viewfinder.index import RawVectors, Store, tables
 from viewfinder.index.ingest import Ingest
 from viewfinder.index.raw_vectors import FillReport, RegionTable, StoredVectors, fill_regions
@@ -72,6 +72,18 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(Counting, "seen", [])
     return Bench(tmp_path, 6)
+
+
+class Spoilt(ColourEncoder):
+    """Gives of the second picture a region that is no number, of the third regions that are all zero."""
+
+    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+        made = super().pictures(batch, regions=regions)
+        if made.regions_brd is not None:
+            made.regions_brd[1, 3, 0], made.regions_brd[2] = np.nan, 0
+            made.regions_brd[3, 5, 1] = -np.inf
+            made.regions_brd[4, 5, 1], made.regions_brd[4, 6] = 1e6, 0  # a region may be both
+        return made
 
 
 def regions_in(path: Path) -> Float16[np.ndarray, "r e"]:
@@ -286,3 +298,26 @@ def main(folder: str) -> None:
 
 if __name__ == "__main__":
     main(sys.argv[1])
+
+
+def test_pictures_whose_regions_are_no_numbers_are_left_out_by_name(bench: Bench) -> None:
+    files = bench.files()
+    filled = fill_regions(bench.table, Spoilt(), files, workers=1)
+    pictures = list(files)
+    assert filled.made == 3
+    assert {file.path: file.reason for file in filled.left_out} == {
+        Path(files[pictures[at]][0]): f"no vector: colours gave one that cannot be used ({why})"
+        for at, why in ((1, "a region's is not finite"), (2, "all regions' are zero"), (3, "a region's is not finite"))
+    }
+    assert bench.table.ids() == {pictures[at] for at in (0, 4, 5)}
+    assert np.isfinite(bench.table.read(pictures)).all()
+    assert bench.fill().made == 3  # with an encoder that was mended
+
+
+def test_an_encoder_without_regions_is_named(bench: Bench) -> None:
+    class Without(ColourEncoder):
+        def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
+            return super().pictures(batch)
+
+    with pytest.raises(PartFailed, match=r"the encoder colours has to give regions of 6 pictures.* it gave nothing"):
+        fill_regions(bench.table, Without(), bench.files(), workers=1)

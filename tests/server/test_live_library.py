@@ -177,7 +177,8 @@ def test_an_index_that_is_spoilt_while_it_is_served_is_made_anew(
     file = index_files.index_file(library.folder, live.gallery().snapshot.space)
     for _ in range(2):
         live._refresh_index()
-        assert (process := live._indexer_process) is not None
+        process = live._indexer_process
+        assert process is not None
         process.wait()
         live._refresh_index()
         assert live.gallery().indexed is not None

@@ -20,6 +20,7 @@ import numpy as np
 
 from viewfinder.cluster.actors import STARTED_S, Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
+from viewfinder.encoders.vectors import check_rows
 from viewfinder.errors import ViewfinderError
 from viewfinder.index.ingest import EmbeddedFile
 from viewfinder.index.objects import parse_url, read_picture
@@ -62,7 +63,8 @@ class EmbeddingActor:
             decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
-        raw = iter(self._encoder.pictures([picture.pixels for picture in pictures]).global_bd)
+        made = self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
+        raw = iter(check_rows(made, len(pictures), self._encoder))  # what cannot be used is found where it is written
         return [_named(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
 
 

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
 from viewfinder.conversation import Answer
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
+from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
 from viewfinder.errors import LibraryError, UnknownName
 from viewfinder.index.near_scores import IndexedPictures, NearScores, NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
@@ -147,7 +148,9 @@ class Gallery:
         """How well each picture answers any text at all."""
         return self.snapshot.derived(
             f"background-{self.encoder.version}",
-            lambda snapshot: self.encoder.background(snapshot.matrix_nd),
+            lambda snapshot: check_finite(
+                self.encoder.background(snapshot.matrix_nd), self.encoder, "how well pictures answer any text"
+            ),
             by_row=True,
         )
 
@@ -155,7 +158,7 @@ class Gallery:
     def tags(self) -> TagVectors:
         """Zero-shot tags, measured against a sample of this collection."""
         rows_k = np.linspace(0, max(len(self) - 1, 0), min(len(self), TAG_SAMPLE)).astype(int)
-        return TagVectors.of(self.encoder.words, background=self.snapshot.matrix_nd[rows_k])
+        return TagVectors.of(self.encode_texts, background=self.snapshot.matrix_nd[rows_k])
 
     def likeness_in_words(
         self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
@@ -195,7 +198,15 @@ class Gallery:
     @cached_property
     def sentences(self) -> SentenceEncoder:
         """Encodes texts for systems that are trained on frozen sentence vectors."""
-        return SentenceEncoder(self.encoder.sentences_version, self.encoder.sentences)
+        return SentenceEncoder(self.encoder.sentences_version, self.encode_sentences)
+
+    def encode_texts(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Vectors of texts, comparable with those of the pictures. Raises PartFailed: the encoder gave no such."""
+        return check_texts(self.encoder.words(texts), texts, self.encoder)
+
+    def encode_sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Frozen sentence vectors; raises as `encode_texts`."""
+        return check_texts(self.encoder.sentences(texts), texts, self.encoder)
 
     def caption(self, row: int) -> str:
         """The first caption of a picture; "" if it has none."""
@@ -233,7 +244,8 @@ class Gallery:
             check_fits(space, self.encoder)
         regions = space is not None and (reads.regions or reads.named_regions)
         raw = self.encoder.pictures([pixels], regions=regions)
-        raw_1g, vector_d = np.asarray(raw.global_bd, np.float32), self.encoder.project(raw.global_bd)[0]
+        raw_1g = self._check_image(np.asarray(raw.global_bd, np.float32))
+        vector_d = self._check_image(self.encoder.project(raw_1g))[0]
         as_raw = space is not None and reads.named == "raw"
         vectors = self._vectors_by_name(
             vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
@@ -246,6 +258,10 @@ class Gallery:
             return Picture(None, vectors)
         [best_c2] = best_labels(reads.predictor, raw_1g, reads.count)
         return Picture(None, vectors, predicted=tuple(name_labels(best_c2, reads.predictor.labels)))
+
+    def _check_image(self, made_1d: Float[np.ndarray, "1 _"]) -> Float[np.ndarray, "1 _"]:
+        """What the encoder gave of an image of the user's own. Raises PartFailed: it is no vector."""
+        return check_finite(check_rows(made_1d, 1, self.encoder), self.encoder, "this image")
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
         """The likeliest attributes of pictures and their chances, best first. Raises LibraryError: no raw vectors."""
@@ -504,7 +520,7 @@ class Gallery:
         calibration = self.encoder.calibration
         if calibration is None or not texts or not len(self):
             return None
-        texts_md = np.concatenate([self.encoder.words([text]) for text in texts])  # just encoded, and cached
+        texts_md = np.concatenate([self.encode_texts([text]) for text in texts])  # just encoded, and cached
         # If the query is their plain mean, with nothing else but what is written, its scores are those of what was
         # said. Systems may read the same words as another vector than the encoder's.
         alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
 from viewfinder.errors import BadInput, check_path, check_type
 from viewfinder.index.manifest import Manifest, Matched
 from viewfinder.index.objects import is_gone, parse_url, walk_objects
@@ -110,6 +111,7 @@ class Ingest:
         self._embedder = embedder
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows: dict[str, PictureRow] = {}  # those that the batch under way may change
+        self._unusable: dict[str, str] = {}  # pictures of the last batch without a usable vector, and why
         self._report = AddReport()
 
     def plan(self, roots: Sequence[Path]) -> AddReport:
@@ -218,9 +220,13 @@ class Ingest:
 
     def _take(self, batch: _Batch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
-        bad = [outcome for outcome in batch.outcomes if isinstance(outcome, BadFile)]
+        new, vectors, unusable = self._find_vectors(batch)
+        # Copies of a picture that has just been found unusable may follow in this batch.
+        outcomes = [_reject(outcome, self._unusable | unusable) for outcome in batch.outcomes]
+        self._unusable = unusable
+        bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
         self._quarantine([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
-        pictures = [outcome for outcome in batch.outcomes if isinstance(outcome, DecodedFile)]
+        pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         if healed := [str(picture.path) for picture in pictures if self._manifest.has_failed(str(picture.path))]:
             self._store.forget_failures(healed)
         self._rows = self._read_rows(batch.outcomes)
@@ -231,13 +237,37 @@ class Ingest:
                 self._remove_file(before, path)  # it held a picture, and no longer does
         for picture in pictures:
             touched |= self._place(picture)
-        if new := batch.new:
-            raw_nr = batch.raw_nr.result()
-            vectors = {self._encoder.raw_version: raw_nr, self._encoder.version: self._encoder.project(raw_nr)}
+        if new:
             self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
             self._manifest.add_vectors(new)
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+
+    def _find_vectors(
+        self, batch: _Batch
+    ) -> tuple[dict[str, DecodedFile], dict[str, Float[np.ndarray, "n _"]], dict[str, str]]:
+        """The new pictures of a batch, their vectors in each space, and those that have no usable one, with the reason.
+
+        Raises PartFailed: the encoder gave something else than vectors.
+        """
+        encoder, new = self._encoder, dict(batch.new)
+        vectors: dict[str, Float[np.ndarray, "n _"]] = {}
+        unusable: dict[str, str] = {}
+        steps: tuple[tuple[str, Callable[[], object]], ...] = (
+            (encoder.raw_version, batch.raw_nr.result),
+            (encoder.version, lambda: encoder.project(vectors[encoder.raw_version])),
+        )
+        for space, make in steps:
+            if not new:
+                break
+            names = list(new)
+            vectors[space] = check_rows(make(), len(names), encoder)
+            bad = find_unusable(vectors[space])
+            unusable |= {names[row]: say_no_vector(encoder, why) for row, why in bad.items()}
+            kept = [row for row in range(len(names)) if row not in bad]
+            vectors = {known: rows_nd[kept] for known, rows_nd in vectors.items()}
+            new = {names[row]: new[names[row]] for row in kept}
+        return new, vectors, unusable
 
     def _read_rows(self, outcomes: Sequence[Outcome]) -> dict[str, PictureRow]:
         """The known pictures that these files hold, and that lay in their places before."""
@@ -296,6 +326,13 @@ class Ingest:
     def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
         self._report.failures += failures[: MOST_FAILURES - len(self._report.failures)]
         self._report.quarantined += count
+
+
+def _reject(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
+    """The outcome, as a bad file if its picture is among those that have no usable vector."""
+    if isinstance(outcome, BadFile) or (why := unusable.get(outcome.id)) is None:
+        return outcome
+    return BadFile(outcome.path, outcome.size, outcome.mtime_ns, why)
 
 
 def _absolute(roots: Sequence[Path]) -> list[Path]:

@@ -297,8 +297,8 @@ class GalleryLookup:
 
     def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"]) -> None:
         self._gallery, self._rows_c = gallery, rows_c
-        self.words = gallery.encoder.words
-        self.sentences = gallery.encoder.sentences
+        self.words = gallery.encode_texts
+        self.sentences = gallery.encode_sentences
         self.sentences_version = gallery.encoder.sentences_version
 
     def ids(self) -> Sequence[PictureId]:

@@ -29,7 +29,8 @@ from jaxtyping import Bool, Float, Float16, Float32
 
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Encoder, Pixels, to_file_name
-from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError
+from viewfinder.encoders.vectors import say_no_vector
+from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError, PartFailed
 from viewfinder.index.bucket import find_files
 from viewfinder.index.snapshot import Snapshot, read_filled_mark
 from viewfinder.index.store import Store
@@ -251,8 +252,14 @@ def _fill(
                         reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
                         bad[picture] = BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason)
                 if good:
-                    table.add(list(good), _regions_of(encoder, [read.pixels for read in good.values()]))
-                    made += len(good)
+                    regions_bre = _regions_of(encoder, [read.pixels for read in good.values()])
+                    for picture, why in _find_unusable_regions(encoder, list(good), regions_bre).items():
+                        bad[picture] = BadFile(good[picture].path, good[picture].size, good[picture].mtime_ns, why)
+                    kept = [row for row, picture in enumerate(good) if picture not in bad]
+                    if kept:
+                        names = list(good)
+                        table.add([names[row] for row in kept], regions_bre[kept])
+                    made += len(kept)
                 progress(made + len(bad), len(files))
         copy += 1
         todo = [(picture, files[picture][copy]) for picture in bad if copy < len(files[picture])]
@@ -261,8 +268,25 @@ def _fill(
 
 def _regions_of(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray, "b r e"]:
     regions_bre = encoder.pictures(pixels, regions=True).regions_brd
-    assert regions_bre is not None, "every encoder gives regions when asked"
+    if regions_bre is None or np.ndim(regions_bre) != 3 or len(regions_bre) != len(pixels):
+        given = "nothing" if regions_bre is None else f"an array of shape {np.shape(regions_bre)}"
+        raise PartFailed(
+            f"the encoder {encoder.name} has to give regions of {len(pixels)} pictures, one matrix each: it gave "
+            f"{given}; use another one, or have it mended"
+        )
     return regions_bre
+
+
+def _find_unusable_regions(
+    encoder: Encoder, pictures: Sequence[PictureId], regions_bre: Float[np.ndarray, "b r e"]
+) -> dict[PictureId, str]:
+    """The pictures whose regions say nothing: a number is not finite, or all are zero as of a picture without any."""
+    is_finite_b, is_any_b = np.isfinite(regions_bre).all(axis=(1, 2)), regions_bre.any(axis=(1, 2))
+    return {
+        picture: say_no_vector(encoder, "a region's is not finite" if not is_finite else "all regions' are zero")
+        for picture, is_finite, is_any in zip(pictures, is_finite_b.tolist(), is_any_b.tolist(), strict=True)
+        if not (is_finite and is_any)
+    }
 
 
 class StoredVectors:

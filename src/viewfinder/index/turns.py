@@ -108,7 +108,7 @@ def resolve_turn(
     return ResolvedTurn(
         turn,
         node.number,
-        gallery.encoder.words,
+        gallery.encode_texts,
         text,
         pictures,
         ShownPictures(conversation.nodes[node.parent].shown, gallery, reads),

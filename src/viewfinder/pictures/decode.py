@@ -64,8 +64,16 @@ def read_limits() -> Limits:
     return Limits(max_pixels=int(said))
 
 
+NO_VECTOR = "no vector"
+"""Begins the reason why a picture that was read is none for its encoder (`encoders.vectors`)."""
+
+
 def can_be_read_now(reason: str) -> bool:
-    """Whether what kept a file from being read is no more: a package that was missing, another limit of pixels."""
+    """Whether what kept a file from being read may be no more: a package that was missing, another limit of pixels, an
+    encoder that has been mended meanwhile.
+    """
+    if reason.startswith(NO_VECTOR):
+        return True
     is_limit_another = reason.startswith(_TOO_MANY) and not reason.endswith(_say_pixels(read_limits()))
     return is_limit_another or formats.is_installed_since(reason)
 
