@@ -429,7 +429,9 @@ def test_a_text_of_which_the_encoder_gives_no_vector_is_one_clear_line(
     library, _ = filled(home)
     given = getattr(ColourEncoder, spoilt)
     monkeypatch.setattr(ColourEncoder, spoilt, lambda self, asked: given(self, asked) * np.float32(np.inf))
-    with pytest.raises(PartFailed, match=r"the encoder starter gave no usable vector of .*it holds what is no finite"):
+    with pytest.raises(
+        PartFailed, match=r"the encoder starter: it gave no usable vector of .*: not all its numbers are finite"
+    ):
         library.find("red over blue")
 
 
@@ -438,7 +440,7 @@ def test_an_image_of_which_the_encoder_gives_no_vector_is_one_clear_line(
 ) -> None:
     library, drawn = filled(home)
     monkeypatch.setattr(ColourEncoder, "project", lambda self, raw_nd: raw_nd * np.float32(np.nan))
-    with pytest.raises(PartFailed, match="the encoder starter gave no usable vector of this image"):
+    with pytest.raises(PartFailed, match="the encoder starter: it gave no usable vector of this image"):
         library.find(like=drawn[0].path)
 
 

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from viewfinder.cli.app import run
+from viewfinder.cli.ending import explain_error
+from viewfinder.conversation import Question
 from viewfinder.encoders import load_encoder
-from viewfinder.errors import BadInput, PictureError, UnknownName
-from viewfinder.index import Gallery
+from viewfinder.errors import BadInput, PartFailed, PictureError, UnknownName
+from viewfinder.index import Gallery, Store
 from viewfinder.pictures import AtMost, Limits, decode, formats
 from viewfinder.plugins import _warn
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import Questioner
-from viewfinder.retrievers import PLUGINS, Composer, load_retriever
+from viewfinder.retrievers import PLUGINS, Composer, Part, Query, load_retriever
 from viewfinder.session import Session
-from viewfinder.testing import ColourEncoder, tiny_snapshot
+from viewfinder.testing import ColourEncoder, tiny_pictures, tiny_snapshot
 from viewfinder.users import load_user
 
 Offer = Callable[..., str]
@@ -217,3 +223,181 @@ class Stripes:
     finally:
         formats.picture_readers.cache_clear()
     assert [record.message for record in caplog.records if "broken" in record.message] != []
+
+
+# -- whose fault it is
+
+FAULTY = """
+from viewfinder.conversation import Question, Say
+from viewfinder.retrievers import Composer, Part, Query, Reads
+
+class Raises(Composer):
+    name = "raises"
+    def step(self, state, turn):
+        return {}["nothing is here"]  # its fault
+
+class Gives(Composer):
+    name = "gives"
+    what = None
+    def query(self, state):
+        return type(self).what
+
+class Stateless(Composer):
+    name = "stateless"
+    def begin(self):
+        return None
+
+class ReadsNothing(Composer):
+    name = "reads-nothing"
+    reads = "everything"
+
+class AsksWrongly:
+    name = "asks-wrongly"
+    what = "Which colour?"
+    def ask(self, view):
+        return type(self).what
+"""
+
+
+def a_gallery() -> Gallery:
+    return Gallery(tiny_snapshot([("red", "red"), ("blue", "blue")]), ColourEncoder())
+
+
+def place_of(module: str, what: str) -> str:
+    """The file and line of the first line of a module that has this."""
+    file = str(sys.modules[module].__file__)
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return f"{file}:{next(number for number, line in enumerate(lines, 1) if what in line)}"
+
+
+def test_what_a_part_raises_is_said_with_its_package_and_its_line(
+    offer: Offer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = offer(code=FAULTY, raises="Raises")
+    session = Session(a_gallery(), load_retriever("raises"), None)
+    with pytest.raises(KeyError) as caught:
+        session.say("red")
+    line, code = explain_error(caught.value)
+    assert code == 1
+    where = place_of(module, "its fault")
+    assert line.startswith(f"the retriever raises of the package lab 1.0 failed (KeyError: 'nothing is here', {where})")
+    assert "report" not in line
+    by_place = Session(a_gallery(), load_retriever(f"{module}:Raises"), None)
+    with pytest.raises(KeyError) as caught:
+        by_place.say("red")
+    assert "of the package lab 1.0 failed" in explain_error(caught.value)[0]
+
+
+def test_what_we_raise_is_not_said_to_be_theirs(offer: Offer) -> None:
+    offer(code=FAULTY, raises="Raises")
+    load_retriever("raises")
+    with pytest.raises(ZeroDivisionError) as caught:
+        _ = 1 / 0
+    assert "please report it" in explain_error(caught.value)[0]
+
+
+VECTOR = np.zeros(48, np.float32)
+PART = Part("words", 1, "red", 1.0, VECTOR)
+WRONG_QUERIES: dict[str, object] = {
+    "`query` gave None, not a Query": None,
+    "`query` gave str, not a Query": "red",
+    "`query` gave parts that are list, not a tuple": Query([PART]),  # type: ignore[arg-type]
+    "`query` gave str among the parts, not a Part": Query(("red",)),  # type: ignore[arg-type]
+    "`query` gave a weight of nan in the part 'red' of kind 'words'": Query((replace(PART, weight=np.nan),)),
+    "`query` gave a kind that does not exist": Query((replace(PART, kind="sound"),)),  # type: ignore[arg-type]
+    "`query` gave a vector that is None": Query((replace(PART, vector_d=None),)),
+    "`query` gave a vector that is list": Query((replace(PART, vector_d=[0.0] * 48),)),  # type: ignore[arg-type]
+    "`query` gave a vector that is no finite numbers": Query((replace(PART, vector_d=VECTOR * np.nan),)),
+    "`query` gave a vector that is an array of float32 of shape (3,) (finite numbers, 48 of them": Query(
+        (replace(PART, vector_d=VECTOR[:3]),)
+    ),
+    "`query` gave rivals that are None": Query((replace(PART, kind="contrast"),)),
+    "`query` gave vectors that these pictures are not compared with": Query((replace(PART, kind="regions"),)),
+    "`query` gave no value in the part": Query((replace(PART, kind="value"),)),
+    "`query` gave a sharpness of inf": Query((PART,), sharpness=np.inf),
+}
+
+
+@pytest.mark.parametrize("said", WRONG_QUERIES)
+def test_a_query_that_is_none_is_said_with_the_package_and_the_class(offer: Offer, said: str) -> None:
+    module = offer(code=FAULTY, gives="Gives")
+    retriever = load_retriever("gives")
+    type(retriever).what = Query(())  # type: ignore[attr-defined]
+    session = Session(a_gallery(), retriever, None)
+    session.say("red")
+    type(retriever).what = WRONG_QUERIES[said]  # type: ignore[attr-defined]
+    with pytest.raises(PartFailed) as caught:
+        session.say("blue")
+    line = str(caught.value)
+    assert line.startswith(f"the retriever gives of the package lab 1.0 ({place_of(module, 'class Gives')}): {said}")
+    assert len(session.conversation.path()) == 1  # the turn was not taken
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Stateless", "`begin` gave None, not a state"), ("ReadsNothing", "`reads` is str, not Reads")],
+)
+def test_a_retriever_without_state_or_reads_is_named(offer: Offer, name: str, said: str) -> None:
+    offer(code=FAULTY, broken=name)
+    with pytest.raises(PartFailed, match=rf"the retriever broken of the package lab 1\.0 .*: {said}"):
+        Session(a_gallery(), load_retriever("broken"), None)
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("Which colour?", "`ask` gave str, not a Question or None"),
+        (Question("Which colour?", ["red"]), "fields are not texts"),  # type: ignore[arg-type]
+        (Question(7), "fields are not texts"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_question_that_is_none_is_said_with_the_package(offer: Offer, what: object, said: str) -> None:
+    offer("questioners", code=FAULTY, asks="AsksWrongly")
+    questioner = load_questioner("asks")
+    type(questioner).what = what  # type: ignore[attr-defined]
+    session = Session(a_gallery(), Composer(), questioner)
+    with pytest.raises(PartFailed, match=rf"the questioner asks of the package lab 1\.0 .*{said}"):
+        session.say("red")
+
+
+ENCODERS = """
+from viewfinder.testing import ColourEncoder
+
+class Fails(ColourEncoder):
+    def project(self, raw_nd):
+        if len(raw_nd):
+            raise RuntimeError("CUDA error: out of luck")
+        return raw_nd
+
+class Short(ColourEncoder):
+    def project(self, raw_nd):
+        return super().project(raw_nd)[:1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Fails", r"of the package lab 1\.0 failed \(RuntimeError: CUDA error: out of luck, .*\.py:7\)"),
+        ("Short", r"of the package lab 1\.0 \(.*\.py:10\): one vector a picture is needed, 3 in all, and it gave"),
+    ],
+)
+def test_an_encoder_that_fails_is_no_damage_of_the_library(
+    offer: Offer, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+) -> None:
+    offer("encoders", code=ENCODERS, colourful=name)
+    tiny_pictures(tmp_path / "pictures", 3)
+    assert run(["add", str(tmp_path / "pictures"), "--library", str(tmp_path / "l"), "--encoder", "colourful"]) == 1
+    line = capsys.readouterr().err
+    assert re.search(f"the encoder colourful {said}", line)
+    assert "repair" not in line
+    assert "report" not in line
+
+
+def test_an_encoder_that_fails_while_a_table_is_made_is_no_damage_either(offer: Offer, tmp_path: Path) -> None:
+    offer("encoders", code=ENCODERS, colourful="Fails")
+    encoder = load_encoder("colourful")
+    store = Store.create(tmp_path / "library")
+    batches = ((["a"], encoder.project(np.ones((1, 48), np.float32))) for _ in range(1))
+    with pytest.raises(PartFailed, match=r"the encoder colourful of the package lab 1\.0 failed \(RuntimeError: CUDA"):
+        store.write_space("new", batches)

@@ -2,6 +2,9 @@
 
 An installed package offers them as entry points of a group ("viewfinder.retrievers"); a class that is not offered is
 named by its place, `package.module:Class`. They are looked up only when a name is asked for that is not ours.
+
+What such a part does wrong is not ours to mend, so messages name it: its package, its file and its line. `find_fault`
+does that for what it raises, `describe_part` where it gives what it may not give.
 """
 
 from __future__ import annotations
@@ -9,12 +12,14 @@ from __future__ import annotations
 import inspect
 import logging
 import re
-from collections.abc import Collection
+import traceback
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.errors import BadInput, UnknownName, ViewfinderError
+from viewfinder.errors import BadInput, PartFailed, UnknownName, ViewfinderError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -37,6 +42,87 @@ def label_part(part: object) -> str:
         return part
     name = getattr(part, "name", None)
     return name if isinstance(name, str) else getattr(part, "__name__", type(part).__name__)
+
+
+# -- whose fault it is
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Whose code a module is."""
+
+    noun: str
+    name: str
+    package: str
+
+    def __str__(self) -> str:
+        return f"the {self.noun} {self.name} of {self.package}"
+
+
+_origins: dict[str, _Origin] = {}
+"""The parts in use, by the module or package that has their code."""
+
+_OURS = frozenset({"viewfinder", "__main__", "builtins"})
+
+_MEND = "that is no fault of viewfinder: have it mended, or use another one"
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _note_origin(noun: str, name: str, module: str, package: str | None = None) -> None:
+    """Remembers whose code a module is; what an entry point says of it is not replaced by what a class says."""
+    if module and _top(module) not in _OURS:
+        origin = _Origin(noun, name, package or f"the module {module}")
+        for key in (module, _top(module)):
+            if package is not None or key not in _origins:
+                _origins[key] = origin
+
+
+def find_fault(error: BaseException) -> str | None:
+    """One line that names the part of another package in whose code an error was raised; None: there is no such part.
+
+    The innermost of its lines counts: what it called may be ours, but was called in a way that does not work.
+    """
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        module = str(frame.f_globals.get("__name__", ""))
+        if (origin := _origins.get(module) or _origins.get(_top(module))) is not None:
+            return f"{origin} failed ({_say(error)}, {frame.f_code.co_filename}:{line}): {_MEND}"
+    return None
+
+
+@contextmanager
+def naming_parts() -> Iterator[None]:
+    """Raises PartFailed, which names the part of another package, in place of whatever is raised in its code."""
+    try:
+        yield
+    except ViewfinderError:
+        raise
+    except Exception as error:
+        if (fault := find_fault(error)) is None:
+            raise
+        raise PartFailed(fault) from error
+
+
+def describe_part(noun: str, part: object) -> str:
+    """A part as messages name it; one of another package with the package and the place of its class."""
+    kind = part if isinstance(part, type) else type(part)
+    label = f"the {noun} {label_part(part)}"
+    if _top(kind.__module__) in _OURS - {"__main__"}:
+        return label
+    origin = _origins.get(kind.__module__) or _origins.get(_top(kind.__module__))
+    if origin is not None and origin.noun == noun:
+        label = str(origin)
+    try:
+        return f"{label} ({inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]})"
+    except (OSError, TypeError):  # it was made without a file
+        return f"{label} ({kind.__module__}.{kind.__qualname__})"
+
+
+def refuse_reply(noun: str, part: object, wrong: str) -> PartFailed:
+    """The error for what a part gives and may not give: `wrong` says what, as in "`query` gave None, not a Query"."""
+    return PartFailed(f"{describe_part(noun, part)}: {wrong}; {_MEND}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +175,16 @@ class Plugins:
         if is_place_of_class(name):
             from importlib.metadata import EntryPoint
 
-            part = self._import(EntryPoint(name, name, self.group), "put its folder on PYTHONPATH")
+            point = EntryPoint(name, name, self.group)
+            part = self._import(point, "put its folder on PYTHONPATH")
             # A name may come from a file, such as a library's settings: what is not such a part is never called.
             self._check(part, name)
+            _note_origin(self.noun, name, point.module)
             return part
         if (point := self.offered().get(name)) is None:
             return None
         part = self._import(point, f"mend {_package(point)}, or uninstall it")
+        _note_origin(self.noun, name, point.module, _package(point))
         if isinstance(part, type):
             self._check(part, name)
         return part
@@ -120,6 +209,7 @@ class Plugins:
         """
         if isinstance(part, type):
             self._check(part, name)
+        _note_origin(self.noun, name, getattr(part, "__module__", None) or type(part).__module__)
         is_made = not isinstance(part, type) and (not callable(part) or not self._lacks(part))
         if is_made and (given or settings):
             what = ", ".join([*map(str, given), *settings])

@@ -44,10 +44,12 @@ from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, pic
 from viewfinder.pictures.decode import LONGEST_PACKED
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.answers import is_choice
+from viewfinder.questioners.base import check_question
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.base import Evidence, Operation, WordMatch
 from viewfinder.retrievers.composer import split_clauses
+from viewfinder.retrievers.replies import check_query, check_reads, check_state
 
 if TYPE_CHECKING:
     import numpy as np
@@ -190,7 +192,7 @@ class Session(TurnMethods):
         self.gallery: Gallery | None = None
         self._whose = whose
         self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
-        self._reads = retriever.reads
+        self._reads = check_reads(self._retriever)
         self._asks = questioner is not None and questioner != "none"
         self._make_questioner = find_questioner(questioner)
         self._questioner: Questioner | None = None
@@ -198,7 +200,7 @@ class Session(TurnMethods):
         self._where = dict(where or {})
         self._memo = memo
         self.conversation = conversation or Conversation()
-        self.last_query = retriever.query(retriever.begin())
+        self.last_query = check_query(self._retriever, self._retriever.query(self._begin()))
         self.last_operations: tuple[Operation, ...] = ()
         self.last_rows: list[int] = []
         self.adapters: tuple[str, ...] = ()
@@ -363,6 +365,7 @@ class Session(TurnMethods):
 
     def _use(self, retriever: Retriever[Any]) -> None:
         self._retriever = retriever
+        check_reads(retriever)
         self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
         # Tells apart retrievers of one name with different weights, whose states must not be mixed.
         weights = getattr(retriever, "fingerprint", None)
@@ -420,7 +423,8 @@ class Session(TurnMethods):
     def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must exist."""
         gallery, lost = self._look(), dict[int, str]()
-        query = self._retriever.query(self._state(conversation, node, gallery, lost, new=new))
+        state = self._state(conversation, node, gallery, lost, new=new)
+        query = check_query(self._retriever, self._retriever.query(state), gallery.widths(self._reads.space))
         stop_if_asked()
         unread = [
             f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
@@ -450,7 +454,7 @@ class Session(TurnMethods):
         state = None
         while state is None:
             node = conversation.standing_at(node)
-            state = self._retriever.begin() if node.turn is None else self._memo.get((*key, node.key))
+            state = self._begin() if node.turn is None else self._memo.get((*key, node.key))
             if state is None:
                 ahead.append(node)
                 node = conversation.nodes[node.parent]
@@ -465,10 +469,13 @@ class Session(TurnMethods):
                     # It was taken when it was said, but what it named has gone since; the rest counts without it.
                     lost[later.number] = f"drop: turn {later.number}: {error}"
                     continue
-                state = self._retriever.step(state, resolved)
+                state = check_state(self._retriever, self._retriever.step(state, resolved), "step")
             if not lost:  # a memoised state would hide the loss
                 self._memo.put((*key, later.key), state)
         return state
+
+    def _begin(self) -> Any:
+        return check_state(self._retriever, self._retriever.begin(), "begin")
 
     @staticmethod
     def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
@@ -487,7 +494,8 @@ class Session(TurnMethods):
     def _ask(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)
-        return self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
+        asked = self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
+        return check_question(self._questioner, asked)
 
 
 def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:

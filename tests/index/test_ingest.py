@@ -509,7 +509,7 @@ def test_what_is_not_one_vector_a_picture_is_the_encoders_fault_not_the_librarys
     tiny_pictures(bench.folder, 2)
     monkeypatch.setattr(ColourEncoder, "project", lambda self, raw_nd: np.ones((1, 48), np.float32))
     with pytest.raises(
-        PartFailed, match=r"the encoder colours has to give one vector a picture, 2 in all: .*\(1, 48\)"
+        PartFailed, match=r"the encoder colours: one vector a picture is needed, 2 in all, and it gave .*\(1, 48\)"
     ):
         bench.add()
     monkeypatch.undo()

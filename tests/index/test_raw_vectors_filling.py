@@ -319,5 +319,8 @@ def test_an_encoder_without_regions_is_named(bench: Bench) -> None:
         def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
             return super().pictures(batch)
 
-    with pytest.raises(PartFailed, match=r"the encoder colours has to give regions of 6 pictures.* it gave nothing"):
+    with pytest.raises(
+        PartFailed,
+        match=r"the encoder colours .*: regions of 6 pictures are needed, a matrix each, and it gave nothing",
+    ):
         fill_regions(bench.table, Without(), bench.files(), workers=1)

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import typer
 
 from viewfinder.errors import ViewfinderError, explain_missing_package
+from viewfinder.plugins import find_fault
 
 FAILED, WRONG_USE, QUARANTINED = 1, 2, 3
 INTERRUPTED = 130
@@ -62,6 +63,8 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
         return explain_unforeseen(error.__cause__), FAILED  # which typer takes for the end of what is typed
     if isinstance(error, KeyboardInterrupt | typer.Abort):
         return "interrupted; nothing that was acknowledged is lost, repeat the command to go on", FAILED
+    if not is_disk_full(error) and (fault := find_fault(error)) is not None:
+        return fault, FAILED
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", WRONG_USE
     if isinstance(error, OSError):
@@ -79,9 +82,14 @@ def explain_unforeseen(error: BaseException) -> str:
     return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it"
 
 
+def is_disk_full(error: BaseException) -> bool:
+    """Whether it is nobody's fault but the disk's."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def _system_error(error: OSError) -> str:
     where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_disk_full(error):
         return f"{where}the disk is full: free some space and repeat the command; nothing acknowledged is lost"
     what = join_lines(error.strerror or str(error)).lower()
     return f"{where}{what}: check that it is there and that you may read and write it"

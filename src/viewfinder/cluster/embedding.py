@@ -26,6 +26,7 @@ from viewfinder.index.ingest import EmbeddedFile
 from viewfinder.index.objects import parse_url, read_picture
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile
 from viewfinder.pictures.decode import explain_too_large, read_limits
+from viewfinder.plugins import naming_parts
 
 AT_ONCE = 16
 """Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""
@@ -63,7 +64,8 @@ class EmbeddingActor:
             decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
-        made = self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
+        with naming_parts():  # the error travels as its text
+            made = self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
         raw = iter(check_rows(made, len(pictures), self._encoder))  # what cannot be used is found where it is written
         return [_named(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
 

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.errors import PartFailed
 from viewfinder.pictures.decode import NO_VECTOR
+from viewfinder.plugins import refuse_reply
 
 
 def check_rows(made: object, count: int, encoder: Encoder, *, of: str = "picture") -> Float[np.ndarray, "n d"]:
@@ -26,10 +26,7 @@ def check_rows(made: object, count: int, encoder: Encoder, *, of: str = "picture
     except (TypeError, ValueError):  # rows of different lengths
         is_matrix, given = False, type(made).__name__
     if not is_matrix:
-        raise PartFailed(
-            f"the encoder {encoder.name} has to give one vector a {of}, {count} in all: it gave {given}; "
-            "use another one, or have it mended"
-        )
+        raise refuse_reply("encoder", encoder, f"one vector a {of} is needed, {count} in all, and it gave {given}")
     return rows_nd
 
 
@@ -60,10 +57,7 @@ def say_no_vector(encoder: Encoder, why: str) -> str:
 def check_finite(rows: Float[np.ndarray, "*n"], encoder: Encoder, of: str) -> Float[np.ndarray, "*n"]:
     """The same rows. Raises PartFailed: some number is not finite; `of` says what they are of."""
     if not np.isfinite(rows).all():
-        raise PartFailed(
-            f"the encoder {encoder.name} gave no usable vector of {of}: it holds what is no finite number; "
-            "try another, use another encoder, or have this one mended"
-        )
+        raise refuse_reply("encoder", encoder, f"it gave no usable vector of {of}: not all its numbers are finite")
     return rows
 
 

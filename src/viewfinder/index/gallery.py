@@ -141,6 +141,13 @@ class Gallery:
         """Differs for every state of the library, and for every encoder."""
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
 
+    def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
+        """How many numbers a picture has for each kind of a query's parts (`retrievers.Part`), in this space if any."""
+        plain = dict.fromkeys(("words", "picture", "contrast"), self.snapshot.matrix_nd.shape[1])
+        vocabulary = self.encoder.vocabulary
+        in_words = {} if vocabulary is None else {"vocabulary": len(vocabulary.words)}
+        return plain | in_words | ({} if space is None else {"regions": space.width})
+
     # -- pictures
 
     @cached_property

@@ -30,7 +30,7 @@ from jaxtyping import Bool, Float, Float16, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Encoder, Pixels, to_file_name
 from viewfinder.encoders.vectors import say_no_vector
-from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError, PartFailed
+from viewfinder.errors import EncoderMismatch, LibraryBusy, LibraryError
 from viewfinder.index.bucket import find_files
 from viewfinder.index.snapshot import Snapshot, read_filled_mark
 from viewfinder.index.store import Store
@@ -48,6 +48,7 @@ from viewfinder.index.tables import (
     vectors_to_arrow,
 )
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
+from viewfinder.plugins import refuse_reply
 from viewfinder.retrievers import Predictor, RegionSpace
 
 
@@ -270,9 +271,8 @@ def _regions_of(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray,
     regions_bre = encoder.pictures(pixels, regions=True).regions_brd
     if regions_bre is None or np.ndim(regions_bre) != 3 or len(regions_bre) != len(pixels):
         given = "nothing" if regions_bre is None else f"an array of shape {np.shape(regions_bre)}"
-        raise PartFailed(
-            f"the encoder {encoder.name} has to give regions of {len(pixels)} pictures, one matrix each: it gave "
-            f"{given}; use another one, or have it mended"
+        raise refuse_reply(
+            "encoder", encoder, f"regions of {len(pixels)} pictures are needed, a matrix each, and it gave {given}"
         )
     return regions_bre
 

@@ -26,9 +26,10 @@ import numpy as np
 from filelock import FileLock, Timeout
 from jaxtyping import Float, Float16
 
-from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary
+from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary, PartFailed
 from viewfinder.index.bucket import find_bucket, import_lancedb
 from viewfinder.index.checksums import find_damage, forget_checksums, record_checksums
+from viewfinder.plugins import find_fault
 
 TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
@@ -180,9 +181,13 @@ class Tables:
         """Turns errors of Lance, of the disk, and of libraries that read damaged tables into one line for a user."""
         try:
             yield
-        except LibraryError:
+        except (LibraryError, PartFailed):
             raise
         except BaseException as error:
+            if (
+                isinstance(error, Exception) and (fault := find_fault(error)) is not None
+            ):  # an encoder, from whose vectors a table was to be made
+                raise PartFailed(fault) from error
             if isinstance(error, OSError | RuntimeError) or _tells_damage(error):
                 raise translate_error(error, self.folder) from error
             raise

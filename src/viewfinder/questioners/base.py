@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int32
 
 from viewfinder.conversation import Question, Turn
+from viewfinder.plugins import refuse_reply
 
 Column = tuple[tuple[str, ...], Int32[np.ndarray, " c"]]
 """A catalogue column: its values, and for each candidate the index of its value (-1: not known)."""
@@ -127,3 +128,22 @@ def prepare_questioner(questioner: Questioner) -> None:
     """
     if isinstance(questioner, LoadsFirst):
         questioner.prepare()
+
+
+def check_question(questioner: Questioner, asked: object) -> Question | None:
+    """What a questioner gave. Raises PartFailed: it is neither a question nor None."""
+    if asked is None:
+        return None
+    if not isinstance(asked, Question):
+        raise refuse_reply("questioner", questioner, f"`ask` gave {type(asked).__name__}, not a Question or None")
+    texts = (asked.text, asked.by, asked.why, *_as_tuple(asked.choices), *_as_tuple(asked.examples))
+    is_whole = isinstance(asked.choices, tuple) and isinstance(asked.examples, tuple)
+    if not (is_whole and all(isinstance(text, str) for text in (*texts, asked.attribute or ""))):
+        raise refuse_reply(
+            "questioner", questioner, "`ask` gave a Question whose fields are not texts and tuples of texts"
+        )
+    return asked
+
+
+def _as_tuple(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else ()

@@ -17,7 +17,7 @@ from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.plugins import Plugins, label_part
-from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, prepare_questioner
+from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, check_question, prepare_questioner
 from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.questioners.said import ConversationSoFar
@@ -156,7 +156,7 @@ class Fallback:
     def ask(self, view: Candidates) -> Question | None:
         """The question of the first, or of the second, or None where neither has one."""
         try:
-            question = self.first.ask(view)
+            question = check_question(self.first, self.first.ask(view))
         except ViewfinderError as error:
             return self._instead(view, f"failed ({error})")
         if self.may_stop:

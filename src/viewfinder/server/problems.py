@@ -21,10 +21,12 @@ from viewfinder.errors import (
     EmptyQuery,
     LibraryBusy,
     LibraryError,
+    PartFailed,
     PictureError,
     UnknownName,
     ViewfinderError,
 )
+from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
 
 MEDIA_TYPE = "application/problem+json"
@@ -89,6 +91,7 @@ KINDS: dict[type[ViewfinderError], tuple[int, str]] = {
     LibraryError: (503, "library-error"),
     DatabaseError: (503, "database-error"),
     PictureError: (422, "not-a-picture"),
+    PartFailed: (500, "part-failed"),
     ViewfinderError: (500, "failed"),
 }
 """The most particular kind first."""
@@ -144,5 +147,7 @@ def _explain(request: Request, error: Exception) -> Problem:
             why = "can only be read" if error.errno == errno.EROFS else "is full; nothing acknowledged is lost"
             return problem_of(DiskFull(f"the server's disk {why}"))
         case _:
-            _LOG.exception("unforeseen error at %s", request.url.path, exc_info=error)
-            return Problem(500, "unforeseen", "something unforeseen happened; the server's log says what")
+            fault = find_fault(error)
+            _LOG.exception("%s at %s", fault or "unforeseen error", request.url.path, exc_info=error)
+            unforeseen = Problem(500, "unforeseen", "something unforeseen happened; the server's log says what")
+            return unforeseen if fault is None else problem_of(PartFailed(fault))

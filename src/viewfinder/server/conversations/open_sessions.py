@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from viewfinder.conversation import Conversation, Question
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
 from viewfinder.index.turns import stop_if_asked
+from viewfinder.plugins import find_fault
 from viewfinder.server.conversations.pools import ReadablePictures, session_picture_bias
 from viewfinder.server.conversations.questions_elsewhere import QuestionsElsewhere
 from viewfinder.server.database import SessionRow, TurnTaken
@@ -358,8 +359,8 @@ class OpenSessions:
                 self._questioners.gave_up(name, error)
                 with self.held(id) as held:
                     held.forget()
-        except Exception:
-            _LOG.exception("unforeseen error of a questioner: nothing was asked")
+        except Exception as error:
+            _LOG.exception("nothing was asked: %s", find_fault(error) or "unforeseen error of a questioner")
         self.leave(id, partial(self._note_question, id, pending, question))
 
     def _note_question(self, id: str, pending: PendingQuestion, question: Question | None, held: OpenSession) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
+from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
 
 if TYPE_CHECKING:
@@ -174,7 +175,9 @@ def main() -> int:
 
         traceback.print_exc()
         what = hide_paths(f"{type(error).__name__}: {error}", names)[:500]
-        tell({"error": f"something unforeseen happened ({what}); the server's log says more"})
+        unforeseen = f"something unforeseen happened ({what}); the server's log says more"
+        fault = find_fault(error)
+        tell({"error": unforeseen if fault is None else hide_paths(fault, names)})
     return 0
 
 
