@@ -18,7 +18,7 @@ from viewfinder.conversation import Question
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput, PartFailed, PictureError, UnknownName
 from viewfinder.index import Gallery, Store
-from viewfinder.pictures import AtMost, Limits, decode, formats
+from viewfinder.pictures import AtMost, Limits, can_be_read_now, decode, formats
 from viewfinder.plugins import _warn
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import Questioner
@@ -26,6 +26,7 @@ from viewfinder.retrievers import PLUGINS, Composer, Part, Query, load_retriever
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, tiny_pictures, tiny_snapshot
 from viewfinder.users import load_user
+from viewfinder.users.base import Screen, check_turn
 
 Offer = Callable[..., str]
 
@@ -401,3 +402,56 @@ def test_an_encoder_that_fails_while_a_table_is_made_is_no_damage_either(offer: 
     batches = ((["a"], encoder.project(np.ones((1, 48), np.float32))) for _ in range(1))
     with pytest.raises(PartFailed, match=r"the encoder colourful of the package lab 1\.0 failed \(RuntimeError: CUDA"):
         store.write_space("new", batches)
+
+
+READERS = """
+from PIL import Image
+
+class Dots:
+    format, extensions, starts = "dots", ("dots",), (b"dots",)
+    def read_size(self, data):
+        return {b"1": (1, 1), b"2": (0, 1), b"3": None}.get(data[4:5], (1, 1))
+    def read_picture(self, data):
+        if data[4:5] == b"4":
+            return data.pixels  # its fault
+        if data[4:5] == b"5":
+            raise ValueError("odd dots")
+        return [[0]] if data[4:5] == b"6" else Image.new("L", (1, 1))
+"""
+
+
+def test_a_bug_of_a_picture_reader_is_told_from_damage_of_a_file(offer: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer("readers", code=READERS, dots="Dots")
+    formats.picture_readers.cache_clear()
+
+    def reason(data: bytes) -> str:
+        with pytest.raises(PictureError) as caught:
+            decode(data, limits=Limits(), fit=AtMost(9))
+        return str(caught.value)
+
+    try:
+        assert decode(b"dots1", limits=Limits(), fit=AtMost(9)).facts.format == "dots"
+        label = "the picture reader dots of the package lab 1.0 "
+        assert re.match(label + r"\(.*\.py:4\): `read_size` gave \(0, 1\), not two whole numbers", reason(b"dots2"))
+        assert re.match(label + r"\(.*\.py:4\): `read_size` gave None, not two whole numbers", reason(b"dots3"))
+        assert re.match(label + r"failed \(AttributeError: .*'pixels', .*\.py:10\)", reason(b"dots4"))
+        assert reason(b"dots5") == "damaged dots: odd dots"
+        assert re.match(label + r"\(.*\.py:4\): `read_picture` gave list, not an image", reason(b"dots6"))
+        assert can_be_read_now(reason(b"dots4"))  # once it is mended, the next `add` reads these files
+    finally:
+        formats.picture_readers.cache_clear()
+
+
+def test_a_simulated_user_who_says_no_turn_is_named(offer: Offer, tmp_path: Path) -> None:
+    code = """
+class Mumbles:
+    name = "mumbles"
+    def __init__(self, folder):
+        pass
+    def reply(self, wanted, screen):
+        return "a red thing"
+"""
+    offer("users", code=code, mumbles="Mumbles")
+    user = load_user("mumbles", tmp_path)
+    with pytest.raises(PartFailed, match=r"the simulated user mumbles of the package lab 1\.0 .*: `reply` gave str"):
+        check_turn(user, user.reply("a", Screen((), None, 0)))

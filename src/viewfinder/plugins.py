@@ -175,11 +175,11 @@ class Plugins:
         if is_place_of_class(name):
             from importlib.metadata import EntryPoint
 
-            point = EntryPoint(name, name, self.group)
-            part = self._import(point, "put its folder on PYTHONPATH")
+            place = EntryPoint(name, name, self.group)
+            part = self._import(place, "put its folder on PYTHONPATH")
             # A name may come from a file, such as a library's settings: what is not such a part is never called.
             self._check(part, name)
-            _note_origin(self.noun, name, point.module)
+            _note_origin(self.noun, name, place.module)
             return part
         if (point := self.offered().get(name)) is None:
             return None

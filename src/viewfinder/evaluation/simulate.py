@@ -36,7 +36,7 @@ from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Query, Retriever
 from viewfinder.session import Session
 from viewfinder.users import RecordedUser
-from viewfinder.users.base import Screen, SimulatedUser, find_picture
+from viewfinder.users.base import Screen, SimulatedUser, check_turn, find_picture
 from viewfinder.users.words import normalize_question
 
 RESULTS_SHOWN = 10
@@ -114,7 +114,7 @@ class SimulatedSession:
         """What is searched for after every turn of a user on their own."""
         shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
         for number in range(rounds):
-            turn = user.reply(dialogue.target, Screen(shown, self._ask(), number))
+            turn = check_turn(user, user.reply(dialogue.target, Screen(shown, self._ask(), number)))
             if turn is None:
                 return
             shown = self._take(dialogue, turn) or shown
@@ -156,7 +156,7 @@ def _answer(user: SimulatedUser, wanted: str, question: Question, number: int) -
     def is_asked(other: Question) -> bool:
         return normalize_question(other.text) == normalize_question(question.text)
 
-    said = user.reply(wanted, Screen((), question, number))
+    said = check_turn(user, user.reply(wanted, Screen((), question, number)))
     if isinstance(said, Answer) and is_asked(said.question):
         return Answer(question, said.text)
     if not isinstance(user, RecordedUser):

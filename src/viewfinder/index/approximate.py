@@ -359,11 +359,13 @@ def load_index(file: Path, width: int) -> ApproximateIndex:
     try:
         card, pictures = load_card(file)
         with file.open("rb") as stream, np.load(stream) as stored:
-            index, ids_s = faiss.deserialize_index(stored["index"]), stored["ids"]
+            index: Any = faiss.deserialize_index(stored["index"])
+            ids_s = stored["ids"]
+        inverted: Any = getattr(index, "invlists", None)
         fits = (
             isinstance(index, faiss.IndexIVFScalarQuantizer)
             and (index.d, index.nlist) == (padded_width(width), card.lists)
-            and index.ntotal == index.invlists.compute_ntotal() == pictures
+            and index.ntotal == inverted.compute_ntotal() == pictures
             and ids_s.shape == (pictures,)
             and ids_s.dtype.kind == "S"
         )

@@ -143,10 +143,12 @@ class Gallery:
 
     def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
         """How many numbers a picture has for each kind of a query's parts (`retrievers.Part`), in this space if any."""
-        plain = dict.fromkeys(("words", "picture", "contrast"), self.snapshot.matrix_nd.shape[1])
-        vocabulary = self.encoder.vocabulary
-        in_words = {} if vocabulary is None else {"vocabulary": len(vocabulary.words)}
-        return plain | in_words | ({} if space is None else {"regions": space.width})
+        found = dict.fromkeys(("words", "picture", "contrast"), int(self.snapshot.matrix_nd.shape[1]))
+        if (vocabulary := self.encoder.vocabulary) is not None:
+            found["vocabulary"] = len(vocabulary.words)
+        if space is not None:
+            found["regions"] = space.width
+        return found
 
     # -- pictures
 

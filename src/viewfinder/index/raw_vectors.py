@@ -281,12 +281,13 @@ def _find_unusable_regions(
     encoder: Encoder, pictures: Sequence[PictureId], regions_bre: Float[np.ndarray, "b r e"]
 ) -> dict[PictureId, str]:
     """The pictures whose regions say nothing: a number is not finite, or all are zero as of a picture without any."""
-    is_finite_b, is_any_b = np.isfinite(regions_bre).all(axis=(1, 2)), regions_bre.any(axis=(1, 2))
-    return {
-        picture: say_no_vector(encoder, "a region's is not finite" if not is_finite else "all regions' are zero")
-        for picture, is_finite, is_any in zip(pictures, is_finite_b.tolist(), is_any_b.tolist(), strict=True)
-        if not (is_finite and is_any)
-    }
+    flat_bv = np.asarray(regions_bre).reshape(len(pictures), -1)
+    is_finite_b = np.isfinite(flat_bv).all(axis=1)
+    found = {}
+    for row in np.flatnonzero(~(is_finite_b & (flat_bv != 0).any(axis=1))).tolist():
+        why = "all regions' are zero" if is_finite_b[row] else "a region's is not finite"
+        found[pictures[row]] = say_no_vector(encoder, why)
+    return found
 
 
 class StoredVectors:

@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageCms, UnidentifiedImageError
 
-from viewfinder.errors import BadInput, PictureError
+from viewfinder.errors import BadInput, PartFailed, PictureError
 from viewfinder.pictures import formats
+from viewfinder.plugins import find_fault, refuse_reply
 
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -64,15 +66,20 @@ def read_limits() -> Limits:
     return Limits(max_pixels=int(said))
 
 
+READER = "picture reader"
+
+BUGS = (TypeError, AttributeError, NameError, ImportError, NotImplementedError)
+"""What a reader raises that has a bug, whatever the file holds."""
+
 NO_VECTOR = "no vector"
 """Begins the reason why a picture that was read is none for its encoder (`encoders.vectors`)."""
 
 
 def can_be_read_now(reason: str) -> bool:
     """Whether what kept a file from being read may be no more: a package that was missing, another limit of pixels, an
-    encoder that has been mended meanwhile.
+    encoder or a reader that has been mended meanwhile.
     """
-    if reason.startswith(NO_VECTOR):
+    if reason.startswith((NO_VECTOR, f"the {READER} ")):
         return True
     is_limit_another = reason.startswith(_TOO_MANY) and not reason.endswith(_say_pixels(read_limits()))
     return is_limit_another or formats.is_installed_since(reason)
@@ -140,6 +147,8 @@ def decode(data: bytes, *, limits: Limits, fit: Fit) -> Decoded:
         raise
     except MemoryError:
         raise PictureError(explain_too_hungry(limits)) from None
+    except PartFailed as error:
+        raise PictureError(str(error)) from error
     except Exception as error:  # Pillow's readers raise whatever a damaged file makes of them
         raise PictureError(_reason(error, data)) from error
 
@@ -237,9 +246,15 @@ def _developed(data: bytes, limits: Limits, fit: Fit) -> Decoded:
 
 def _read_by(reader: formats.PictureReader, data: bytes, limits: Limits, fit: Fit) -> Decoded:
     """A format that another package reads."""
-    width, height = reader.read_size(data)
+    size = reader.read_size(data)
+    is_pair = isinstance(size, tuple | list) and len(size) == 2
+    if not (is_pair and all(isinstance(it, Integral) and it > 0 for it in size)):
+        raise refuse_reply(READER, reader, f"`read_size` gave {str(size)[:60]}, not two whole numbers above 0")
+    width, height = map(int, size)
     _check_pixels((width, height), limits)
     image = reader.read_picture(data)
+    if not isinstance(image, Image.Image):
+        raise refuse_reply(READER, reader, f"`read_picture` gave {type(image).__name__}, not an image of Pillow")
     if image.size != (width, height):
         raise ValueError(f"{image.size[0]} x {image.size[1]}, where the header says {width} x {height}")
     facts = Facts(width, height, reader.format, len(data), None, None)
@@ -260,6 +275,8 @@ def _say_pixels(limits: Limits) -> str:
 
 def _reason(error: Exception, data: bytes) -> str:
     reader = formats.find_reader(data) if (format_name := formats.detect_format(data)) is None else None
+    if isinstance(error, BUGS) and (fault := find_fault(error)) is not None:
+        return fault
     format_name = format_name if reader is None else reader.format
     text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, UnidentifiedImageError) or "could not create decoder" in text:  # the latter: WebP

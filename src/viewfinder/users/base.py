@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from viewfinder.conversation import DONT_KNOW, Answer, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.errors import UnknownName
+from viewfinder.plugins import refuse_reply
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,13 @@ class RecordedUser:
             others = f"there are {len(self.dialogues)} about others"
             raise UnknownName(f"{wanted}: no dialogue about this picture was recorded; {others}")
         return turns[screen.round] if screen.round < len(turns) else None
+
+
+def check_turn(user: SimulatedUser, said: object) -> Turn | None:
+    """What a simulated user said. Raises PartFailed: it is neither a turn nor None."""
+    if said is None or isinstance(said, Turn):
+        return said
+    raise refuse_reply("simulated user", user, f"`reply` gave {type(said).__name__}, not a turn or None")
 
 
 def dialogue_turns(dialogue: Dialogue) -> tuple[Turn, ...]:
