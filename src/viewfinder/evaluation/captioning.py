@@ -62,7 +62,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
     """Captions the pairs of a folder in the format of Fashion IQ; nothing is written, see `write_measured_run`.
 
     From the plan it uses data, split, limit (pairs per kind), checkpoint, features, seed, and the options "decoding"
-    (beam, greedy) and "prefix".
+    (beam, official_beam, greedy) and "prefix".
 
     Raises:
         UnknownName, BadInput: no such split or manner; no pairs with a target; an unusable checkpoint.

@@ -17,7 +17,7 @@ from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import read_weights
 from viewfinder.users.captioner import captioner as module
-from viewfinder.users.captioner.captioner import Captioner, caption_texts, decode_greedily
+from viewfinder.users.captioner.captioner import Captioner, caption_texts, decode_by_beams, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork
 
 Make = Callable[..., CaptionerNetwork]
@@ -66,6 +66,15 @@ def test_many_pairs_are_captioned_as_each_alone(tmp_path: Path, make: Make) -> N
     assert len(said) == 130 and len(set(said)) > 3
     for at in (0, 127, 128, 129):
         assert loaded.captions(shown_bg[at : at + 1], wanted_bg[at : at + 1]) == [said[at]]
+
+
+def test_captions_by_published_beams_are_asked_for_by_name(tmp_path: Path, make: Make, pairs: Pairs) -> None:
+    network = make()
+    loaded = Captioner.load(saved(tmp_path / "one.safetensors", network))
+    shown_bg, wanted_bg = map(Tensor.numpy, pairs)
+    found = loaded.captions(shown_bg, wanted_bg, "official_beam")
+    expected_bt = decode_by_beams(network, *pairs, official=True)
+    assert found == caption_texts(expected_bt, loaded.vocabulary.words) != loaded.captions(shown_bg, wanted_bg, "beam")
 
 
 def test_samples_follow_the_seed(tmp_path: Path, make: Make, pairs: Pairs) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,8 @@ from viewfinder.users.captioner.captioner import (
     decode_by_sampling,
     decode_greedily,
 )
-from viewfinder.users.captioner.network import CaptionerNetwork
+from viewfinder.users.captioner.network import CaptionerNetwork, CaptionState
+from viewfinder.users.captioner.settings import PictureReading
 
 Make = Callable[..., CaptionerNetwork]
 Pairs = tuple[Tensor, Tensor]
@@ -87,6 +89,113 @@ def test_enough_beams_find_the_best_of_all_captions(make: Make, kind: str, power
         assert len(captions) == 15
         best = max(captions, key=lambda caption: score(network, shown_g, wanted_g, caption, power))
         assert [word for word in best if word != END] == [word for word in found_t.tolist() if word != PAD]
+
+
+RED, LONG = 5, 6
+"""The two words of a vocabulary made for beams on paper."""
+
+
+class TableCaptioner(CaptionerNetwork):
+    """Says the next word by the last one alone: `table_vv` has the chances, a row for each last word. So that the beams
+    of a caption can be followed on paper."""
+
+    def __init__(self, table_vv: Tensor, most_words: int) -> None:
+        super().__init__(PictureReading(attributes=0, most_words=most_words), raw_width=1, labels=0)
+        self.table_vv = table_vv
+
+    def see(self, shown_bg: Tensor, wanted_bg: Tensor) -> tuple[Tensor, ...]:
+        return (shown_bg,)
+
+    def begin(self, memory: Any) -> Any:
+        return TableState()
+
+    def step(self, speech: Any, words_bt: Tensor) -> tuple[Tensor, Any]:
+        return self.table_vv[words_bt].log(), speech
+
+
+class TableState(CaptionState):
+    """Nothing: only the last word counts, and a step is given that."""
+
+    def of(self, rows: Tensor) -> TableState:
+        return self
+
+
+def table_captioner(chances: dict[int, dict[int, float]], most_words: int = 4) -> TableCaptioner:
+    table_vv = torch.zeros(7, 7)
+    for last, after in chances.items():
+        for word, chance in after.items():
+            table_vv[last, word] = chance
+    return TableCaptioner(table_vv, most_words)
+
+
+def both_ways(network: CaptionerNetwork, *, beams: int = 2) -> tuple[list[int], list[int]]:
+    """What is said by ours and by the published beams, without what fills the rest."""
+    nothing = torch.zeros(1, 1)
+    ours, published = (
+        decode_by_beams(network, nothing, nothing, beams=beams, official=official)[0].tolist()
+        for official in (False, True)
+    )
+    return [word for word in ours if word != PAD], [word for word in published if word != PAD]
+
+
+def test_by_hand_published_beams_go_on_after_an_end_and_so_lose_captions_that_ours_keep() -> None:
+    """Two beams. The first words are "red" .6 and <end> .4; the second:
+
+        red <end> .42    <end> .4, which rests (ours), or "<end> <end>" .16 (published)    red long .18
+
+    Ours follows the first two. Both have ended: ln .42 / 2 ** .7 = -.53, ln .4 / 1 = -.92: "red".
+    The published code follows "red <end>" and "red long". The third: "red <end> <end>" .42 * .4 = .168, "red long
+    <end>" .18 * .9 = .162. Both have ended, by lengths of 2 and 3: ln .168 / 2 ** .7 = -1.10, ln .162 / 3 ** .7 = -.84:
+    "red long".
+    """
+    network = table_captioner(
+        {
+            START: {RED: 0.6, END: 0.4},
+            RED: {END: 0.7, LONG: 0.3},
+            LONG: {END: 0.9, RED: 0.1},
+            END: {END: 0.4, RED: 0.3, LONG: 0.3},
+        }
+    )
+    assert both_ways(network) == ([RED], [RED, LONG])
+
+
+def test_by_hand_the_likeliest_published_beam_is_said_whole_where_one_has_not_ended() -> None:
+    """Two beams, two words at most. First: <end> .6, "red" .4. Second: "<end> red" .54 (ours rests at <end>, .6), "red
+    long" .36, which has not ended. Ours: ln .6 / 1 = -.51, ln .36 / 2 ** .7 = -.63: nothing. Published: "red", which
+    came after <end>."""
+    network = table_captioner(
+        {START: {END: 0.6, RED: 0.4}, RED: {LONG: 0.9, END: 0.1}, END: {RED: 0.9, LONG: 0.1}}, most_words=3
+    )
+    assert both_ways(network) == ([], [RED])
+
+
+def said_as_published(network: CaptionerNetwork, shown_g: Tensor, wanted_g: Tensor, most: int) -> list[int]:
+    """Five beams of one pair, every caption read anew: words and their log-chances, the likeliest first."""
+    beams: list[tuple[list[int], float]] = [([], 0.0)]
+    for _ in range(most):
+        longer = [
+            ([*words, word], total + chance)
+            for words, total in beams
+            for word, chance in enumerate(chances_after(network, shown_g, wanted_g, words).tolist())
+        ]
+        beams = sorted(longer, key=lambda beam: -beam[1])[:5]
+        if all(END in words for words, _ in beams):
+            words, _ = max(beams, key=lambda beam: beam[1] / (beam[0].index(END) + 1) ** 0.7)
+            return words[: words.index(END)]
+    return [word for word in beams[0][0] if word != END]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_published_beams_are_those_of_one_pair_at_a_time_where_all_is_read_again(
+    make: Make, pairs: Pairs, kind: str
+) -> None:
+    """Pairs of a batch are done at different words, and one that is done changes no more."""
+    network = make(kind)
+    expected = [said_as_published(network, *pair, most=5) for pair in zip(*pairs, strict=True)]
+    found_bt = decode_by_beams(network, *pairs, official=True)
+    assert [[word for word in words_t if word != PAD] for words_t in found_bt.tolist()] == expected
+    assert found_bt.tolist() != decode_by_beams(network, *pairs).tolist()
+    assert len({len(words) for words in expected}) > 1
 
 
 def rows(raw_bg: Tensor) -> tuple[Tensor, ...]:

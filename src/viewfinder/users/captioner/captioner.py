@@ -3,9 +3,9 @@
 It maps the raw vectors of two pictures to a sentence (f_R; Wu et al., CVPR 2021, Sec. 4.1): the likeliest word each
 time, the best of several beams, or sampled.
 
-All decodings return one form: numbers of words (b t), t the most that the settings allow, without <start>, and with
-<pad> in place of <end> and of everything after it. In the published code greedy captions keep <start> and are filled
-with <end>, and those of beams have no <start> and are filled with <pad>; there a caption may also hold special words.
+All decodings return one form: numbers of words (b t), t the most that the settings allow, without <start> and <end>,
+and with <pad> after the last word. In the published code greedy captions keep <start> and are filled with <end>, and
+those of beams have no <start> and are filled with <pad>; there a caption may also hold special words.
 In torch, without gradients and with the network in eval mode.
 """
 
@@ -44,7 +44,7 @@ SHIPPED = Path(__file__).with_name("lab.safetensors")
 AT_ONCE = 128
 """Pairs captioned per batch."""
 
-DECODINGS = ("greedy", "beam", "sampled")
+DECODINGS = ("greedy", "beam", "sampled", "official_beam")
 
 
 @dataclass(eq=False)
@@ -119,8 +119,9 @@ class Captioner:
     ) -> list[str]:
         """How each wanted picture differs from the one shown: "is darker and has longer sleeves"; by raw vectors.
 
-        Decoding is "greedy", the likeliest word each time; "beam", the best of five beams, as in the paper's test; or
-        "sampled", drawn with seed and temperature (the lower, above 0, the more like "greedy").
+        Decoding is "greedy", the likeliest word each time; "beam", the best of five beams, as in the paper's test;
+        "official_beam", the same as the published code does it (see `decode_by_beams`); or "sampled", drawn with seed
+        and temperature (the lower, above 0, the more like "greedy").
 
         Raises:
             BadInput: there is no such decoding, or the temperature is not above 0.
@@ -136,10 +137,12 @@ class Captioner:
                 f"{shown_bg.shape[1]}; use that encoder, or train again with this one"
             )
         device = next(self.network.parameters()).device
-        decode: Callable[..., Int[Tensor, "b t"]] = decode_greedily if decoding == "greedy" else decode_by_beams
+        decode: Callable[..., Int[Tensor, "b t"]] = decode_greedily
         if decoding == "sampled":
             generator = torch.Generator(device).manual_seed(seed)
             decode = partial(decode_by_sampling, generator=generator, temperature=temperature)
+        elif decoding != "greedy":
+            decode = partial(decode_by_beams, official=decoding == "official_beam")
         said: list[str] = []
         for at in range(0, len(shown_bg), AT_ONCE):
             parts = (np.array(raw_bg[at : at + AT_ONCE], np.float32) for raw_bg in (shown_bg, wanted_bg))
@@ -304,17 +307,26 @@ def _one_by_one(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, choose
 
 
 def decode_by_beams(
-    network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, beams: int = BEAMS, power: float = POWER
+    network: CaptionerNetwork,
+    shown_bg: Raw,
+    wanted_bg: Raw,
+    beams: int = BEAMS,
+    power: float = POWER,
+    *,
+    official: bool = False,
 ) -> Words:
     """The best of the captions that remain when only the likeliest `beams` are followed at a time.
 
     Once all have ended, it is the one with the largest log-probability / length ** power; the length counts <end>,
-    which a caption of maximum length lacks. (The published code goes on adding log-probabilities to captions that have
-    ended, and takes the first beam if one has not ended.)
+    which a caption of maximum length lacks.
+
+    With `official`, as in the published code, captions go on after their <end>: what would follow it counts in their
+    log-probabilities, so that a caption that has ended can still be given up for another one. Where one has not ended
+    in time, the likeliest is said whole, also what followed its <end>.
     """
     pairs, longest = len(shown_bg), network.settings.most_words - 1
     with evaluating(network):
-        found = _Beams(pairs, beams, shown_bg.device)
+        found = _Beams(pairs, beams, shown_bg.device, rest=not official)
         first_r = torch.arange(pairs, device=shown_bg.device).repeat_interleave(beams)
         speech = network.begin(network.see(shown_bg, wanted_bg)).of(first_r)
         for _ in range(longest):
@@ -322,13 +334,17 @@ def decode_by_beams(
             speech = speech.of(found.follow(forbid_words(logits_rtv[:, -1]).log_softmax(dim=1)))
             if found.ended_bk.all():
                 break
-        return found.best(longest, power)
+        return found.official_best(longest, power) if official else found.best(longest, power)
 
 
 class _Beams:
-    """The captions that are followed, k per pair; r counts all of them, pair by pair."""
+    """The captions that are followed, k per pair; r counts all of them, pair by pair.
 
-    def __init__(self, pairs: int, beams: int, device: torch.device) -> None:
+    `rest`: whether captions that have ended stay as they are; else more words follow their <end>.
+    """
+
+    def __init__(self, pairs: int, beams: int, device: torch.device, *, rest: bool = True) -> None:
+        self.rest = rest
         self.words_bkt = torch.full((pairs, beams, 1), START, device=device)
         self.ended_bk: Bool[Tensor, "b k"] = torch.zeros(pairs, beams, dtype=torch.bool, device=device)
         # At first all are the same caption, so only one of them counts.
@@ -346,8 +362,10 @@ class _Beams:
         words = chances_rv.shape[1]
         chances_bkv = chances_rv.view(pairs, beams, words)
         resting_v = chances_rv.new_full((words,), -torch.inf)
-        resting_v[PAD] = 0.0  # ended captions stay as they are
-        chances_bkv = torch.where(self.ended_bk[..., None], resting_v, chances_bkv)
+        resting_v[PAD] = 0.0
+        # Once all captions of a pair have ended it is done, while those of other pairs in the batch may go on.
+        resting_bk = self.ended_bk if self.rest else self.ended_bk & self.ended_bk.all(dim=1, keepdim=True)
+        chances_bkv = torch.where(resting_bk[..., None], resting_v, chances_bkv)
         totals_bm = (self.scores_bk[..., None] + chances_bkv).flatten(1)
         self.scores_bk, at_bk = totals_bm.topk(beams, dim=1)
         from_bk, word_bk = at_bk // words, at_bk % words
@@ -364,6 +382,23 @@ class _Beams:
         best_bt = words_bkt[torch.arange(len(best_b), device=best_b.device), best_b]
         best_bt = best_bt.masked_fill(best_bt == END, PAD)
         return torch.nn.functional.pad(best_bt, (0, longest - best_bt.shape[1]), value=PAD)
+
+    def official_best(self, longest: int, power: float) -> Words:
+        """The caption that the published code takes of each pair, in the form of this module."""
+        said_bt = self.words_bkt.new_full((len(self.words_bkt), longest), PAD)
+        for pair, (words_kt, scores_k) in enumerate(
+            zip(self.words_bkt[:, :, 1:].tolist(), self.scores_bk.tolist(), strict=True)
+        ):
+            if self.ended_bk[pair].all():
+                lengths = [words_t.index(END) + 1 for words_t in words_kt]
+                totals = [score / length**power for score, length in zip(scores_k, lengths, strict=True)]
+                best = totals.index(max(totals))
+                words_t = words_kt[best][: lengths[best]]
+            else:
+                words_t = words_kt[0]  # beams are sorted by log-probability
+            spoken = [word for word in words_t if word != END]
+            said_bt[pair, : len(spoken)] = torch.tensor(spoken, dtype=torch.long)
+        return said_bt
 
 
 def caption_texts(words_bt: Words, vocabulary: Sequence[str]) -> list[str]:
