@@ -20,6 +20,7 @@ from viewfinder.retrievers.fashioniq.attribute_training import AttributePreset
 from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
 from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
+from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset
@@ -86,6 +87,17 @@ def test_the_published_numbers_are_those_of_the_code_and_of_the_paper() -> None:
         assert (preset.turns, preset.exclude_shown, preset.selects) == (5, False, "percentile")
     assert code.model.kind == paper.model.kind == "transformer"
     assert (code.model.hidden, paper.model.hidden) == (1024, 2048)
+
+
+@pytest.mark.parametrize("name", ["official", "paper"])
+def test_the_published_presets_learn_words_unless_a_file_of_glove_is_given(name: str) -> None:
+    """That file does not come with this; its vectors stay as they are, as in the published code."""
+    learnt = load_preset(PRESETS, name, Preset).model
+    assert (learnt.words, learnt.glove, learnt.word_width) == ("learned", "", 300)
+    frozen = load_preset(PRESETS, name, Preset, ["model.words=glove", "model.glove=glove.txt"]).model
+    assert (frozen.words, frozen.glove) == ("glove", "glove.txt")
+    table = WordVectors(frozen, torch.ones(2, 300), 2)
+    assert list(table.parameters()) == [] and list(WordVectors(learnt, None, 2).parameters()) != []
 
 
 def test_the_official_preset_reads_feedback_and_halves_its_rate_as_the_code_does() -> None:

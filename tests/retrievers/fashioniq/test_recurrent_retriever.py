@@ -52,7 +52,7 @@ def test_a_filter_answers_with_its_best_pair_of_words() -> None:
     assert found.item() == pytest.approx(11.5, rel=1e-4)  # the norm over the batch has 1e-5 beside its variance of 1
 
 
-def test_as_published_a_filter_goes_along_the_numbers_of_all_words_at_once() -> None:
+def test_as_first_published_a_filter_goes_along_the_numbers_of_all_words_at_once() -> None:
     """Words [1, 4] and [3, 0]: first word's channel weighs (1, 0), second's (0, 1): 1 + 0 is all that there is."""
     sentence = SentenceConvolution(RecurrentModel(width=1, filters=1, most_words=2, slides_over="numbers"), 2).eval()
     fill(sentence, filters=[[[1.0, 0.0], [0.0, 1.0]]], bias=0.0)
@@ -123,13 +123,19 @@ def test_cosine_queries_have_length_one_and_others_have_not() -> None:
     assert network(compare="l2").step(torch.zeros(2, 6), said())[1].norm(dim=1).tolist() != pytest.approx([1, 1])
 
 
-def test_the_published_sizes_have_the_published_number_of_parameters() -> None:
-    """2,000 words x 512, 16 channels x 512 x 2 + 512, norm 2 x 512, 512 x 256, 256 x 256 (pictures), 256 x 256, 6 x
-    256 x 256 (cell), 256 x 256; the published bias of pictures is in the norm here, which has 2 x 256 numbers. And one
-    number more, the scale of a loss that is not published."""
-    settings = RecurrentModel(words="learned", word_width=512, most_words=16, slides_over="numbers", attributes=0)
+@pytest.mark.parametrize(
+    ("overrides", "filter_weights"),
+    [([], 512 * 2), (["model.slides_over=numbers"], 16 * 2)],
+    ids=["from commit cfb90b5 on", "first commit"],
+)
+def test_the_preset_has_the_published_number_of_parameters(overrides: list[str], filter_weights: int) -> None:
+    """2,000 words x 512, 512 filters over two words of 512 numbers (first: over two numbers of 16 words) + 512, norm 2
+    x 512, 512 x 256, 256 x 256 (pictures), 256 x 256, 6 x 256 x 256 (cell), 256 x 256; the published bias of pictures
+    is in the norm here, which has 2 x 256 numbers. And one number more, the scale of a loss that is not published."""
+    settings = load_preset(PRESETS, "rnn", Preset, overrides).model
+    assert isinstance(settings, RecurrentModel)
     model = RecurrentRetriever(settings, 256, WordVectors(settings, None, 1999), 0)
-    expected = 2000 * 512 + 512 * 33 + 1024 + 512 * 256 + 9 * 256 * 256 + 512 + 1
+    expected = 2000 * 512 + 512 * (filter_weights + 1) + 1024 + 512 * 256 + 9 * 256 * 256 + 512 + 1
     assert sum(parameter.numel() for parameter in model.parameters()) == expected
 
 
@@ -138,9 +144,9 @@ def test_a_network_without_filters_is_refused() -> None:
         RecurrentModel(filters=0)
 
 
-@pytest.mark.parametrize(("name", "width", "along"), [("rnn", 256, "numbers"), ("rnn-lab", 128, "words")])
-def test_the_presets_are_recurrent_and_learn_by_squared_triplets(name: str, width: int, along: str) -> None:
+@pytest.mark.parametrize(("name", "width"), [("rnn", 256), ("rnn-lab", 128)])
+def test_the_presets_are_recurrent_go_along_words_and_learn_by_squared_triplets(name: str, width: int) -> None:
     preset = load_preset(PRESETS, name, Preset, ["policy.epochs=2"])
     assert isinstance(preset.model, RecurrentModel)
-    assert (preset.model.width, preset.model.slides_over, preset.model.attributes) == (width, along, 0)
+    assert (preset.model.width, preset.model.slides_over, preset.model.attributes) == (width, "words", 0)
     assert preset.loss.kind == "triplet" and preset.loss.squared

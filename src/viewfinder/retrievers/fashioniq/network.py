@@ -255,7 +255,8 @@ class RecurrentRetriever(FeedbackNetwork):
 class SentenceConvolution(nn.Module):
     """Word vectors to a vector of the sentence: filters, the strongest response of each, a batch norm, a linear map.
 
-    As published there is no ReLU, and positions without a word are read as words of zeros.
+    As published there is no ReLU. Positions without a word are read as words of zeros; in the published code they are
+    read as word 0, whose vector is learnt like those of the others.
     """
 
     def __init__(self, settings: RecurrentModel, word_width: int) -> None:

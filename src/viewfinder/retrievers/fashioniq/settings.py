@@ -83,8 +83,9 @@ class RecurrentModel(FeedbackReading):
     """The RNN baseline of Guo et al. (NeurIPS 2018): a convolution over words, and a GRU over turns.
 
     Attributes:
-        slides_over: what the convolution slides over: the words of a sentence (paper); or the dimensions of a word,
-            with every position of a sentence as a channel of its own (published code).
+        slides_over: what the convolution slides over: the words of a sentence (the paper, and the published code from
+            its commit cfb90b5 on); or the dimensions of a word, with every position of a sentence as a channel of its
+            own (the first commit of that code, 3cc6562).
     """
 
     kind: Literal["recurrent"] = "recurrent"
