@@ -22,7 +22,7 @@ import yaml
 from installed import build_distributions, install_wheel, size_of
 
 from viewfinder import testing
-from viewfinder.errors import EXTRAS, explain_missing_package
+from viewfinder.errors import EXTRAS, advise_extra, explain_missing_package
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
@@ -46,7 +46,8 @@ def _without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_line_about_a_missing_package_names_the_extra_that_brings_it(module: str, extra: str) -> None:
     with pytest.raises(ModuleNotFoundError) as caught:
         import_module(module) if extra == "hub" else exec("import torch.nn", {"__name__": module})
-    line = f"torch is not installed, which this needs: pip install 'viewfinder[{extra}]'"
+    line = f"torch is not installed, which this needs: {advise_extra(extra)}"
+    assert f"pip install 'viewfinder[{extra}]'" in line
     assert explain_missing_package(caught.value) == line
 
 

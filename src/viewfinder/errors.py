@@ -134,6 +134,15 @@ def check_path(name: str, value: object) -> Path:
     return Path(path)
 
 
+def advise_extra(extra: str) -> str:
+    """How to install what an extra brings, as the end of a message.
+
+    Where viewfinder is installed, from a checkout or a wheel as well, its pip takes it as it is and fetches the rest;
+    another pip would look for viewfinder in a registry.
+    """
+    return f"pip install 'viewfinder[{extra}]', with the pip beside this viewfinder"
+
+
 def explain_missing_package(error: ModuleNotFoundError) -> str:
     """One line: the package that could not be imported, and the command that installs it."""
     package = (error.name or "").partition(".")[0]
@@ -141,5 +150,5 @@ def explain_missing_package(error: ModuleNotFoundError) -> str:
     importer = next((name for name in reversed(names) if name.startswith("viewfinder.")), "")
     extra = "ray" if package == "ray" else "hub" if importer.startswith(READS_THE_HUB) else "train"
     if package in EXTRAS[extra]:
-        return f"{package} is not installed, which this needs: pip install 'viewfinder[{extra}]'"
+        return f"{package} is not installed, which this needs: {advise_extra(extra)}"
     return f"{' '.join(str(error).split())}: install viewfinder again, `viewfinder doctor` says what is missing"

