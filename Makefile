@@ -46,7 +46,7 @@ docs: setup
 	$(BIN)/mkdocs build --strict
 
 # A wheel and what it is built from, in dist/.
-dist: setup
+dist: .venv/packages
 	rm -rf build dist
 	$(BIN)/python -c "from setuptools.build_meta import build_sdist, build_wheel; build_sdist('dist'); build_wheel('dist')"
 

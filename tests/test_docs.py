@@ -65,6 +65,18 @@ def commands_of(page: Path) -> list[list[str]]:
     return [shlex.split(line.partition("viewfinder ")[2], comments=True) for _, line in lines_of(page)]
 
 
+def test_the_pages_lead_with_a_checkout_as_long_as_no_registry_has_the_package() -> None:
+    """Extras by name are fine: pip takes the viewfinder that is installed."""
+    from_registry = re.compile(r"^ *(?:\$ )?(?:uvx viewfinder|pip install viewfinder)\b(?!\[)", re.MULTILINE)
+    blocks_of = {page: FENCED.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert [page for page, blocks in blocks_of.items() for _, block in blocks if from_registry.search(block)] == []
+    [_, makes], [_, installs], *_ = blocks_of[ROOT / "README.md"]
+    assert [line.split("#")[0].split() for line in makes.splitlines()] == [["make", "demo"], ["make", "test"]]
+    tutorials = [blocks for page, blocks in blocks_of.items() if page.parent.name == "tutorials"]
+    firsts = [next(block for kind, block in blocks if kind == "sh") for blocks in tutorials]
+    assert all(block.startswith(("pip install .", 'pip install ".')) for block in (installs, *firsts))
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.stem)
 def test_every_command_on_a_page_is_one_that_the_program_has(page: Path) -> None:
     verbs = typer.main.get_command(app)
@@ -94,10 +106,11 @@ viewfinder() {
   set -x
 }
 accept() { head -n 1 "$1" | jq -c '{id, verdict: "accepted", note: "", by: ""}' > "${1%.jsonl}.review.jsonl"; }
-uvx() { "$@"; }
+make() { [ "$1" != demo ] || viewfinder demo; }
 pip() { [ "$1" = install ]; }
 """
-"""Servers serve beside what follows; nothing is installed: it is here. `accept FILE` accepts its first dialogue."""
+"""Servers serve beside what follows; nothing is installed or tested: it is here. `accept FILE` accepts its first
+dialogue."""
 
 SHORTER = {
     "--count 1300": "--count 40",
