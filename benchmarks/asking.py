@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import sign
 from machine import described
 
 from viewfinder.conversation import Answer, Say
@@ -60,6 +61,7 @@ def main() -> None:
             rows.append({"retriever": system, "questions": "learnt" if "=" in questioner else "in the box", **asking})
             print(json.dumps(rows[-1]), flush=True)
     results = {"pictures": given.size, "rows": rows, "machine": described()}
+    sign(results, "asking")
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -38,6 +38,7 @@ from capacity_model import (
     simulate_fleet,
     with_stragglers,
 )
+from freshness import sign
 from machine import described
 from speed import library_of_vectors, phrases
 from threadpoolctl import threadpool_limits
@@ -83,6 +84,7 @@ def main() -> None:
         print(name, json.dumps(results[name], indent=1), flush=True)
         if name in MEASURED:
             results["machine"] = described()
+        sign(results, "capacity", [name])
         given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 

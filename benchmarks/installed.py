@@ -16,6 +16,7 @@ import tempfile
 import venv
 from pathlib import Path
 
+from freshness import sign
 from machine import described
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,6 +38,7 @@ def main() -> None:
             "wheel_MB": round(wheel.stat().st_size / 1e6, 1),
             "machine": described(),
         }
+    sign(results, "installed")
     print(json.dumps(results, indent=1))
     given.out.write_text(json.dumps(results, indent=1) + "\n")
 

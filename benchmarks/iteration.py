@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from freshness import sign
 from jaxtyping import Float
 from machine import described
 from threadpoolctl import threadpool_limits
@@ -61,6 +62,7 @@ def main() -> None:
         "scoring": [scoring(width, rng, given.rounds) for width in WIDTHS],
         "machine": described(),
     }
+    sign(results, "iteration")
     print(json.dumps(results, indent=1))
     given.out.write_text(json.dumps(results, indent=1) + "\n")
 

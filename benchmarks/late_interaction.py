@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import sign
 from grown_regions import Grown
 from jaxtyping import Float32, Int64
 from machine import described
@@ -64,6 +65,7 @@ def main() -> None:
     for name in given.only:
         results[name] = PARTS[name](given)
         results["machine"] = described()
+        sign(results, "late_interaction", [name])
         print(name, json.dumps(results[name], indent=1), flush=True)
         given.out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import sign
 from jaxtyping import Float32
 from machine import described
 
@@ -47,6 +48,7 @@ def main() -> None:
         return
     child = subprocess.run([sys.executable, __file__, "--protocol"], check=True, capture_output=True, text=True)
     results = {"kernel": kernel(given.repeats), "protocol": json.loads(child.stdout), "machine": described()}
+    sign(results, "ranks")
     print(json.dumps(results, indent=1))
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=1) + "\n")

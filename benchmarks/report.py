@@ -1,7 +1,8 @@
 """Writes the tables of docs and README.md from benchmarks/results/*.json; nothing is typed by hand.
 
-python benchmarks/report.py            # `--check` only says whether the pages are up to date, and recomputes every
-                                       # interval and verdict from the ranks that are kept
+python benchmarks/report.py            # `--check` only says whether the pages are up to date, recomputes every interval
+                                       # and verdict from the ranks that are kept, and lists speed figures that are
+                                       # older than a change to what they measure (freshness.py)
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 from cells import interval, machine_line, percent, spread, table
 from claims import judge_claims, read_claims
+from freshness import check_freshness, read_overdue, stale_figures
 from plots import Plot
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
@@ -126,8 +128,12 @@ def main() -> None:
     plots += [make(found) for name, make in PLOTS.items() if (found := known(name))]
     for plot in plots:
         stale |= plot.renew(ROOT / "docs" / "images", check=check)
-    if check and stale:
-        sys.exit("docs or README.md differ from the results: run benchmarks/report.py")
+    if check:
+        waiting, wrong = check_freshness(stale_figures(), read_overdue())
+        print(*(f"{line}\n" for line in waiting), sep="", end="")
+        if stale:
+            wrong.append("docs or README.md differ from the results: run benchmarks/report.py")
+        sys.exit("\n".join(wrong) or 0)
 
 
 def attack_rows(attacks: list[dict[str, Any]]) -> list[str]:
@@ -338,6 +344,10 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
         ("cold start of `viewfinder --help`", "< 0.4 s", f"{cold['help_s']:.2f} s{on_machine(cold)}"),
         ("cold start of `viewfinder find`, 2,000 pictures", "< 0.8 s", f"{cold['find_s']:.2f} s{on_machine(cold)}"),
     ]
+    if (large := speed.get("large_pictures")) is not None:
+        told = f"{large['ratio']:.2f} ({large['per_second_of_a_core']:.0f} pictures a second of a core)"
+        what = f"... of pictures of 12 megapixels, {large['megabytes']:.1f} MB each"
+        rows.insert(1, (what, "", told + on_machine(large)))
     if "first_run_s" in cold:
         rows.append(("its first run after an install", "< 3 s", f"{cold['first_run_s']:.2f} s{on_machine(cold)}"))
     if (batches := speed.get("batches")) is not None:
@@ -353,7 +363,7 @@ def installed_line(installed: dict[str, Any]) -> list[str]:
         return []
     size = f"{installed['site_packages_MB']:,} MB in {installed['packages']} packages"
     where = f"{installed['machine']['date']}, Python {installed['machine']['python']}"
-    return [f"`pip install viewfinder` into an empty environment: {size}, without torch; reach: < 800 MB ({where})."]
+    return [f"The wheel in an empty environment: {size}, without torch; reach: < 800 MB ({where})."]
 
 
 def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:

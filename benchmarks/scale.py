@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+from freshness import sign
 from jaxtyping import Bool, Float32
 from machine import described
 from scale_others import OTHERS
@@ -100,6 +101,7 @@ def main() -> None:
             found["kinds"] = kinds(library, photos.captions, given.asked)
         found["memory"] = memory_of(given.data, given.work, library.folder)
         results["machine"] = described()
+        sign(results, "scale", [f"sizes.{size}"])
         given.out.parent.mkdir(parents=True, exist_ok=True)
         given.out.write_text(json.dumps(results, indent=1) + "\n")
         print(size, json.dumps(found, indent=1), flush=True)

@@ -25,7 +25,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import psutil
+from freshness import sign
 from machine import described
+from PIL import Image
 
 import viewfinder
 from viewfinder.encoders.starter import StarterEncoder
@@ -37,6 +39,10 @@ from viewfinder.pictures import Limits, decode
 Result = TypeVar("Result")
 
 SIZE = 50_000
+LARGE = 60
+"""How many pictures of 12 megapixels are made; four copies of each are added."""
+NOISE = 6.0
+"""The deviation of their noise, of 255: files of some 3 MB, as those of phones."""
 WORDS = (
     "a dog", "two children", "an old man", "a red bicycle", "people dancing", "a girl with a hat", "a boat",
     "a horse", "a busy street", "a skier",
@@ -59,6 +65,7 @@ def main() -> None:
         print(name, json.dumps(results[name], indent=1), flush=True)
     if is_whole:
         results["machine"] = described()
+    sign(results, "speed", given.only)
     given.out.parent.mkdir(parents=True, exist_ok=True)
     given.out.write_text(json.dumps(results, indent=1) + "\n")
 
@@ -68,7 +75,38 @@ def main() -> None:
 
 def indexing(files: Sequence[Path]) -> dict[str, Any]:
     """Pictures a second of `add` over those of a bare loop that decodes and encodes, two processes each; in turn."""
-    chosen = files[:2000]
+    return _rates(files[:2000])
+
+
+def large_pictures(files: Sequence[Path]) -> dict[str, Any]:
+    """The same of pictures as a camera makes them, of 12 megapixels: enlarged, with noise, for decoding to take as long
+    as that of files of some megabytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        large = [_enlarged(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
+        megabytes = statistics.median(file.stat().st_size for file in large) / 1e6
+        found = _rates(_distinct_copies(large, Path(folder) / "copies", 4 * LARGE))
+        return found | {"megabytes": round(megabytes, 1), "per_second_of_a_core": round(_core_rate(large[:16]), 1)}
+
+
+def _core_rate(files: Sequence[Path]) -> float:
+    """Pictures a second of CPU time, which also holds on a busy machine."""
+    _bare_loop(files[:8])
+    started = time.process_time()
+    _bare_loop(files)
+    return len(files) / (time.process_time() - started)
+
+
+def _enlarged(file: Path, out: Path, seed: int) -> Path:
+    """A picture at 4,000 x 3,000 with noise, as a JPEG."""
+    with Image.open(file) as picture:
+        pixels = np.asarray(picture.convert("RGB").resize((4000, 3000), Image.Resampling.BICUBIC), np.int16)
+    noise = np.random.default_rng(seed).normal(scale=NOISE, size=pixels.shape[:2]).astype(np.int16)
+    noisy = (pixels + noise[..., None]).clip(0, 255).astype(np.uint8)
+    Image.fromarray(noisy).save(out, quality=90)
+    return out
+
+
+def _rates(chosen: Sequence[Path]) -> dict[str, Any]:
     ratios, ours, bare = [], [], []
     for _ in range(3):
         bare.append(_bare_rate(chosen))
@@ -314,6 +352,7 @@ def library_of_vectors(count: int) -> Iterator[Library]:
 
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
     "indexing": indexing,
+    "large_pictures": large_pictures,
     "batches": batches,
     "memory": memory,
     "finding": finding,

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from freshness import sign
 from machine import described
 from threadpoolctl import threadpool_limits
 from torch import nn
@@ -51,6 +52,7 @@ def main() -> None:
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
         found = {**drilldown(rng, Path(folder)), **chatir(rng, Path(folder))}
     results = {"graphs": found, "turns": TIMES, "machine": described()}
+    sign(results, "twins")
     (Path(__file__).parent / "results" / "twins.json").write_text(json.dumps(results, indent=1) + "\n")
     print(json.dumps(results, indent=1))
 
