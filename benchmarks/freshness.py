@@ -18,6 +18,7 @@ import tokenize
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,12 @@ FIGURES = (
 
 def content_hash(path: Path) -> str:
     """A short hash of what a file does: of Python without comments, docstrings and empty lines."""
-    content = path.read_bytes()
-    if path.suffix == ".py":
+    return _hash(path.read_bytes(), path.suffix == ".py")
+
+
+@cache  # several figures name the same files
+def _hash(content: bytes, is_python: bool) -> str:
+    if is_python:
         content = "\n".join(code_lines(content.decode("utf-8"))).encode("utf-8")
     return hashlib.sha256(content).hexdigest()[:12]
 
