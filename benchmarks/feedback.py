@@ -30,7 +30,7 @@ from machine import described
 from viewfinder.conversation import Like
 from viewfinder.data.fashion_iq import fashion_kinds, join_captions, read_fashion_iq
 from viewfinder.index import Gallery, dot_scores
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import load_retriever
 from viewfinder.session import Session
 

@@ -35,9 +35,9 @@ from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, top_k
 from viewfinder.index.approximate import as_query, build_index, with_background
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.index_files import queries_like, renew_index, write_index
 from viewfinder.index.near_scores import IndexedPictures
-from viewfinder.index.turns import ByteCache
 from viewfinder.library import Library
 from viewfinder.questioners.photographs import facets
 from viewfinder.retrievers import Composer

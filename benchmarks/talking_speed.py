@@ -23,7 +23,7 @@ from viewfinder.conversation import BackTo, Say
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import pictures_only, with_picture_bias
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.session import Session
 
 SIZE, TURNS, TALKS, WARM = 50_000, 10, 12, 2

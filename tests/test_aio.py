@@ -14,7 +14,8 @@ import viewfinder.aio
 import viewfinder.library
 from viewfinder.errors import EmptyQuery
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache, stop_if_asked
+from viewfinder.index.byte_cache import ByteCache
+from viewfinder.index.turns import stop_if_asked
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer, ResolvedTurn
 from viewfinder.session import Session

@@ -19,9 +19,9 @@ import viewfinder.library
 from viewfinder.conversation import Show
 from viewfinder.errors import BadInput, LibraryError, ViewfinderError
 from viewfinder.index import FileRecord, PictureRow
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.ranking import Hit, Hits, PicturePath
 from viewfinder.index.rows import describe_pictures
-from viewfinder.index.turns import ByteCache
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session

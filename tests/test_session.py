@@ -26,8 +26,8 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.index import Gallery
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.ranking import Hits
-from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer, Query, load_retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_snapshot

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import UnknownName
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Composer, Part, Query, Reads, ResolvedTurn, Retriever
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot

@@ -9,7 +9,7 @@ import pytest
 
 from viewfinder.conversation import Answer, Conversation, Question
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Composer, Retriever
 from viewfinder.retrievers.base import Operation
 from viewfinder.session import Session

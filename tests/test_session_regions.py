@@ -17,8 +17,8 @@ from viewfinder.conversation import Answer, Conversation, Question, Reject, Say
 from viewfinder.encoders.base import Calibration
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery, scores
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.ranking import Hits
-from viewfinder.index.turns import ByteCache
 from viewfinder.questioners.photographs import facets, label_columns
 from viewfinder.retrievers import Composer, Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever
 from viewfinder.retrievers.base import RawPictures

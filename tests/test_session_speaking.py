@@ -11,7 +11,7 @@ import pytest
 from viewfinder.conversation import Conversation, Say
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import AnsweringRetriever, Composer, Retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from viewfinder.conversation import (
     Answer,
@@ -38,8 +38,9 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.index import Gallery, PictureRow
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.ranking import Hit, Hits, Ranking, select_candidates
-from viewfinder.index.turns import MEMO, ByteCache, ImageFile, resolve_turn, stop_if_asked
+from viewfinder.index.turns import MEMO, ImageFile, resolve_turn, stop_if_asked
 from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
 from viewfinder.pictures.decode import LONGEST_PACKED
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     OwnImage = str | Path | bytes | PillowImage | np.ndarray[Any, np.dtype[np.uint8]]
     """An image of the user's own: a file, what a file holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w)."""
 
+Noted = TypeVar("Noted")
 Answered = Literal["pictures", "words"]
 
 Picture = Hit | PictureRow | PictureId
@@ -279,15 +281,14 @@ class Session(TurnMethods):
         Raises ValueError: there is no such node.
         """
         gallery, lost = self._look(), dict[int, str]()
-        found: dict[int, tuple[Operation, ...]] = {}
-        for node in self.conversation.path(number):
-            stop_if_asked()
-            state = self._state(self.conversation, node, gallery, lost, new=False)
-            done = self._retriever.query(state).operations
+        node = self.conversation.here if number is None else self.conversation.node(number)
+
+        def done(node: Node, state: Any) -> tuple[Operation, ...]:
             # If the retriever was not told of a turn, state and operations are those of a turn before it.
-            if done and self._is_told(node.turn, gallery) and node.number not in lost:
-                found[node.number] = done
-        return found
+            is_told = self._is_told(node.turn, gallery) and node.number not in lost
+            return self._retriever.query(state).operations if is_told else ()
+
+        return dict(self._noted("operations", done, self.conversation, node, gallery, lost))
 
     # -- answers of retrievers that speak
 
@@ -436,7 +437,9 @@ class Session(TurnMethods):
         path = conversation.path(node.number)
         asks_for = path
         if (speaker := self._speaker) is not None:  # an answer in words needs no pictures
-            asks_for = tuple(it for it in path if speaker.shows(self._state(conversation, it, gallery, lost)))
+            shows = self._noted("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
+            with_pictures = {number for number, _ in shows}
+            asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
         query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(asks_for, gallery))
         return Ranking(gallery, query, allowed_n, adapters, path)
 
@@ -477,6 +480,36 @@ class Session(TurnMethods):
     def _begin(self) -> Any:
         return check_state(self._retriever, self._retriever.begin(), "begin")
 
+    def _noted(
+        self,
+        name: str,
+        note: Callable[[Node, Any], Noted],
+        conversation: Conversation,
+        node: Node,
+        gallery: Gallery,
+        lost: dict[int, str],
+    ) -> tuple[tuple[int, Noted], ...]:
+        """What `note` says of the turns up to a node and the states after them, by number, if it says anything.
+
+        In the memo the newest turn has all of it, so that each turn is looked at once and only one entry stays in use.
+        """
+        key = (*self._retriever_key, *gallery.key, name)
+        ahead: list[Node] = []
+        noted: tuple[tuple[int, Noted], ...] | None = None
+        while noted is None:
+            node = conversation.standing_at(node)
+            noted = () if node.turn is None else self._memo.get((*key, node.key))
+            if noted is None:
+                ahead.append(node)
+                node = conversation.nodes[node.parent]
+        for later in reversed(ahead):
+            stop_if_asked()
+            said = note(later, self._state(conversation, later, gallery, lost))
+            noted = (*noted, (later.number, said)) if said else noted
+            if not lost:
+                self._memo.put((*key, later.key), noted)
+        return noted
+
     @staticmethod
     def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
         """Whether a turn is passed to the retriever."""
@@ -506,7 +539,7 @@ def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:
 
 def _is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
     """Whether a turn is one of the offered choices, so that no retriever needs to read it as a sentence."""
-    return isinstance(turn, Answer) and is_choice(turn) and gallery.log_likelihood_ratios(turn) is not None
+    return isinstance(turn, Answer) and is_choice(turn) and gallery.answer_ratios(turn) is not None
 
 
 def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
@@ -515,7 +548,7 @@ def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ..
     for node in path:
         if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
             found = [evidence for evidence in found if evidence.turn <= since]
-        elif isinstance(node.turn, Answer) and gallery.log_likelihood_ratios(node.turn) is not None:
+        elif isinstance(node.turn, Answer) and gallery.answer_ratios(node.turn) is not None:
             found.append(Evidence(node.number, node.turn))
     return tuple(found)
 
@@ -554,7 +587,7 @@ def _match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...
             case _:
                 continue
         wanted = split_clauses(text).wanted
-        if wanted and gallery.written_likelihood_ratios(wanted) is not None:
+        if wanted and gallery.written_ratios(wanted) is not None:
             found.append(WordMatch(node.number, wanted))
     return tuple(found)
 

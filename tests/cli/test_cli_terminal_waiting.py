@@ -12,7 +12,7 @@ from viewfinder.cli.terminal import NOTICED_S, POLL_S, await_question
 from viewfinder.conversation import BackTo, Question, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.questioners import Candidates
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session

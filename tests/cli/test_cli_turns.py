@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from viewfinder.cli.terminal import TurnPrinter
 from viewfinder.conversation import Like, Show, describe_turn
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Composer, Reads
 from viewfinder.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot

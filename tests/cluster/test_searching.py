@@ -19,8 +19,8 @@ from viewfinder.cluster.actors import Actors
 from viewfinder.conversation import Like, Reject, Say, Turn
 from viewfinder.errors import ViewfinderError
 from viewfinder.index import FileRecord, Gallery, PictureRow, Store
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.near_scores import NearScores
-from viewfinder.index.turns import ByteCache
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session

@@ -11,7 +11,7 @@ from viewfinder.encoders.features import Features
 from viewfinder.evaluation import SearchDialogue, Task, replay_task
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Retriever
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves

@@ -12,9 +12,9 @@ from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.index import Gallery, gallery, near_scores
 from viewfinder.index.approximate import as_query, build_index
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.index_files import queries_like
 from viewfinder.index.near_scores import IndexedPictures, NearScores, fit_query
-from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder

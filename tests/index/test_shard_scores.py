@@ -12,11 +12,11 @@ from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, T
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.index import Gallery
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.near_scores import NearScores
 from viewfinder.index.scores import TOGETHER, row_products
 from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, make_answer, merge_moments, split_rows
 from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.turns import ByteCache
 from viewfinder.retrievers import Composer, Query
 from viewfinder.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder

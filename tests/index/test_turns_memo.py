@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.index.turns import ByteCache, size_of
+from viewfinder.index.byte_cache import ByteCache, size_of
 
 
 @dataclass(frozen=True, eq=False)

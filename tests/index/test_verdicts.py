@@ -13,6 +13,7 @@ from viewfinder.conversation import Answer, Conversation, Like, Question, Reject
 from viewfinder.encoders.base import Calibration
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.index import Gallery
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.scores import (
     UNHEARD,
     Judgement,
@@ -24,7 +25,6 @@ from viewfinder.index.scores import (
     mean_familiarity,
     texts_said,
 )
-from viewfinder.index.turns import ByteCache
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import Composer, Part, Query, Retriever
 from viewfinder.session import Session

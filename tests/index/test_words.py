@@ -10,9 +10,9 @@ import pytest
 
 from viewfinder.encoders.base import Calibration
 from viewfinder.index import Gallery
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.ranking import Hits
 from viewfinder.index.scores import mean_odds
-from viewfinder.index.turns import ByteCache
 from viewfinder.index.words import NAMING, SAID_IF_NOT, SAID_IF_THERE, WordIndex, build_entries, said_words
 from viewfinder.retrievers import Composer
 from viewfinder.retrievers.composer import PlainClip

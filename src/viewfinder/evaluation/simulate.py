@@ -30,7 +30,7 @@ from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task, hash_number, questioner_name
 from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Query, Retriever

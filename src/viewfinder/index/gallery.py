@@ -5,9 +5,9 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -19,6 +19,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
 from viewfinder.errors import LibraryError, UnknownName
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.near_scores import IndexedPictures, NearScores, NearSearch
 from viewfinder.index.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.index.region_scores import TILE, RegionBlock, attention_weights, tile_batches
@@ -28,6 +29,7 @@ from viewfinder.index.scores import (
     CROWD,
     UNHEARD,
     Judgement,
+    LikelihoodRatios,
     Spread,
     best_rows,
     content_stems,
@@ -50,10 +52,11 @@ from viewfinder.index.words import WordIndex, build_entries
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, SentenceEncoder
-from viewfinder.retrievers.base import RawPictures
+from viewfinder.retrievers.base import Evidence, RawPictures, WordMatch
 
-WEIGHED_ANSWERS = 16
-"""Answers whose weights for all pictures are cached."""
+MAX_RATIO_BYTES = 128 << 20
+"""What answers and texts say of all pictures is kept up to this size: at 50,000 pictures that of 640 answers, or of far
+more texts."""
 
 LEAST_LIKELY = 1e-6
 """No answer is taken to be less likely than this."""
@@ -108,6 +111,18 @@ class Scores:
         return best_rows(self.total_n, count, open_n, None, self.ids)
 
 
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """What an answer or a text says of the pictures, read once.
+
+    `rows_of_all`: the pictures of which all words of the text are written; None if it has none that may be names.
+    """
+
+    text: str
+    ratios: LikelihoodRatios | None
+    rows_of_all: Int64[np.ndarray, " k"] | None = None
+
+
 class Gallery:
     """Pictures to search in. Rows are those of the snapshot; a gallery never changes.
 
@@ -129,9 +144,8 @@ class Gallery:
         self._near = NearSearch(self)
         self._match_words = match_words
         self._blocks: dict[str, RegionBlock] = {}
-        # A turn asks for it many times, and so does every later turn.
-        self.log_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._log_likelihood_ratios)
-        self.written_likelihood_ratios = lru_cache(WEIGHED_ANSWERS)(self._written_likelihood_ratios)
+        # A turn asks for it many times, and so does every later turn of every conversation.
+        self._said = ByteCache(MAX_RATIO_BYTES)
 
     def __len__(self) -> int:
         return len(self.snapshot.matrix_nd)
@@ -354,16 +368,29 @@ class Gallery:
         """How likely each tag of a group is, for every picture."""
         return self.tags.probabilities(self.snapshot.matrix_nd)[group]
 
-    def _log_likelihood_ratios(self, answer: Answer) -> Float32[np.ndarray, " n"] | None:
-        """How much likelier this answer is for each picture than for pictures on average, in nats.
+    def answer_ratios(self, answer: Answer) -> LikelihoodRatios | None:
+        """How much likelier this answer is for each picture than for pictures on average.
 
-        None if the answer says nothing by itself. Cached for the latest answers as `log_likelihood_ratios`.
+        None if the answer says nothing by itself.
         """
+        # All that the answer's likelihoods depend on.
+        key = answer.question.attribute, answer.question.choices, answer.text
+        return self._read_once(key, lambda: self._weigh_answer(answer)).ratios
+
+    def _weigh_answer(self, answer: Answer) -> _Weighed:
         likely_n = answer_likelihoods(answer, self)
         if likely_n is None or not len(self):
-            return None
+            return _Weighed(answer.text, None)
         mean = max(float(likely_n.mean()), LEAST_LIKELY)
-        return np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
+        nats_n = np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
+        return _Weighed(answer.text, LikelihoodRatios.of(nats_n))
+
+    def _read_once(self, key: Hashable, weigh: Callable[[], _Weighed]) -> _Weighed:
+        known: _Weighed | None = self._said.get(key)
+        if known is None:
+            known = weigh()
+            self._said.put(key, known)
+        return known
 
     @cached_property
     def words(self) -> WordIndex | None:
@@ -374,16 +401,30 @@ class Gallery:
         index = WordIndex(self.snapshot.derived_by_block("words-2", build_entries), len(self), headings)
         return index if len(index) else None
 
-    def _written_likelihood_ratios(self, text: str) -> Float32[np.ndarray, " n"] | None:
-        """How much likelier a text is said of each picture given what is written about it, in nats; None: nothing
-        matches.
+    def written_ratios(self, text: str) -> LikelihoodRatios | None:
+        """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
+        return None if self.words is None else self._look_up(self.words, text).ratios
 
-        Cached for the latest texts as `written_likelihood_ratios`.
-        """
-        if self.words is None:
-            return None
+    def _look_up(self, words: WordIndex, text: str) -> _Weighed:
+        return self._read_once(text, lambda: self._weigh_text(words, text))
+
+    def _weigh_text(self, words: WordIndex, text: str) -> _Weighed:
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
-        return self.words.log_likelihood_ratios(text, lambda word: 10.0 ** known.get(word, UNHEARD))
+        nats_n = words.log_likelihood_ratios(text, lambda word: 10.0 ** known.get(word, UNHEARD))
+        ratios = None if nats_n is None else LikelihoodRatios.of(nats_n)
+        return _Weighed(text, ratios, words.rows_of_all([text]) if words.telling_words(text) else None)
+
+    def _rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
+        """The pictures of which all words of the texts are written."""
+        rows_k: Int64[np.ndarray, " k"] | None = None
+        for text in texts if self.words is not None else ():
+            assert self.words is not None
+            of_text_m = self._look_up(self.words, text).rows_of_all
+            if of_text_m is not None:
+                rows_k = of_text_m if rows_k is None else rows_k[np.isin(rows_k, of_text_m, assume_unique=True)]
+                if not len(rows_k):
+                    break
+        return np.zeros(0, np.int64) if rows_k is None else rows_k
 
     # -- scores
 
@@ -395,8 +436,7 @@ class Gallery:
         """
         excluded_n = np.zeros(len(self), dtype=bool)
         excluded_n[self._excluded_rows(query)] = True
-        prior_n = self.evidence_adds(query).sum(axis=0)
-        adds_pn = None
+        prior_n, adds_pn = self.prior(query), None
         if not isinstance(query.space, RegionSpace):
             total_n = self.dot_scores(query)
         elif query.compare == "rank_fusion" and query.parts:
@@ -405,12 +445,15 @@ class Gallery:
         elif query.parts:
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
             block = self.block(query.space)
-            total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=prior_n)
+            known_n = np.zeros(len(self), np.float32) if prior_n is None else prior_n
+            total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=known_n)
             # Includes what answers add, because it decides which pictures are scored in full.
             return Scores(total_n, excluded_n, ids=self.snapshot.ids_to_order)
         else:
             total_n = np.zeros(len(self), np.float32)
-        return Scores(total_n + prior_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
+        if prior_n is not None:
+            total_n = total_n + prior_n
+        return Scores(total_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
 
     def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
         """What a turn needs of `scores`, from shards or the index if these serve the query. Raises as `scores`."""
@@ -433,9 +476,7 @@ class Gallery:
             open_n = np.ones(len(self), bool) if allowed_n is None else allowed_n.copy()
             open_n[excluded_k] = False
         # What answers and written words add depends on all pictures: it is known here, one number per picture.
-        adds_mn = self.evidence_adds(query)
-        prior_n = adds_mn.sum(axis=0) if len(adds_mn) else None
-        answers, lost = shards.ask(query, prior_n, open_n)
+        answers, lost = shards.ask(query, self.prior(query), open_n)
         return merge_answers(
             answers,
             lost,
@@ -465,7 +506,8 @@ class Gallery:
 
     def scores_at(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
         """The scores of these pictures for a query over one vector a picture."""
-        return np.asarray(self.dot_scores(query, rows_k) + self.evidence_adds(query, rows_k).sum(axis=0))
+        total_k, prior_k = self.dot_scores(query, rows_k), self.prior(query, rows_k)
+        return total_k if prior_k is None else total_k + prior_k
 
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
@@ -477,8 +519,10 @@ class Gallery:
         if not query.parts:
             return np.zeros((len(rows_k), 0))
         if not isinstance(query.space, RegionSpace):
-            weight = positive_weight(query)
-            return np.stack([part.weight * self.likeness(part, rows_k) / weight for part in query.parts], axis=1)
+            weight, vectors_kd = positive_weight(query), self.snapshot.matrix_nd[rows_k]
+            likeness = (self.likeness(part, rows_k, vectors_kd) for part in query.parts)
+            shares = (part.weight * alike_k / weight for part, alike_k in zip(query.parts, likeness, strict=True))
+            return np.stack([*shares], axis=1)
         block = self.block(query.space)
         if query.compare != "rank_fusion":
             return region_shares(query, query.space, block.at(rows_k)).T
@@ -500,29 +544,34 @@ class Gallery:
 
     def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
         """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
-        return self.evidence_adds(query, rows_k).T
+        shares_ke = np.zeros((len(rows_k), len(query.evidence) + len(query.word_matches)), np.float32)
+        for at, term in enumerate((*query.evidence, *query.word_matches)):
+            # Nothing where there are no ratios: what they were about has gone.
+            if (ratios := self._ratios(term)) is not None:
+                shares_ke[:, at] = ratios.at(rows_k) / np.float32(query.sharpness)
+        return shares_ke
 
-    def evidence_adds(
-        self, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
-    ) -> Float32[np.ndarray, "evidence k"]:
-        """The same with one row per answer or word match, for these pictures or for all."""
-        known = [self.log_likelihood_ratios(evidence.answer) for evidence in query.evidence]
-        known += [self.written_likelihood_ratios(match.text) for match in query.word_matches]
-        return self._added(query, known, rows)
+    def prior(self, query: Query, rows_k: Int[np.ndarray, " k"] | None = None) -> Float32[np.ndarray, " k"] | None:
+        """What answers and word matches add to the scores of these pictures, or of all; None: nothing."""
+        return self._added(query, (*query.evidence, *query.word_matches), rows_k)
 
     def _added(
-        self,
-        query: Query,
-        nats_m: Sequence[Float32[np.ndarray, " n"] | None],
-        rows: Int[np.ndarray, " k"] | slice = slice(None),
-    ) -> Float32[np.ndarray, "m k"]:
-        """What likelihood ratios add to scores; nothing where there are none: what they were about has gone."""
-        count = len(self) if isinstance(rows, slice) else len(rows)
-        adds = [
-            np.zeros(count, np.float32) if each_n is None else each_n[rows] / np.float32(query.sharpness)
-            for each_n in nats_m
-        ]
-        return np.stack(adds) if adds else np.zeros((0, count), np.float32)
+        self, query: Query, terms: Sequence[Evidence | WordMatch], rows_k: Int[np.ndarray, " k"] | None = None
+    ) -> Float32[np.ndarray, " k"] | None:
+        if not terms:
+            return None
+        total_k = np.zeros(len(self) if rows_k is None else len(rows_k), np.float32)
+        for ratios in map(self._ratios, terms):
+            if ratios is None or ratios.is_nothing:
+                continue
+            if rows_k is None:
+                ratios.add_to(total_k, query.sharpness)
+            else:
+                total_k += ratios.at(rows_k) / np.float32(query.sharpness)
+        return total_k
+
+    def _ratios(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
+        return self.answer_ratios(term.answer) if isinstance(term, Evidence) else self.written_ratios(term.text)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
         """What was said, judged against these pictures; None if nothing was, or if nobody measured what scores mean."""
@@ -535,12 +584,13 @@ class Gallery:
         alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
         plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
         read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
-        adds_mn = self._added(query, [self.written_likelihood_ratios(match.text) for match in query.word_matches])
+        telling = [match for match in query.word_matches if not ((ratios := self._ratios(match)) and ratios.is_nothing)]
+        adds_n = self._added(query, telling)
         is_said = len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5)
         said: Scores | NearScores
         if is_said and isinstance(scores, Scores):
-            said = replace(scores, total_n=scores.total_n - adds_mn.sum(axis=0)) if len(adds_mn) else scores
-        elif is_said and isinstance(scores, NearScores) and scores.is_of_all and not len(adds_mn):
+            said = scores if adds_n is None else replace(scores, total_n=scores.total_n - adds_n)
+        elif is_said and isinstance(scores, NearScores) and scores.is_of_all and not query.word_matches:
             said = scores
         else:
             said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
@@ -549,8 +599,8 @@ class Gallery:
         best = said.crowd().tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
         found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
-        written_n = adds_mn.sum(axis=0) * query.sharpness if len(adds_mn) else None
-        held_k = np.zeros(0, np.int64) if self.words is None else self.words.rows_of_all(texts)
+        written_n = None if adds_n is None else adds_n * query.sharpness
+        held_k = self._rows_of_all(texts)
         if len(held_k):
             written_n = np.zeros(len(self), np.float32) if written_n is None else written_n
             written_n[held_k] = CERTAIN
@@ -626,8 +676,13 @@ class Gallery:
             total_k += np.float32(part.weight / positive_weight(query)) * self.likeness(part, rows)
         return total_k
 
-    def likeness(self, part: Part, rows: Int[np.ndarray, " k"] | slice) -> Float[np.ndarray, " k"]:
-        """How similar the pictures in `rows` are to one part."""
+    def likeness(
+        self,
+        part: Part,
+        rows: Int[np.ndarray, " k"] | slice,
+        vectors_kd: Float[np.ndarray, "k d"] | None = None,
+    ) -> Float[np.ndarray, " k"]:
+        """How similar the pictures in `rows` are to one part; `vectors_kd`: their vectors, if they are at hand."""
         if part.kind == "value":
             assert part.value is not None
             column, value = part.value
@@ -642,5 +697,6 @@ class Gallery:
         if part.kind == "contrast":
             assert part.rivals_rd is not None
             return contrast_scores(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
-        likeness_k: Float[np.ndarray, " k"] = self.snapshot.matrix_nd[rows] @ part.vector_d
+        vectors_kd = self.snapshot.matrix_nd[rows] if vectors_kd is None else vectors_kd
+        likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
         return likeness_k - self.background_n[rows] if part.centred else likeness_k

@@ -16,8 +16,8 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Pixels, grid_boxes
 from viewfinder.errors import PictureError
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.index.gallery import Gallery
-from viewfinder.index.turns import ByteCache
 from viewfinder.pictures import AtMost, decode_one
 
 SIDE = 6

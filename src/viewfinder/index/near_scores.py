@@ -242,10 +242,8 @@ class Pictures(Protocol):
         """How similar these pictures are to one part."""
         ...
 
-    def evidence_adds(
-        self, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
-    ) -> Float32[np.ndarray, "evidence k"]:
-        """What answers and written words add to the scores of these pictures."""
+    def prior(self, query: Query, rows_k: Int[np.ndarray, " k"] | None = None) -> Float32[np.ndarray, " k"] | None:
+        """What answers and written words add to the scores of these pictures, or of all; None: nothing."""
         ...
 
 
@@ -282,7 +280,9 @@ class NearSearch:
             if prior_n is None and is_plain:
                 return self.moments.measure(query_w)
             sample_k = self._sample_scores(query, query.parts)
-            sample_k += self._pictures.evidence_adds(query, self._sample_rows).sum(axis=0)
+            known_k = self._pictures.prior(query, self._sample_rows)
+            if known_k is not None:
+                sample_k += known_k
             return float(sample_k.mean()), float(sample_k.std())
 
         score = partial(self._pictures.scores_at, query)
@@ -300,12 +300,13 @@ class NearSearch:
 
     def _prior(self, query: Query) -> Float32[np.ndarray, " n"] | None:
         """What is added to the score of every picture besides its similarity; None: nothing."""
-        adds = [*self._pictures.evidence_adds(query)]
+        prior_n = self._pictures.prior(query)
         for part in query.parts:
             if part.kind == "value":
                 weight = np.float32(part.weight / positive_weight(query))
-                adds.append(weight * self._pictures.likeness(part, slice(None)))
-        return sum(adds[1:], adds[0]) if adds else None
+                adds_n = weight * self._pictures.likeness(part, slice(None))
+                prior_n = adds_n if prior_n is None else prior_n + adds_n
+        return prior_n
 
     # -- the small sample, for scores that are not inner products
 

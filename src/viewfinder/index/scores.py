@@ -369,6 +369,50 @@ def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
     return float(np.log(whole / len(nats_n)) + highest)
 
 
+@dataclass(frozen=True, eq=False)
+class LikelihoodRatios:
+    """How much likelier something is said of each picture than of others, in nats.
+
+    Most texts name few pictures of a collection. `rows_k` are those, ascending, of which `nats_k` are not 0; None:
+    `nats_k` has a number for every picture.
+    """
+
+    nats_k: Float32[np.ndarray, " k"]
+    rows_k: Int64[np.ndarray, " k"] | None
+
+    @staticmethod
+    def of(nats_n: Float32[np.ndarray, " n"]) -> LikelihoodRatios:
+        """From those of all pictures."""
+        rows_k = np.flatnonzero(nats_n)
+        if len(rows_k) * FEW_OF > len(nats_n):
+            return LikelihoodRatios(nats_n, None)
+        return LikelihoodRatios(nats_n[rows_k], rows_k)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is said of all alike."""
+        return not len(self.nats_k)
+
+    def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """Those of some pictures."""
+        if self.rows_k is None:
+            return self.nats_k[rows_r]
+        found_r = np.zeros(len(rows_r), np.float32)
+        if len(self.rows_k):
+            place_r = np.minimum(np.searchsorted(self.rows_k, rows_r), len(self.rows_k) - 1)
+            there_r = self.rows_k[place_r] == rows_r
+            found_r[there_r] = self.nats_k[place_r[there_r]]
+        return found_r
+
+    def add_to(self, total_n: Float32[np.ndarray, " n"], sharpness: float) -> None:
+        """Adds what they add to the scores of all pictures."""
+        total_n[slice(None) if self.rows_k is None else self.rows_k] += self.nats_k / np.float32(sharpness)
+
+
+FEW_OF = 16
+"""Ratios of less than one in so many pictures are kept, and added, without those that are 0."""
+
+
 CERTAIN = 50.0
 """Nats that settle it: a picture of which every word said is written is what was said, however it looks."""
 
@@ -547,19 +591,29 @@ def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float
 def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:
     """The shares of each hit's score as JSON: per turn, what it said and what it added. Parts first, then evidence,
     then word matches."""
+    terms: tuple[Part | Evidence | WordMatch, ...] = (*query.parts, *query.evidence, *query.word_matches)
+    # All but the shares is alike for all hits. Labels each once: several slots may hold parts of the same.
+    labels: dict[int, dict[str, None]] = {}
+    for term in terms:
+        labels.setdefault(term.turn, {})[term.label] = None
+    place = {turn: at for at, turn in enumerate(labels)}
+    adds_tk = np.zeros((len(labels), len(shares_kp)))
+    for term, share_k in zip(terms, shares_kp.T, strict=True):
+        adds_tk[place[term.turn]] += share_k
+    by_turn = sorted(place.items())
     found = []
-    for shares_p in shares_kp:
-        turns: dict[int, dict[str, Any]] = {}
-        terms: tuple[Part | Evidence | WordMatch, ...] = (*query.parts, *query.evidence, *query.word_matches)
-        for part, share in zip(terms, shares_p, strict=True):
-            entry = turns.setdefault(part.turn, {"turn": part.turn, "parts": [], "adds": 0.0})
-            if part.label not in entry["parts"]:  # several slots may hold parts of the same
-                entry["parts"].append(part.label)
-            entry["adds"] += float(share)
-        whole = sum(abs(entry["adds"]) for entry in turns.values()) or 1.0
-        for entry in turns.values():
-            entry["adds"], entry["share"] = round(entry["adds"], 4), round(entry["adds"] / whole, 3)
-        found.append({"turns": sorted(turns.values(), key=lambda entry: entry["turn"])})
+    for adds in adds_tk.T.tolist():
+        whole = sum(map(abs, adds)) or 1.0
+        turns = [
+            {
+                "turn": turn,
+                "parts": list(labels[turn]),
+                "adds": round(adds[at], 4),
+                "share": round(adds[at] / whole, 3),
+            }
+            for turn, at in by_turn
+        ]
+        found.append({"turns": turns})
     return found
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -87,10 +87,10 @@ class Facet:
             return False
         if self.about and not any(said.contains(phrase) for phrase in self.about):
             return False
-        return self.several or not any(self._is_named(text) for text in texts)
+        return self.several or not any(self.name in read_labels(text).named for text in texts)
 
-    def _is_named(self, text: str) -> bool:
-        # In a fragment a colour may stand without its thing: "dog brown".
+    def is_named(self, text: str) -> bool:
+        """Whether a text answers it; in a fragment a colour may stand without its thing: "dog brown"."""
         if self.things:
             return not {word for words in self.words.values() for word in words}.isdisjoint(stems(text))
         return bool(self.mentioned(text))
@@ -115,6 +115,25 @@ def facets() -> tuple[Facet, ...]:
     """
     table = tomllib.loads(FACETS.read_text(encoding="utf-8"))
     return tuple(_facet(record, table["colours"]) for record in table["facet"])
+
+
+@dataclass(frozen=True)
+class LabelsRead:
+    """What a text names: which facets it answers, and by facet the labels that it mentions, if any."""
+
+    named: frozenset[str]
+    mentioned: Mapping[str, frozenset[str]]
+
+
+@lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
+def read_labels(text: str) -> LabelsRead:
+    """What a text names of all facets.
+
+    >>> sorted(read_labels("Two white dogs on a snowy hill").mentioned["place"])
+    ['in the mountains or on rocks', 'in the snow']
+    """
+    mentioned = {facet.name: labels for facet in facets() if (labels := facet.mentioned(text))}
+    return LabelsRead(frozenset(facet.name for facet in facets() if facet.is_named(text)), mentioned)
 
 
 def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
@@ -292,7 +311,7 @@ def _labels_to_offer(
     if asked and not facet.several:
         return ()
     spent = {choice for question in asked for choice in question.choices}
-    spent |= {label for text in view.said for label in facet.mentioned(text)}
+    spent |= {label for text in view.said for label in read_labels(text).mentioned.get(facet.name, ())}
     share_l = belief_c @ choice_chances(holds_cl, error=0.0)[:, :-1]
     order = [int(at) for at in np.argsort(-share_l, kind="stable") if facet.labels[at] not in spent]
     order = [at for at in order[:MOST_LABELS] if share_l[at] >= LEAST_SHARE]

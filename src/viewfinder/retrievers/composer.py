@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -264,6 +265,7 @@ class Clauses:
     unwanted: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
 def split_clauses(text: str) -> Clauses:
     """Separate what a sentence wants from what it does not want.
 

@@ -272,8 +272,8 @@ def _written(library: Library, paths: Sequence[Path]) -> Written | None:
         return None
 
     def written(text: str) -> Float32[np.ndarray, " n"] | None:
-        nats_n = gallery.written_likelihood_ratios(text)
-        return None if nats_n is None else nats_n[rows]
+        ratios = gallery.written_ratios(text)
+        return None if ratios is None else ratios.at(np.array(rows, np.int64))
 
     return written
 

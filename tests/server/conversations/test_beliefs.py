@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn, turn_from_json
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
 from viewfinder.server.conversations.answers import find_beliefs, remove_clause
 from viewfinder.server.conversations.schemas import Belief

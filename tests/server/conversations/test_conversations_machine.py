@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from viewfinder.conversation import BackTo, Conversation, turn_from_json
 from viewfinder.errors import BadInput
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.tokens import LOCAL

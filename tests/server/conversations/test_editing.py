@@ -23,7 +23,7 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput
 from viewfinder.index import Gallery
-from viewfinder.index.turns import ByteCache
+from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Composer
 from viewfinder.server.conversations.editing import RepeatedTurns, following_turns, repeat_turns
 from viewfinder.session import Session

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -315,13 +316,14 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
     ]
     chips = [*_merged(found), *_rejections(query, conversation, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn in the retriever's order
+    in_words = Counter(chip.turn for chip in chips if _in_words(chip))
     return [
         Belief(
             turn=chip.turn,
             label=tidy_commas(chip.label),
             kind=chip.kind,
             weight=round(chip.weight, 4),
-            without=_without(nodes[chip.turn], chip, chips) if chip.turn in nodes else None,
+            without=_without(nodes[chip.turn], chip, in_words[chip.turn]) if chip.turn in nodes else None,
         )
         for chip in chips
     ]
@@ -389,22 +391,22 @@ def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) 
     return chips
 
 
-def _without(node: Node, chip: Chip, chips: Sequence[Chip]) -> dict[str, Any] | None:
-    """The turn without this belief; None if nothing would remain of it, or no turn says exactly that."""
-    in_words = [other for other in chips if other.turn == chip.turn and _in_words(other)]
+def _without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
+    """The turn without this belief, one of so many `in_words`; None if nothing would remain of it, or no turn says
+    exactly that."""
     match node.turn:
         case Say(text):
-            rest = None if len(in_words) == 1 else remove_clause(text, chip.label)
+            rest = None if in_words == 1 else remove_clause(text, chip.label)
             return {"say": rest} if rest else None
         case Like(text=text) | Show(text=text) if not _in_words(chip):
             return {"say": text} if text.strip() else None
         case Like(text=text) | Show(text=text):
-            rest = "" if len(in_words) == 1 else remove_clause(text, chip.label)
+            rest = "" if in_words == 1 else remove_clause(text, chip.label)
             return None if rest is None else turn_to_json(replace(node.turn, text=rest))
         case Reject(pictures, text) if not _in_words(chip):
             return {"reject": [], "text": text} if pictures and text.strip() else None
         case Reject(pictures, text):
-            rest = "" if len(in_words) == 1 else remove_clause(text, chip.label)
+            rest = "" if in_words == 1 else remove_clause(text, chip.label)
             return turn_to_json(Reject(pictures, rest)) if rest or (pictures and rest is not None) else None
         case _:
             return None
