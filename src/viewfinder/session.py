@@ -223,9 +223,8 @@ class Session(TurnMethods):
         """
         started = time.perf_counter()
         hits, ranking = self._searched(turn)
-        why = ranking.why([hit.id for hit in hits])
+        explained = ranking.explained(hits)
         self.follow_up()
-        explained = [replace(hit, why=why[hit.id]) for hit in hits]
         return _judged(explained, ranking, started)
 
     def search(self, turn: Turn) -> Hits:

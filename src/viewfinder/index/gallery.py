@@ -48,7 +48,7 @@ from viewfinder.index.scores import (
 )
 from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
 from viewfinder.index.snapshot import Snapshot
-from viewfinder.index.words import WordIndex, build_entries
+from viewfinder.index.words import WordIndex, build_entries, rows_of_all
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.retrievers import NOTHING_MORE, Part, Picture, Predictor, Query, Reads, RegionSpace, SentenceEncoder
@@ -107,7 +107,9 @@ class Scores:
 
     def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
-        open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        open_n = allowed_n
+        if self.excluded_n.any():
+            open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
         return best_rows(self.total_n, count, open_n, None, self.ids)
 
 
@@ -383,7 +385,7 @@ class Gallery:
             return _Weighed(answer.text, None)
         mean = max(float(likely_n.mean()), LEAST_LIKELY)
         nats_n = np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
-        return _Weighed(answer.text, LikelihoodRatios.of(nats_n))
+        return _Weighed(answer.text, LikelihoodRatios(nats_n, None))
 
     def _read_once(self, key: Hashable, weigh: Callable[[], _Weighed]) -> _Weighed:
         known: _Weighed | None = self._said.get(key)
@@ -410,21 +412,15 @@ class Gallery:
 
     def _weigh_text(self, words: WordIndex, text: str) -> _Weighed:
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
-        nats_n = words.log_likelihood_ratios(text, lambda word: 10.0 ** known.get(word, UNHEARD))
-        ratios = None if nats_n is None else LikelihoodRatios.of(nats_n)
-        return _Weighed(text, ratios, words.rows_of_all([text]) if words.telling_words(text) else None)
+        found = words.find(text)
+        ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
+        return _Weighed(text, ratios, rows_of_all(found.values()) if found else None)
 
     def _rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
         """The pictures of which all words of the texts are written."""
-        rows_k: Int64[np.ndarray, " k"] | None = None
-        for text in texts if self.words is not None else ():
-            assert self.words is not None
-            of_text_m = self._look_up(self.words, text).rows_of_all
-            if of_text_m is not None:
-                rows_k = of_text_m if rows_k is None else rows_k[np.isin(rows_k, of_text_m, assume_unique=True)]
-                if not len(rows_k):
-                    break
-        return np.zeros(0, np.int64) if rows_k is None else rows_k
+        words = self.words
+        found = [] if words is None else [self._look_up(words, text).rows_of_all for text in texts]
+        return rows_of_all(rows_k for rows_k in found if rows_k is not None)
 
     # -- scores
 

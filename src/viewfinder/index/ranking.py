@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,10 +30,10 @@ from viewfinder.index.scores import (
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.retrievers import Query, RegionSpace
 
-AT_LEAST = 1000
-"""Results sorted at once: a question looks at this many, and it costs no more than sorting ten."""
+AT_LEAST = 100
+"""Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
-CANDIDATES = AT_LEAST
+CANDIDATES = 1000
 """How many of the likeliest pictures a question is about."""
 
 
@@ -249,6 +249,11 @@ class Ranking:
         """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""
         rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
         return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
+
+    def explained(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The first hits of this ranking with their reasons."""
+        found = self.gallery.why(self.query, self.best(len(hits)), self.scores) if hits else []
+        return [replace(hit, why=why) for hit, why in zip(hits, found, strict=True)]
 
     def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.

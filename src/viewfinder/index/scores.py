@@ -77,11 +77,11 @@ def top_k(
 def best_rows(
     scores_c: Float[np.ndarray, " c"],
     k: int,
-    open_c: Bool[np.ndarray, " c"],
+    open_c: Bool[np.ndarray, " c"] | None,
     rows_c: Int64[np.ndarray, " c"] | None,
     ids: Sequence[str] | None,
 ) -> Int64[np.ndarray, " k"]:
-    """Rows of the k best of those that are open, best first, ties by id.
+    """Rows of the k best of those that are open (None: all), best first, ties by id.
 
     `rows_c` are the rows (None: the scores are those of all), `ids` the ids of all pictures, None if rows are in their
     order.
@@ -89,7 +89,8 @@ def best_rows(
     best_k = top_k(scores_c, k, allowed_n=open_c)
     if ids is not None and len(best_k):
         # Pictures that tie with the last one may be in any row.
-        tied_k = np.flatnonzero(open_c & (scores_c == scores_c[best_k[-1]]))
+        is_tied_c = scores_c == scores_c[best_k[-1]]
+        tied_k = np.flatnonzero(is_tied_c if open_c is None else open_c & is_tied_c)
         row_of = range(len(scores_c)) if rows_c is None else rows_c.tolist()
         places = {*best_k.tolist(), *tied_k.tolist()}
         order = sorted(places, key=lambda place: (-scores_c[place], ids[row_of[place]]))
@@ -327,9 +328,8 @@ class Spread:
     @staticmethod
     def of_best(best_c: Float32[np.ndarray, " c"], size: int, mean: float, deviation: float) -> Spread:
         """The spread if `best_c` holds the best of `size` pictures, whose mean and deviation are known."""
-        count = min(CROWD, len(best_c))
-        crowd_k = np.partition(best_c, len(best_c) - count)[len(best_c) - count :]
-        return Spread(size, mean, deviation, float(crowd_k.mean()), float(crowd_k.max()))
+        crowd_k = best_c[top_k(best_c, CROWD)]
+        return Spread(size, mean, deviation, float(crowd_k.mean()), float(crowd_k[0]))
 
 
 def conversation_features(
@@ -381,12 +381,13 @@ class LikelihoodRatios:
     rows_k: Int64[np.ndarray, " k"] | None
 
     @staticmethod
-    def of(nats_n: Float32[np.ndarray, " n"]) -> LikelihoodRatios:
-        """From those of all pictures."""
-        rows_k = np.flatnonzero(nats_n)
-        if len(rows_k) * FEW_OF > len(nats_n):
-            return LikelihoodRatios(nats_n, None)
-        return LikelihoodRatios(nats_n[rows_k], rows_k)
+    def of(nats_k: Float32[np.ndarray, " k"], rows_k: Int64[np.ndarray, " k"], pictures: int) -> LikelihoodRatios:
+        """Those of some of so many pictures, all others being 0."""
+        if len(rows_k) * FEW_OF <= pictures:
+            return LikelihoodRatios(nats_k, rows_k)
+        nats_n = np.zeros(pictures, np.float32)
+        nats_n[rows_k] = nats_k
+        return LikelihoodRatios(nats_n, None)
 
     @property
     def is_nothing(self) -> bool:

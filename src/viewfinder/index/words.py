@@ -9,16 +9,16 @@ to the top, and a sentence in which a word happens to be a value moves nothing.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Int64
 
 from viewfinder.index.rows import FACTS
-from viewfinder.index.scores import SMALL_WORDS
+from viewfinder.index.scores import SMALL_WORDS, LikelihoodRatios
 from viewfinder.index.snapshot import Snapshot
 from viewfinder.questioners.said import WORD, stem
 
@@ -33,6 +33,9 @@ SAID_IF_NOT = 0.02
 
 LEAST_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
+
+ROUNDING = 1e-3
+"""More than sums of such log odds differ by rounding."""
 
 
 class WordIndex:
@@ -58,31 +61,27 @@ class WordIndex:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
         key, found = _key(word), []
         for start, (keys_e, rows_e) in self._blocks:
-            first, last = np.searchsorted(keys_e, [key, key + 1])
+            first, last = keys_e.searchsorted((key, key + 1))
             found.append(start + rows_e[first:last])
         return np.concatenate(found)
 
-    def telling_words(self, text: str) -> list[str]:
-        """The `said_words` of a text without those that only say which column is meant ("sku 10111")."""
-        return [word for word in said_words(text) if word not in self._headings or len(self.rows(word))]
+    def find(self, text: str) -> dict[str, Int64[np.ndarray, " k"]]:
+        """The pictures that have each of the `said_words` of a text, but for words that only say which column is meant
+        ("sku 10111")."""
+        found = {word: self.rows(word) for word in said_words(text)}
+        return {word: rows_k for word, rows_k in found.items() if len(rows_k) or word not in self._headings}
 
-    def rows_of_all(self, texts: Iterable[str]) -> Int64[np.ndarray, " k"]:
-        """The pictures that have all words of the texts; none if the texts have no words that may be names."""
-        found = sorted((self.rows(word) for text in texts for word in self.telling_words(text)), key=len)
-        rows_k = found[0] if found else np.zeros(0, np.int64)
-        for more_m in found[1:]:
-            rows_k = rows_k[np.isin(rows_k, more_m, assume_unique=True)]
-        return rows_k
-
-    def log_likelihood_ratios(self, text: str, share_of: Callable[[str], float]) -> Float32[np.ndarray, " n"] | None:
+    def likelihood_ratios(
+        self, found_by_word: Mapping[str, Int64[np.ndarray, " _k"]], share_of: Callable[[str], float]
+    ) -> LikelihoodRatios | None:
         """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
 
-        None if no word of the text is written about any picture. `share_of`: how often people say a word at all.
+        `found_by_word`: what `find` says of the text; None if no word of it is written about any picture. `share_of`:
+        how often people say a word at all.
         """
-        words = self.telling_words(text)
         found = []
-        for word in words:
-            if len(rows_k := self.rows(word)):
+        for word, rows_k in found_by_word.items():
+            if len(rows_k):
                 usual = max(len(rows_k) / self._pictures, share_of(word))
                 found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
         if not found:
@@ -90,7 +89,10 @@ class WordIndex:
         # The most telling words first: once the rest could not matter alone, only pictures with one of the earlier
         # count.
         found.sort(key=lambda gain: -gain[0])
-        nothing, rest = float(np.log(NAMING) + len(words) * np.log(SAID_IF_NOT)), sum(gain for gain, _ in found)
+        nothing = float(np.log(NAMING) + len(found_by_word) * np.log(SAID_IF_NOT))
+        rest = sum(gain for gain, _ in found)
+        if nothing + rest < LEAST_TELLING - ROUNDING:  # not even a picture with all these words
+            return LikelihoodRatios(np.zeros(0, np.float32), np.zeros(0, np.int64))
         naming_n = np.full(self._pictures, nothing, np.float32)
         hopeful_k: Int64[np.ndarray, " k"] | None = None
         for gain, rows_k in found:
@@ -102,10 +104,20 @@ class WordIndex:
                 place_k = np.minimum(np.searchsorted(rows_k, hopeful_k), len(rows_k) - 1)
                 naming_n[hopeful_k[rows_k[place_k] == hopeful_k]] += np.float32(gain)
             rest -= gain
-        ratios_n = np.zeros(self._pictures, np.float32)
         telling_k = np.flatnonzero(naming_n > LEAST_TELLING)
-        ratios_n[telling_k] = np.log1p(np.exp(naming_n[telling_k].astype(np.float64)))
-        return ratios_n
+        nats_k = np.log1p(np.exp(naming_n[telling_k].astype(np.float64))).astype(np.float32)
+        return LikelihoodRatios.of(nats_k, telling_k, self._pictures)
+
+
+def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, " k"]:
+    """The pictures that are in all of some lists of rows; none if there are no lists."""
+    shortest_first = sorted(found, key=len)
+    rows_k = shortest_first[0] if shortest_first else np.zeros(0, np.int64)
+    for more_m in shortest_first[1:]:
+        if not len(rows_k):
+            break
+        rows_k = rows_k[np.isin(rows_k, more_m, assume_unique=True)]
+    return rows_k
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
