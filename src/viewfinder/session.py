@@ -274,6 +274,12 @@ class Session(TurnMethods):
         node = self.conversation.here if number is None else self.conversation.node(number)
         return self._ranking(self.conversation, node)
 
+    @property
+    def is_remembered(self) -> bool:
+        """Whether the retriever's present state is in the memo, so that the next turn costs one step."""
+        node = self.conversation.standing_at(self.conversation.here)
+        return node.turn is None or self._memo.get((*self._retriever_key, *self._look().key, node.key)) is not None
+
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
         """What the turns up to a node (default: the present one) do to earlier ones, by their number.
 

@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from itertools import chain
 from typing import Any
 
@@ -66,6 +65,7 @@ def size_of(value: Any) -> int:
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
     size, seen, waiting = 0, set[int](), [value]
+    names: dict[type[Any], tuple[str, ...]] = {}
     while waiting:  # no recursion: the state of a long conversation is nested thousands deep
         one = waiting.pop()
         kind = type(one)
@@ -82,10 +82,7 @@ def size_of(value: Any) -> int:
             elif isinstance(one, Mapping):
                 waiting += chain.from_iterable(one.items())
             elif is_dataclass(one):
-                waiting += [getattr(one, name) for name in _field_names(kind)]
+                if kind not in names:
+                    names[kind] = tuple(field.name for field in fields(one))
+                waiting += [getattr(one, name) for name in names[kind]]
     return size
-
-
-@cache
-def _field_names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))

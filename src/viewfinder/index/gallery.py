@@ -541,7 +541,8 @@ class Gallery:
     def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
         """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
         shares_ke = np.zeros((len(rows_k), len(query.evidence) + len(query.word_matches)), np.float32)
-        for at, term in enumerate((*query.evidence, *query.word_matches)):
+        terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
+        for at, term in enumerate(terms):
             # Nothing where there are no ratios: what they were about has gone.
             if (ratios := self._ratios(term)) is not None:
                 shares_ke[:, at] = ratios.at(rows_k) / np.float32(query.sharpness)

@@ -397,7 +397,7 @@ class LikelihoodRatios:
     def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
         """Those of some pictures."""
         if self.rows_k is None:
-            return self.nats_k[rows_r]
+            return np.asarray(self.nats_k[rows_r])
         found_r = np.zeros(len(rows_r), np.float32)
         if len(self.rows_k):
             place_r = np.minimum(np.searchsorted(self.rows_k, rows_r), len(self.rows_k) - 1)

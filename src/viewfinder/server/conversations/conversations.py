@@ -193,8 +193,10 @@ class Conversations:
         if answers_open_question(turn):
             self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
-        if self.is_long(id):  # its state so far is computed first, without holding the conversation
-            self._seen_by(caller, id, 0, public=public).session.ranking()
+        if self.is_long(id):  # if its state so far must be computed, that is done without holding the conversation
+            seen = self._seen_by(caller, id, 0, public=public).session
+            if not seen.is_remembered:
+                seen.ranking()
         with self._loaded(caller, id, public=public) as (held, row, session):
             self._check_new(id, key)
             known = len(session.conversation.nodes)
