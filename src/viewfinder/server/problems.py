@@ -33,6 +33,8 @@ MEDIA_TYPE = "application/problem+json"
 MOST_NAMED = 20
 """Things that are wrong with a request, of which a problem tells."""
 
+UNFORESEEN = "unforeseen"
+
 _LOG = logging.getLogger("viewfinder.server")
 
 
@@ -117,10 +119,30 @@ def install_problems(app: FastAPI) -> None:
     """Makes every failure a problem document."""
 
     async def answer(request: Request, error: Exception) -> Response:
-        return problem_response(_explain(request, error), request.url.path)
+        problem = _explain(request, error)
+        if problem.kind != UNFORESEEN:
+            _let_go(error)
+        return problem_response(problem, request.url.path)
 
     for kind in (Problem, ViewfinderError, RequestValidationError, HTTPException, OSError, Exception):
         app.add_exception_handler(kind, answer)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Empties an error, and those behind it, of what the request brought.
+
+    An error holds the frames that it passed, and a frame of the framework holds the error that it raised, beside the
+    body as it came and as it was read: a circle, which stays until the collector comes by, hundreds of requests later.
+    """
+    while error is not None:
+        error.__traceback__ = None
+        if isinstance(error, RequestValidationError):
+            error.body = None
+            for wrong in error.errors():
+                raised = wrong.get("ctx", {}).get("error")  # by a validator of ours, or a word of the JSON decoder
+                _let_go(raised if isinstance(raised, Exception) else None)
+                wrong.clear()
+        error = error.__cause__ or error.__context__
 
 
 def _explain(request: Request, error: Exception) -> Problem:
@@ -149,5 +171,5 @@ def _explain(request: Request, error: Exception) -> Problem:
         case _:
             fault = find_fault(error)
             _LOG.exception("%s at %s", fault or "unforeseen error", request.url.path, exc_info=error)
-            unforeseen = Problem(500, "unforeseen", "something unforeseen happened; the server's log says what")
+            unforeseen = Problem(500, UNFORESEEN, "something unforeseen happened; the server's log says what")
             return unforeseen if fault is None else problem_of(PartFailed(fault))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Depends, Request
 
+from viewfinder.server.access.bodies import GuardedRoute
 from viewfinder.server.problems import ALWAYS, responses
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def make_router(subject: str, prefix: str = "/api/v1") -> APIRouter:
     return APIRouter(
         prefix=prefix,
         tags=[subject],
+        route_class=GuardedRoute,
         responses=responses(*ALWAYS),
         generate_unique_id_function=lambda route: route.name,
     )

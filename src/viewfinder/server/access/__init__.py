@@ -2,6 +2,7 @@
 
 tokens   callers, scopes and the tokens they come with
 gate     the layers that a request passes: headers, origin, who calls
-limits   how much a request may bring, how long it may take, how many there may be
+bodies   how much a request may bring, and how large bodies are read without anybody waiting
+limits   how long a request may take, how many there may be
 routes   logging in, and the tokens over HTTP
 """

@@ -16,7 +16,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,14 +27,13 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.errors import ViewfinderError
+from viewfinder.server.access.bodies import BodyLimit
 from viewfinder.server.access.limits import (
-    BodyLimit,
     Buckets,
     Deadline,
     RateLimit,
     TokenBuckets,
     client_address,
-    largest_body,
     too_many_requests,
 )
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
@@ -347,7 +346,7 @@ def guard_app(
     origin can read why). Who calls is known before rates are counted, both before a body is read.
     """
     app = Deadline(app, settings.deadline_s)
-    app = BodyLimit(app, partial(largest_body, settings), idle_s=settings.idle_s, patience_s=settings.deadline_s)
+    app = BodyLimit(app, idle_s=settings.idle_s, patience_s=settings.deadline_s)
     app = SameOrigin(app, settings.origins)
     requests, guesses = (_make_buckets(name, settings, clock, shared) for name in ("requests", "guesses"))
     app = RateLimit(app, requests)

@@ -1,5 +1,5 @@
-"""How large a request may be, how long it may take, and how many there may be: no client can fill the memory, hold a
-request open, ask without end, or keep the threads that others need.
+"""How long a request may take, and how many there may be: no client can hold a request open, ask without end, or keep
+the threads that others need. (How large a request may be: `bodies`.)
 
 Requests are counted in token buckets. Several processes of one machine share theirs, so that a limit is the same
 whichever answers. They are in a small file that every process maps: a table of slots, found by a hash of the key, each
@@ -25,121 +25,18 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.index.turns import Stopped, stoppable
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.problems import Problem, refuse
 
-if TYPE_CHECKING:
-    from viewfinder.server.settings import ServerSettings
-
-
-ENVELOPE = 64 << 10
-"""Bytes that a multipart body may have around its file."""
-
-IMPORTED = 16
-"""How many times larger than other JSON an imported conversation may be: it says what was shown at each turn."""
-
-SLOWEST = 32 << 10
-"""Bytes a second that a body must come with, on the whole, once its patience is over."""
-
-
-def largest_body(settings: ServerSettings, path: str) -> int:
-    """In bytes: uploads are large, JSON is small."""
-    match path:
-        case "/api/v1/uploads" | "/api/v1/pictures":
-            return settings.upload_bytes + ENVELOPE
-        case "/api/v1/sessions/import":
-            return IMPORTED * settings.body_bytes
-        case _:
-            return settings.body_bytes
-
-
-class BodyLimit:
-    """413 for a body that is too large, declared or not; 408 for one that does not come.
-
-    A client may be silent for `idle_s`; and the whole body may take `patience_s` plus what it needs at `SLOWEST`, so
-    that nobody goes on forever by sending a byte now and then. The app's answer to a refused body is not sent.
-
-    `largest`: how many bytes may be sent to a path.
-    """
-
-    def __init__(self, app: ASGIApp, largest: Callable[[str], int], *, idle_s: float, patience_s: float) -> None:
-        self.app = app
-        self._largest, self._idle_s, self._patience_s = largest, idle_s, patience_s
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts while the app reads."""
-        largest = self._largest(scope["path"])
-        declared = Headers(scope=scope).get("content-length") or ""
-        if declared.isdecimal() and int(declared) > largest:
-            await refuse(_too_large(largest), scope, receive, send)
-            return
-        body = _Body(receive, send, largest, self._idle_s, self._patience_s)
-        try:
-            await self.app(scope, body.receive, body.send)
-        except Exception:
-            if body.refused is None or body.begun:
-                raise
-        if body.refused is not None and not body.begun:
-            await refuse(body.refused, scope, receive, send)
-
-
-class _Body:
-    """The body of one request as it comes in."""
-
-    def __init__(self, receive: Receive, send: Send, largest: int, idle_s: float, patience_s: float) -> None:
-        self._receive, self._send = receive, send
-        self._largest, self._idle_s = largest, idle_s
-        self._clock = asyncio.get_running_loop().time
-        self._until = self._clock() + patience_s
-        self._bytes = 0
-        self._complete = False
-        self.refused: Problem | None = None
-        self.begun = False
-
-    async def receive(self) -> Message:
-        """The next piece. After the last one, this waits for the client to leave.
-
-        Raises:
-            Problem: too large, or too slow.
-        """
-        if self._complete:
-            return await self._receive()
-        latest = self._until + self._bytes / SLOWEST
-        try:
-            async with asyncio.timeout_at(min(self._clock() + self._idle_s, latest)):
-                message = await self._receive()
-        except TimeoutError:
-            detail = "the request's body did not come in time: send it again, without pauses"
-            self.refused = Problem(408, "slow-body", detail, headers={"Connection": "close"})
-            raise self.refused from None
-        self._bytes += len(message.get("body", b""))
-        self._complete = not message.get("more_body", False)
-        if self._bytes > self._largest:
-            self.refused = _too_large(self._largest)
-            raise self.refused
-        return message
-
-    async def send(self, message: Message) -> None:
-        """Passes the answer on, unless it answers a refused body."""
-        if self.refused is None or self.begun:
-            self.begun = True
-            await self._send(message)
-
-
-def _too_large(largest: int) -> Problem:
-    return Problem(413, "too-large", f"the request's body is larger than {largest:,} bytes", limit=largest)
-
-
 class Deadline:
     """503 when the answer has not begun in time, or the server ends before; then what worked on it is cancelled.
 
-    Time spent waiting for the client's body does not count (`Bodies` limits that). An answer that has begun may take
+    Time spent waiting for the client's body does not count (`BodyLimit` limits that). An answer that has begun may take
     any time: a stream of events is open for hours.
     """
 
@@ -275,7 +172,7 @@ def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
 
 
 class ThreadPool:
-    """A pool of threads that do work for the event loop; beside them a few for long work.
+    """A pool of threads that do work for the event loop; beside them a few for long work, and one for large bodies.
 
     The event loop itself never searches, decodes or reads the database.
     """
@@ -283,6 +180,7 @@ class ThreadPool:
     def __init__(self, threads: int) -> None:
         self._threads = WorkThreads(threads, "engine")
         self._aside = WorkThreads(max(threads // 2, 2), "long")
+        self._alone = WorkThreads(1, "alone")
         self._awaited = 0  # works of the shared threads, running or in line
         self._unwanted: set[threading.Event] = set()  # of all works that can be stopped; set when nobody waits for one
 
@@ -304,6 +202,10 @@ class ThreadPool:
         """The same for work that is known to be long: few at a time, and it gives way to all that is brief."""
         return await self._stoppable(self._aside, math.inf, partial(work, *args, **kwargs))
 
+    async def run_alone(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        """The same for work that needs much memory: one at a time, and it gives way to all that is brief."""
+        return await self._stoppable(self._alone, math.inf, partial(work, *args, **kwargs))
+
     def stop(self) -> None:
         """Ends all work that can be stopped."""
         for unwanted in tuple(self._unwanted):
@@ -312,7 +214,7 @@ class ThreadPool:
     def close(self) -> None:
         """Ends what can be stopped, and waits for the rest of what runs."""
         self.stop()
-        for threads in (self._threads, self._aside):
+        for threads in (self._threads, self._aside, self._alone):
             threads.close()
 
     async def _stoppable(self, threads: WorkThreads, brief_s: float, work: Callable[[], Result]) -> Result:
@@ -329,7 +231,7 @@ class ThreadPool:
                 # CPU time cannot exceed wall time, and a thread's CPU clock is slow to read.
                 if now > until or (now - begun > brief_s and time.thread_time() - computed > brief_s):
                     raise Overlong
-                if threads is self._aside and self._awaited:
+                if threads is not self._threads and self._awaited:
                     unwanted.wait(GIVE_WAY * (now - rested))
                 rested = time.monotonic()
                 if unwanted.is_set():

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from typing import Annotated, Any, TypeVar
 
 import anyio
-from fastapi import Header, Path, Query, Response
+from fastapi import Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from sse_starlette import EventSourceResponse
@@ -21,6 +21,7 @@ from starlette.background import BackgroundTask
 
 from viewfinder.conversation import Question
 from viewfinder.index.ranking import Ranking
+from viewfinder.server.access.bodies import WORDY_BODY, json_body, json_up_to, receive_json, takes_body
 from viewfinder.server.access.limits import Given, Result
 from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
 from viewfinder.server.conversations.answers import answers_open_question, question_to_api
@@ -52,6 +53,9 @@ router = make_router("sessions")
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
+IMPORTED = 16
+"""How many times larger than other JSON an imported conversation may be: it says what was shown at each turn."""
+
 REASONS_AT_ONCE = 12
 """Pictures whose reasons are one event: a row of the grid or two."""
 
@@ -81,6 +85,7 @@ async def list_sessions(
 
 
 @router.post("/sessions", status_code=201, summary="Begin a conversation", responses=responses(409))
+@takes_body(json_up_to(WORDY_BODY))
 async def create_session(
     given: SessionIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
 ) -> Session:
@@ -89,11 +94,19 @@ async def create_session(
 
 
 @router.post(
-    "/sessions/import", status_code=201, summary="Go on with an exported conversation", responses=responses(409)
+    "/sessions/import",
+    status_code=201,
+    summary="Go on with an exported conversation",
+    response_model=SessionTree,
+    responses=responses(409, 415),
+    openapi_extra=json_body(Exported),
 )
-async def import_session(document: Exported, caller: Writer, services: WithServices) -> SessionTree:
+@takes_body(lambda settings: IMPORTED * settings.body_bytes)
+async def import_session(request: Request, caller: Writer, services: WithServices) -> Response:
     """A new conversation, as the document says it went."""
-    return await services.pool.run(services.conversations.import_, caller, document)
+    document = await receive_json(request, Exported, services.pool)
+    _, written = await services.pool.run_aside(_written, services.conversations.import_, caller, document)
+    return _json(written, 201)
 
 
 @router.get("/sessions/{id}", summary="A conversation and its turns", responses=responses(404))
@@ -103,6 +116,7 @@ async def get_session(id: Id, caller: Reader, services: WithServices) -> Session
 
 
 @router.patch("/sessions/{id}", summary="Change a conversation", responses=responses(404, 409))
+@takes_body(json_up_to(WORDY_BODY))
 async def change_session(id: Id, change: SessionChange, caller: Writer, services: WithServices) -> Session:
     """Another name; or another retriever, questioner, filter or leaning from now on."""
     return await services.pool.run(services.conversations.change, caller, id, change, public=True)
@@ -127,6 +141,7 @@ async def export_session(id: Id, caller: Reader, services: WithServices) -> Expo
     response_model=Results,
     responses=responses(404, 409),
 )
+@takes_body(json_up_to(WORDY_BODY))
 async def take_turn(
     id: Id, turn: TurnIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
@@ -173,6 +188,7 @@ async def get_turn(
     response_model=Replay,
     responses=responses(404, 409),
 )
+@takes_body(json_up_to(WORDY_BODY))
 async def edit_turn(
     id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
@@ -346,6 +362,7 @@ search_router = make_router("search")
 
 
 @search_router.post("/search", summary="Search once", response_model=SearchResults, responses=responses(409))
+@takes_body(json_up_to(WORDY_BODY))
 async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
     """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
     _, written = await services.pool.run_stoppable(_written, services.conversations.search, caller, given)

@@ -10,6 +10,7 @@ import anyio
 from fastapi import Path, Query
 from sse_starlette import EventSourceResponse
 
+from viewfinder.server.access.bodies import WORDY_BODY, json_up_to, takes_body
 from viewfinder.server.access.tokens import Admin, Reader
 from viewfinder.server.conversations.schemas import event_stream
 from viewfinder.server.database import JobRow
@@ -115,6 +116,7 @@ async def list_failures(
 
 
 @router.post("/collection/facets", summary="Filters with counts")
+@takes_body(json_up_to(WORDY_BODY))
 async def facets(given: FacetsIn, caller: Reader, services: WithServices) -> Facets:
     """The counts of a column are those under the filters of all other columns: what one would get by choosing it."""
     return await services.pool.run(count_facets, services.library, given.where)

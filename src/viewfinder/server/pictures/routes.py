@@ -12,6 +12,7 @@ from starlette.responses import MalformedRangeHeader
 
 from viewfinder.index.grounding import GROUNDER
 from viewfinder.library import Library
+from viewfinder.server.access.bodies import ENVELOPE, WORDY_BODY, json_up_to, takes_body
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.pictures.library import browse_pictures as browse
 from viewfinder.server.pictures.library import (
@@ -145,6 +146,7 @@ async def picture_original(
 
 
 @router.post("/pictures/browse", summary="Look around")
+@takes_body(json_up_to(WORDY_BODY))
 async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices) -> Browsed:
     """A page of pictures that nobody asked for, under filters if there are any."""
     return await services.pool.run(browse, services.library, given)
@@ -204,6 +206,7 @@ def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known
     responses=responses(415),
     openapi_extra=FILE_BODY,
 )
+@takes_body(lambda settings: settings.upload_bytes + ENVELOPE)
 async def add_picture(request: Request, caller: Admin, services: WithServices) -> AddedPicture:
     """It is checked and kept at once; a job adds it. `job` is null where the library has it already."""
     settings, folder = services.settings, pictures_folder(services.library)
@@ -220,6 +223,7 @@ async def add_picture(request: Request, caller: Admin, services: WithServices) -
     responses=responses(415),
     openapi_extra=FILE_BODY,
 )
+@takes_body(lambda settings: settings.upload_bytes + ENVELOPE)
 async def upload(request: Request, caller: Writer, services: WithServices) -> Upload:
     """It does not join the library. The oldest are forgotten when there are too many."""
     uploads = services.uploads

@@ -31,6 +31,7 @@ from viewfinder.errors import PictureError, UnknownName
 from viewfinder.index.removal import SENT
 from viewfinder.pictures import AtMost, DecodedFile, Limits, decode_one
 from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, cache_thumbnails, thumbnail_path
+from viewfinder.server.access.bodies import ENVELOPE
 from viewfinder.server.database.records import UploadRow, UploadRows
 from viewfinder.server.pictures.library import FORMATS, is_in_library
 from viewfinder.server.pictures.thumbnails import PictureSource
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from viewfinder.server.settings import ServerSettings
 
 FIELD = "file"
-
-ENVELOPE = 64 << 10
-"""Bytes that a body may have around its file."""
 
 FILE_BODY: dict[str, Any] = {
     "requestBody": {

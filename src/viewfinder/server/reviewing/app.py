@@ -32,6 +32,7 @@ from viewfinder.data.chatsearch import (
 )
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as login
+from viewfinder.server.access.bodies import json_body, receive_json, takes_body
 from viewfinder.server.access.gate import Access
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Caller, Reader, Tokens, Writer
@@ -180,9 +181,11 @@ async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices)
     return _show(*services.reviews.sample(id))
 
 
-@router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409))
-async def decide(id: DialogueId, given: DecisionIn, caller: Writer, services: WithReviewServices) -> Dialogue:
+@router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409, 415))
+@takes_body(lambda settings: settings.body_bytes)
+async def decide(id: DialogueId, request: Request, caller: Writer, services: WithReviewServices) -> Dialogue:
     """What is answered is on the disk. The decision before it is kept in the journal, and counts no more."""
+    given = await receive_json(request, DecisionIn, services.pool)
     await services.pool.run(_decide, services, id, given, caller)
     return _show(*services.reviews.sample(id))
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Literal
 
-from fastapi import Path, Query
+from fastapi import Path, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
+from viewfinder.server.access.bodies import WORDY_BODY, json_body, json_up_to, receive_json, takes_body
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.conversations.schemas import TurnIn
@@ -40,9 +41,13 @@ JSON_LINES = "application/jsonl"
 ZIP = "application/zip"
 
 
-@router.post("", status_code=201, summary="Begin a study", responses=responses(409))
-async def create_study(plan: StudyPlan, services: WithServices, _: Admin) -> Study:
+@router.post(
+    "", status_code=201, summary="Begin a study", responses=responses(409, 415), openapi_extra=json_body(StudyPlan)
+)
+@takes_body(lambda settings: settings.body_bytes)
+async def create_study(request: Request, services: WithServices, _: Admin) -> Study:
     """Everything the plan names is checked now. The page for participants is at /study/{id}."""
+    plan = await receive_json(request, StudyPlan, services.pool)
     return await services.pool.run(services.studies.create, plan)
 
 
@@ -121,6 +126,7 @@ async def start_trial(
 
 
 @router.post(f"{TRIAL}/turns", status_code=201, summary="One round of a trial", responses=responses(404, 409))
+@takes_body(json_up_to(WORDY_BODY))
 async def take_trial_turn(
     study: StudyId,
     participant: ParticipantId,

@@ -1,0 +1,326 @@
+"""How much a request may bring: no client can fill the memory, or keep the event loop from others.
+
+A route that needs more than `SMALL_BODY` declares it (`takes_body`). Nothing is read before it is known who calls and
+how much the route takes. Bodies that may be large are received into a file, then decoded aside, one at a time, in
+small steps: a single call of a JSON decoder on 16 MB would stop all threads of the process for seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import tempfile
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from viewfinder.index.turns import stop_if_asked
+from viewfinder.server.access.tokens import ScopeCheck
+from viewfinder.server.problems import Problem, refuse
+
+if TYPE_CHECKING:
+    from viewfinder.server.access.limits import ThreadPool
+    from viewfinder.server.settings import ServerSettings
+
+SMALL_BODY = 64 << 10
+"""Most bytes of a body, unless its route declares another limit."""
+
+WORDY_BODY = 256 << 10
+"""Most bytes of one with filters, a thousand ids, or a question and all its choices."""
+
+ENVELOPE = 64 << 10
+"""Bytes that a multipart body may have around its file."""
+
+SLOWEST = 32 << 10
+"""Bytes a second that a body must come with, on the whole, once its patience is over."""
+
+Most = Callable[["ServerSettings"], int]
+"""How many bytes a body may have."""
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
+
+def takes_body(most: Most) -> Callable[[Endpoint], Endpoint]:
+    """Declares, below the route's own decorator, how large its body may be."""
+
+    def declare(endpoint: Endpoint) -> Endpoint:
+        endpoint.most_bytes = most  # type: ignore[attr-defined]
+        return endpoint
+
+    return declare
+
+
+def json_up_to(most: int) -> Most:
+    """A limit for a JSON body: `most` bytes, and never more than the settings allow.
+
+    >>> from viewfinder.server.settings import ServerSettings
+    >>> json_up_to(256_000)(ServerSettings(body_bytes=100_000))
+    100000
+    """
+    return lambda settings: min(most, settings.body_bytes)
+
+
+def find_limit(endpoint: object) -> Most:
+    """How many bytes a route takes, as it declares."""
+    most: Most = getattr(endpoint, "most_bytes", json_up_to(SMALL_BODY))
+    return most
+
+
+class GuardedRoute(APIRoute):
+    """A route of the API: its scope is checked, and the size of its body known, before any of the body is read."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The framework's handler, after the checks."""
+        handle = super().get_route_handler()
+        most = find_limit(self.endpoint)
+        checks = [one.call for one in self.dependant.dependencies if isinstance(one.call, ScopeCheck)]
+
+        async def guard(request: Request) -> Response:
+            for check in checks:
+                await check(request)
+            if (body := request.scope.get(_BODY)) is not None:  # absent where an app has no access layer
+                body.allow(most(request.app.state.services.settings))
+            return await handle(request)
+
+        return guard
+
+
+_BODY = "viewfinder.body"
+"""Where the scope of a request has its `_Body`."""
+
+
+class BodyLimit:
+    """413 for a body that is too large, declared or not; 408 for one that does not come.
+
+    A client may be silent for `idle_s`; and the whole body may take `patience_s` plus what it needs at `SLOWEST`, so
+    that nobody goes on forever by sending a byte now and then. The app's answer to a refused body is not sent.
+
+    `most`: how many bytes a body may have, unless the route allows another number.
+    """
+
+    def __init__(self, app: ASGIApp, *, idle_s: float, patience_s: float, most: int = SMALL_BODY) -> None:
+        self.app = app
+        self._most, self._idle_s, self._patience_s = most, idle_s, patience_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts while the app reads."""
+        scope[_BODY] = body = _Body(scope, receive, send, self._most, self._idle_s, self._patience_s)
+        try:
+            await self.app(scope, body.receive, body.send)
+        except Exception:
+            if body.refused is None or body.begun:
+                raise
+        finally:
+            del scope[_BODY]  # which would hold the scope in a circle, and all that the request brought
+        if body.refused is not None and not body.begun:
+            await refuse(body.refused(), scope, receive, send)
+
+
+class _Body:
+    """The body of one request as it comes in."""
+
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, most: int, idle_s: float, patience_s: float
+    ) -> None:
+        self._receive, self._send = receive, send
+        self._most, self._idle_s = most, idle_s
+        self._clock = asyncio.get_running_loop().time
+        self._until = self._clock() + patience_s
+        declared = Headers(scope=scope).get("content-length") or ""
+        self._declared = int(declared) if declared.isdecimal() else 0
+        self._bytes = 0
+        self._complete = False
+        self.refused: Callable[[], Problem] | None = None
+        self.begun = False
+
+    def allow(self, most: int) -> None:
+        """From now on the body may have so many bytes. Raises Problem: more were declared."""
+        self._most = most
+        self._check(self._declared)
+
+    async def receive(self) -> Message:
+        """The next piece. After the last one, this waits for the client to leave.
+
+        Raises:
+            Problem: too large, or too slow.
+        """
+        if self._complete:
+            return await self._receive()
+        self._check(self._declared)
+        latest = self._until + self._bytes / SLOWEST
+        try:
+            async with asyncio.timeout_at(min(self._clock() + self._idle_s, latest)):
+                message = await self._receive()
+        except TimeoutError:
+            raise self._refuse(_too_slow) from None
+        self._bytes += len(message.get("body", b""))
+        self._complete = not message.get("more_body", False)
+        self._check(self._bytes)
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Passes the answer on, unless it answers a refused body."""
+        if self.refused is None or self.begun:
+            self.begun = True
+            await self._send(message)
+
+    def _check(self, size: int) -> None:
+        if size > self._most:
+            raise self._refuse(partial(_too_large, self._most))
+
+    def _refuse(self, problem: Callable[[], Problem]) -> Problem:
+        # What is kept is how to make the problem: one that was raised holds the frames that it passed, and they this.
+        self.refused = problem
+        return problem()
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(413, "too-large", f"the request's body is larger than {most:,} bytes", limit=most)
+
+
+def _too_slow() -> Problem:
+    detail = "the request's body did not come in time: send it again, without pauses"
+    return Problem(408, "slow-body", detail, headers={"Connection": "close"})
+
+
+# -- large bodies
+
+Shape = TypeVar("Shape", bound=BaseModel)
+
+
+def json_body(shape: type[BaseModel]) -> dict[str, Any]:
+    """For `openapi_extra` of a route that reads its body by `receive_json`: it takes this shape."""
+    schema = {"$ref": f"#/components/schemas/{shape.__name__}"}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+async def receive_json(request: Request, shape: type[Shape], pool: ThreadPool) -> Shape:
+    """The JSON body of a request, which may be large: nobody else waits while it is read.
+
+    Raises:
+        Problem: 400, it broke off; 413, it is too large; 415, it is not said to be JSON.
+        RequestValidationError: it is not JSON, or has not this shape.
+    """
+    if not re.match(r"application/([\w.+-]+\+)?json\s*(;|$)", request.headers.get("content-type", ""), re.IGNORECASE):
+        raise Problem(415, "unsupported-media-type", "send JSON, with the header `Content-Type: application/json`")
+    with tempfile.TemporaryFile() as file:
+        try:
+            async for piece in request.stream():
+                await pool.run(file.write, piece)
+        except ClientDisconnect:
+            raise Problem(400, "interrupted", "the request's body broke off") from None
+        return await pool.run_alone(_parse_file, file, shape)
+
+
+def _parse_file(file: IO[bytes], shape: type[Shape]) -> Shape:
+    file.seek(0)
+    try:
+        return shape.model_validate(decode_in_steps(file.read().decode("utf-8")))
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        wrong = [{"loc": ("body", *it["loc"]), "msg": it["msg"]} for it in found]
+    except ValueError as error:
+        wrong = [{"loc": ("body",), "msg": f"this cannot be read as JSON: {error}"}]
+    raise RequestValidationError(wrong)  # here, where no other error is, whose frames would hold what was read
+
+
+STEP_CHARS = 64 << 10
+"""What is decoded by one call of the JSON decoder, while no other thread computes."""
+
+MAX_STEPS = 50_000
+"""Parts of a document that are decoded one by one: many times what the longest conversation needs."""
+
+MAX_OPENED = 500_000
+"""Brackets and braces of a document: each may become an object of 20 times its size, which the collector looks at."""
+
+MAX_DEPTH = 50
+"""Objects and lists in each other, of a document larger than `STEP_CHARS`."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_decode = json.JSONDecoder().raw_decode
+
+
+def decode_in_steps(text: str) -> Any:
+    """The value of a JSON text, as `json.loads`, with a pause after each small part in which others may compute.
+
+    >>> decode_in_steps('{"a": [1, {"b": null}], "c": "d"}')
+    {'a': [1, {'b': None}], 'c': 'd'}
+
+    Raises:
+        ValueError: it is not JSON, is nested too deeply, or is large and made of very many small parts.
+    """
+    if text.count("{") + text.count("[") > MAX_OPENED:
+        raise ValueError(f"it has more than {MAX_OPENED:,} objects and lists")
+    value, end = _Steps(text).value(_skip_space(text, 0), 0)
+    if (end := _skip_space(text, end)) < len(text):
+        raise ValueError(f"there is more after its end, at {end}")
+    return value
+
+
+def _skip_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    assert found is not None
+    return found.end()
+
+
+class _Steps:
+    """One text while it is decoded: what is larger than a step is taken apart, its parts are decoded whole."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._left = text, MAX_STEPS
+
+    def value(self, at: int, depth: int) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
+        stop_if_asked()
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(f"it has more than {MAX_STEPS:,} parts")
+        opening = self._text[at : at + 1]
+        if opening not in ("{", "["):
+            return _decode(self._text, at)
+        try:
+            value, length = _decode(self._text[at : at + STEP_CHARS])
+            return value, at + length
+        except (ValueError, RecursionError):  # it goes on after the step, is nested deeply, or is wrong
+            if depth >= MAX_DEPTH:
+                raise ValueError(f"it is nested more than {MAX_DEPTH} deep, or wrong, at {at}") from None
+        return self._members(at, depth) if opening == "{" else self._items(at, depth)
+
+    def _members(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+        found: dict[str, Any] = {}
+        at = _skip_space(self._text, at + 1)
+        while self._text[at : at + 1] != "}":
+            if found:
+                at = _skip_space(self._text, self._pass(",", at))
+            if self._text[at : at + 1] != '"':
+                raise ValueError(f'" is missing at {at}')
+            name, at = _decode(self._text, at)
+            at = self._pass(":", _skip_space(self._text, at))
+            found[name], at = self.value(_skip_space(self._text, at), depth + 1)
+            at = _skip_space(self._text, at)
+        return found, at + 1
+
+    def _items(self, at: int, depth: int) -> tuple[list[Any], int]:
+        found: list[Any] = []
+        at = _skip_space(self._text, at + 1)
+        while self._text[at : at + 1] != "]":
+            if found:
+                at = self._pass(",", at)
+            value, at = self.value(_skip_space(self._text, at), depth + 1)
+            found.append(value)
+            at = _skip_space(self._text, at)
+        return found, at + 1
+
+    def _pass(self, sign: str, at: int) -> int:
+        if self._text[at : at + 1] != sign:
+            raise ValueError(f"{sign} is missing at {at}")
+        return at + 1
