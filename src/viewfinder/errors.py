@@ -23,6 +23,7 @@ The command line turns them into messages and exit codes in one place (`cli/`).
 from __future__ import annotations
 
 import os
+import re
 import traceback
 from pathlib import Path
 
@@ -37,14 +38,39 @@ EXTRAS = {
 }  # fmt: skip
 """Modules that come with the extra of that name; `train` has all that `hub` has."""
 
+_KEYS = re.compile(r"\b((?:s3|gs):/{1,2})[^\s@:/]+:\S*@", re.IGNORECASE)
+"""Before a bucket: an id and a secret, which may have slashes; as a path the URL has one slash after its colon."""
+
+_USER = re.compile(r"\b([a-z][a-z0-9+.-]*://|(?:s3|gs):/)[^\s/'\"]*@", re.IGNORECASE)
+_PARAMETER = re.compile(
+    r"([?&;][\w.%-]*(?:key|secret|token|passw|signature|credential|sig)[\w.%-]*=)[^\s&;'\")]*", re.IGNORECASE
+)
+HIDDEN = "***"
+
+
+def hide_credentials(text: str) -> str:
+    """The text without what opens the addresses in it: user and password before a host or bucket, secret parameters.
+
+    >>> hide_credentials("s3://AKIA:abc/def@photos/mine"), hide_credentials("postgresql://ada:love@host/name?sslkey=x")
+    ('s3://***@photos/mine', 'postgresql://***@host/name?sslkey=***')
+    """
+    if ":/" not in text:
+        return text
+    text = _USER.sub(rf"\1{HIDDEN}@", _KEYS.sub(rf"\1{HIDDEN}@", text))
+    return _PARAMETER.sub(rf"\1{HIDDEN}", text)
+
+
 READS_THE_HUB = ("viewfinder.encoders.transformers", "viewfinder.encoders.checkpoints", "viewfinder.language.")
 """Modules for which the extra `hub` is enough."""
 
 
 class ViewfinderError(Exception):
-    """Base of all errors meant for a user; the text is one clear line."""
+    """Base of all errors meant for a user; the text is one clear line, and holds no credentials of an address."""
 
     exit_code = 1
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(hide_credentials(given) if isinstance(given, str) else given for given in args))
 
 
 class BadInput(ViewfinderError):

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from viewfinder.errors import ViewfinderError, explain_missing_package
+from viewfinder.errors import ViewfinderError, explain_missing_package, hide_credentials
 from viewfinder.plugins import find_fault
 
 FAILED, WRONG_USE, QUARANTINED = 1, 2, 3
@@ -40,6 +40,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
     from viewfinder.cli.output import escape_controls, print_json
 
     line, code = explain_error(error)
+    line = hide_credentials(line)  # of a wrong argument, say
     if debugging():
         traceback.print_exception(error, file=sys.stderr)
     typer.echo(f"viewfinder: {escape_controls(line)}", err=True)

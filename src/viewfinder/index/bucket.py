@@ -42,7 +42,7 @@ from typing import Any
 from filelock import FileLock
 
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
-from viewfinder.index.objects import parse_url, read_picture
+from viewfinder.index.objects import check_url, parse_url, read_picture
 from viewfinder.pictures import picture_id
 
 LEASE_S = 30.0
@@ -189,9 +189,13 @@ AT_ONCE = 8
 
 
 def local_folder(place: str | Path) -> Path:
-    """The folder of a library, made in the user's cache if it lies in a bucket. Raises LibraryError, NotALibrary."""
+    """The folder of a library, made in the user's cache if it lies in a bucket.
+
+    Raises LibraryError, NotALibrary; BadInput: as `check_url`.
+    """
     if (url := parse_url(place)) is None:
         return Path(place).expanduser()
+    check_url(url)
     from platformdirs import user_cache_path
 
     endpoint = os.environ.get("AWS_ENDPOINT_URL", "") if url.startswith("s3") else ""

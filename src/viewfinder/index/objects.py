@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from viewfinder.errors import LibraryError
+from viewfinder.errors import BadInput, LibraryError
 from viewfinder.pictures import FoundFile, UnreadablePlace
 from viewfinder.pictures.scan import EXTENSIONS
 
@@ -28,6 +28,15 @@ def parse_url(place: str | Path) -> str | None:
     return None if found is None else f"{found[1]}://{found[2]}/{found[3]}".rstrip("/")
 
 
+def check_url(url: str) -> None:
+    """Raises BadInput: it holds credentials, which belong in the environment, where nothing prints or keeps them."""
+    if re.search(r"[:@]", url.split("/")[2]):  # no bucket has such a name
+        raise BadInput(
+            f"{url}: no credentials in a URL: name the bucket alone, and set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY (or GOOGLE_APPLICATION_CREDENTIALS)"
+        )
+
+
 def is_gone(path: str | Path) -> bool:
     """Whether a picture's file no longer exists; objects are not checked, they are assumed to stay."""
     return parse_url(path) is None and not os.path.lexists(path)
@@ -36,10 +45,13 @@ def is_gone(path: str | Path) -> bool:
 def walk_objects(url: str) -> Iterator[FoundFile | UnreadablePlace]:
     """The picture files below a prefix, in no order, hidden ones left out; and those whose keys cannot be paths.
 
-    Raises LibraryError: the store cannot be listed, or there is no such bucket.
+    Raises:
+        LibraryError: the store cannot be listed, or there is no such bucket.
+        BadInput: as `check_url`.
     """
     from pyarrow import fs
 
+    check_url(url)
     try:
         files, place = _open_store(url)
         listed = files.get_file_info(fs.FileSelector(place, recursive=True))

@@ -22,6 +22,17 @@ from viewfinder.server.redaction import hide_paths
         ("/srv/a/b.jpg", "b.jpg"),
         ("cannot read '/srv/a b/c.jpg': gone", "cannot read 'c.jpg': gone"),
         ("two: /a/b, /c/d.", "two: b, d."),
+        ("cannot read /srv/my photos/of 2019/a.jpg: permission", "cannot read a.jpg: permission"),
+        ("/srv/Fotos, alt (1)/it's mine/a.jpg is gone", "a.jpg is gone"),
+        ("from /a b/c to /d e/f", "from c to f"),
+        ("the library /srv/lib is damaged: tables/x is gone", "the library lib is damaged: tables/x is gone"),
+        ("file:///srv/my photos/x.jpg", "x.jpg"),
+        ("see 'FILE:///srv/my photos/x y.jpg'", "see 'x y.jpg'"),
+        ("file:/srv/x/y: gone", "y: gone"),
+        ("file://host/srv/z", "z"),
+        ("sqlite:////srv/a b/server.sqlite3 is locked", "server.sqlite3 is locked"),
+        ("s3:/photos/mine/a.jpg at http://host:80/v1", "s3:/photos/mine/a.jpg at http://host:80/v1"),
+        ("s3://AKIA:abc/def@photos/mine", "s3://***@photos/mine"),
         ("the library's own", "the library's own"),
         ("3/4 of 10 km/h and and/or", "3/4 of 10 km/h and and/or"),
         ("a\n  b", "a b"),
@@ -35,11 +46,15 @@ def test_known_folders_are_told_by_their_names_and_only_they() -> None:
     names = {Path("/srv/photos"): "photos", Path("/srv/photos/2019"): "the summer"}
     assert hide_paths("no pictures in /srv/photos/2019: looked", names) == "no pictures in the summer: looked"
     assert hide_paths("/srv/photos-of-mine/x is not /srv/photos", names) == "x is not photos"
+    assert hide_paths("file:///srv/photos/my own/b", names) == "photos/my own/b"
 
 
-@given(st.lists(st.text("abc", min_size=1), min_size=2, max_size=4))
-def test_no_folder_of_a_path_is_left(names: list[str]) -> None:
-    assert hide_paths(f"lost: /{'/'.join(names)} (again)") == f"lost: {names[-1]} (again)"
+NAMES = st.lists(st.sampled_from(["a", "bc", "b,", "c's"]), min_size=1, max_size=3).map(" ".join)
+
+
+@given(st.lists(NAMES, min_size=2, max_size=4), st.sampled_from(["/", "file:///", "file:/"]))
+def test_no_folder_of_a_path_is_left(names: list[str], begins: str) -> None:
+    assert hide_paths(f"lost: {begins}{'/'.join(names)} (again)") == f"lost: {names[-1]} (again)"
 
 
 def test_a_report_of_adding_has_counts_and_last_names() -> None:
