@@ -22,7 +22,19 @@ from cells import machine_line
 from machine import described
 from report import attack_rows
 
-from tests.hostile import calls, conversations, cuts, damage, faults, folders, kills, kills_served, pictures, wire
+from tests.hostile import (
+    bodies,
+    calls,
+    conversations,
+    cuts,
+    damage,
+    faults,
+    folders,
+    kills,
+    kills_served,
+    pictures,
+    wire,
+)
 from tests.hostile.attack import Outcome
 
 Attack = Callable[[int, int, Path], Outcome]
@@ -39,6 +51,8 @@ FULL: dict[str, tuple[Attack, int]] = {
     "fuzz_calls": (calls.fuzz_calls, 100_000),
     "try_scopes": (calls.try_scopes, 1000),
     "raw_requests": (wire.raw_requests, 3000),
+    "refused_bodies": (bodies.refused_bodies, 2000),
+    "large_bodies": (bodies.large_bodies, 4),
     "slow_connections": (wire.slow_connections, 300),
     "cut_connections": (cuts.cut_connections, 100),
     "long_conversations": (conversations.long_conversations, 2),

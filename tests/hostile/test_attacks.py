@@ -7,7 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.hostile import calls, conversations, cuts, damage, faults, folders, kills, kills_served, pictures, wire
+from tests.hostile import (
+    bodies,
+    calls,
+    conversations,
+    cuts,
+    damage,
+    faults,
+    folders,
+    kills,
+    kills_served,
+    pictures,
+    wire,
+)
 from tests.hostile.attack import Outcome
 
 SEED = 3
@@ -87,6 +99,15 @@ def test_http_made_by_hand_is_refused_and_hides_no_request(tmp_path: Path) -> No
 @pytest.mark.long  # test_client_cut_connections.py cuts them, too
 def test_turns_whose_connections_are_cut_are_taken_once(tmp_path: Path) -> None:
     assert held(cuts.cut_connections(5, SEED, tmp_path, workers=1))["sent_again"] > 0
+
+
+def test_refused_bodies_leave_no_memory_behind(tmp_path: Path) -> None:
+    held(bodies.refused_bodies(150, SEED, tmp_path))
+
+
+@pytest.mark.long
+def test_large_bodies_keep_nobody_waiting(tmp_path: Path) -> None:
+    held(bodies.large_bodies(1, SEED, tmp_path))
 
 
 @pytest.mark.long

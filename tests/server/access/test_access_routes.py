@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ BASE = "https://pictures.example"
 def serve(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Serve:
     """An app with these routes behind the access layer, in which no other part of a server is."""
 
-    def app_with(**given: Any) -> FastAPI:
+    def app_with(shared: Path | None = None, **given: Any) -> FastAPI:
         settings = ServerSettings.model_validate(given)
         services = object.__new__(Services)
         parts = {"settings": settings, "tokens": Tokens(token_rows, settings, clock), "pool": pool}
@@ -34,7 +35,7 @@ def serve(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Serve:
         app = FastAPI()
         app.state.services = services
         problems.install_problems(app)
-        app.add_middleware(Access, services_of=lambda: app.state.services)
+        app.add_middleware(Access, services_of=lambda: app.state.services, shared=shared)
         app.include_router(router)
         return app
 
@@ -73,6 +74,37 @@ def test_a_wrong_token_logs_nobody_in(far: Any) -> None:
     answer = far.ask("POST", "/api/v1/login", json={"token": "vf_wrong"})
     assert (answer.status_code, answer.json()["type"]) == (401, "urn:viewfinder:problem:unauthorized")
     assert "set-cookie" not in answer.headers
+
+
+def test_wrong_tokens_are_counted_together_over_all_workers_and_ways_to_send_them(
+    serve: Serve, client_of: Clients, tokens: Tokens, tmp_path: Path
+) -> None:
+    few: dict[str, Any] = {"host": "0.0.0.0", "requests_burst": 4, "requests_per_s": 1e-9, "shared": tmp_path}
+    workers = [client_of(serve(**few), base=BASE, address="10.0.0.1") for _ in range(2)]
+    mine = {"authorization": f"Bearer {tokens.create('phone', ['read']).secret}"}
+
+    def guess(number: int) -> int:
+        """By turns at either worker, to log in (with a good token for the request itself) or as a bearer."""
+        worker = workers[number % 2]
+        if number < 3:
+            return int(worker.ask("POST", "/api/v1/login", json={"token": "vf_wrong"}, headers=mine).status_code)
+        return int(worker.ask("GET", "/api/v1/me", headers={"authorization": "Bearer vf_wrong"}).status_code)
+
+    assert [guess(number) for number in range(6)] == [401, 401, 401, 401, 429, 429]
+    elsewhere = client_of(workers[0].app, base=BASE, address="10.0.0.2")
+    assert elsewhere.ask("POST", "/api/v1/login", json={"token": "vf_wrong"}).status_code == 401
+
+
+def test_who_has_the_right_token_logs_in_whatever_others_guessed(
+    serve: Serve, client_of: Clients, tokens: Tokens
+) -> None:
+    client = client_of(serve(host="0.0.0.0", requests_burst=3, requests_per_s=1e-9), base=BASE)
+    secret = tokens.create("phone", ["read"]).secret
+    mine = {"authorization": f"Bearer {secret}"}
+    for _ in range(5):
+        client.ask("GET", "/api/v1/me", headers={"authorization": "Bearer vf_wrong"})
+    assert client.ask("POST", "/api/v1/login", json={"token": secret}, headers=mine).status_code == 204
+    assert client.ask("POST", "/api/v1/login", json={"token": "vf_wrong"}, headers=mine).status_code == 429
 
 
 def test_another_site_cannot_log_anybody_in(far: Any, tokens: Tokens) -> None:

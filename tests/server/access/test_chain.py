@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.server import problems
 from viewfinder.server.access import gate
+from viewfinder.server.access.bodies import GuardedRoute
 from viewfinder.server.access.gate import Access, guard_app
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Admin, Reader, Tokens, Writer
@@ -43,6 +44,7 @@ def guard(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Guard:
 def three_doors() -> FastAPI:
     """A route for each scope, and one that is open."""
     app = FastAPI()
+    app.router.route_class = GuardedRoute
     problems.install_problems(app)
 
     @app.get("/read")

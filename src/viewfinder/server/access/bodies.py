@@ -8,11 +8,13 @@ small steps: a single call of a JSON decoder on 16 MB would stop all threads of 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import re
 import tempfile
 from collections.abc import Callable, Coroutine
 from functools import partial
+from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from fastapi import Request, Response
@@ -39,6 +41,9 @@ WORDY_BODY = 256 << 10
 
 ENVELOPE = 64 << 10
 """Bytes that a multipart body may have around its file."""
+
+COLLECT_BYTES = 16 << 20
+"""Of refused bodies, after which the young objects are collected."""
 
 SLOWEST = 32 << 10
 """Bytes a second that a body must come with, on the whole, once its patience is over."""
@@ -69,9 +74,12 @@ def json_up_to(most: int) -> Most:
     return lambda settings: min(most, settings.body_bytes)
 
 
-def find_limit(endpoint: object) -> Most:
-    """How many bytes a route takes, as it declares."""
-    most: Most = getattr(endpoint, "most_bytes", json_up_to(SMALL_BODY))
+UNDECLARED = json_up_to(SMALL_BODY)
+
+
+def find_limit(endpoint: Callable[..., Any]) -> Most:
+    """How many bytes the body of a route may have: what it declares, or little."""
+    most: Most = getattr(endpoint, "most_bytes", UNDECLARED)
     return most
 
 
@@ -88,7 +96,7 @@ class GuardedRoute(APIRoute):
             for check in checks:
                 await check(request)
             if (body := request.scope.get(_BODY)) is not None:  # absent where an app has no access layer
-                body.allow(most(request.app.state.services.settings))
+                body.allow(most)
             return await handle(request)
 
         return guard
@@ -101,50 +109,59 @@ _BODY = "viewfinder.body"
 class BodyLimit:
     """413 for a body that is too large, declared or not; 408 for one that does not come.
 
-    A client may be silent for `idle_s`; and the whole body may take `patience_s` plus what it needs at `SLOWEST`, so
+    A client may be silent for `idle_s`; and the whole body may take `deadline_s` plus what it needs at `SLOWEST`, so
     that nobody goes on forever by sending a byte now and then. The app's answer to a refused body is not sent.
-
-    `most`: how many bytes a body may have, unless the route allows another number.
     """
 
-    def __init__(self, app: ASGIApp, *, idle_s: float, patience_s: float, most: int = SMALL_BODY) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self.app = app
-        self._most, self._idle_s, self._patience_s = most, idle_s, patience_s
+        self._settings = settings
+        self._refused_bytes = 0  # since the collector was last called for them
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Counts while the app reads."""
-        scope[_BODY] = body = _Body(scope, receive, send, self._most, self._idle_s, self._patience_s)
+        scope[_BODY] = body = _Body(scope, receive, send, self._settings)
         try:
             await self.app(scope, body.receive, body.send)
         except Exception:
             if body.refused is None or body.begun:
                 raise
         finally:
+            if body.status >= HTTPStatus.BAD_REQUEST or body.refused is not None:
+                self._collect_refused(body.bytes)
             del scope[_BODY]  # which would hold the scope in a circle, and all that the request brought
         if body.refused is not None and not body.begun:
             await refuse(body.refused(), scope, receive, send)
+
+    def _collect_refused(self, size: int) -> None:
+        """Calls the collector when refused bodies have come to `COLLECT_BYTES`.
+
+        By itself it counts objects, and a few of them may hold a whole body. (`problems` lets go of what we know of.)
+        """
+        self._refused_bytes += size
+        if self._refused_bytes >= COLLECT_BYTES:
+            self._refused_bytes = 0
+            gc.collect(1)
 
 
 class _Body:
     """The body of one request as it comes in."""
 
-    def __init__(
-        self, scope: Scope, receive: Receive, send: Send, most: int, idle_s: float, patience_s: float
-    ) -> None:
-        self._receive, self._send = receive, send
-        self._most, self._idle_s = most, idle_s
+    def __init__(self, scope: Scope, receive: Receive, send: Send, settings: ServerSettings) -> None:
+        self._receive, self._send, self._settings = receive, send, settings
+        self._most = UNDECLARED(settings)
         self._clock = asyncio.get_running_loop().time
-        self._until = self._clock() + patience_s
+        self._until = self._clock() + settings.deadline_s
         declared = Headers(scope=scope).get("content-length") or ""
         self._declared = int(declared) if declared.isdecimal() else 0
-        self._bytes = 0
+        self.bytes = self.status = 0
         self._complete = False
         self.refused: Callable[[], Problem] | None = None
         self.begun = False
 
-    def allow(self, most: int) -> None:
-        """From now on the body may have so many bytes. Raises Problem: more were declared."""
-        self._most = most
+    def allow(self, most: Most) -> None:
+        """The body may have as many bytes as its route takes. Raises Problem: it is declared to have more."""
+        self._most = most(self._settings)
         self._check(self._declared)
 
     async def receive(self) -> Message:
@@ -156,19 +173,21 @@ class _Body:
         if self._complete:
             return await self._receive()
         self._check(self._declared)
-        latest = self._until + self._bytes / SLOWEST
+        latest = self._until + self.bytes / SLOWEST
         try:
-            async with asyncio.timeout_at(min(self._clock() + self._idle_s, latest)):
+            async with asyncio.timeout_at(min(self._clock() + self._settings.idle_s, latest)):
                 message = await self._receive()
         except TimeoutError:
             raise self._refuse(_too_slow) from None
-        self._bytes += len(message.get("body", b""))
+        self.bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
-        self._check(self._bytes)
+        self._check(self.bytes)
         return message
 
     async def send(self, message: Message) -> None:
         """Passes the answer on, unless it answers a refused body."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
         if self.refused is None or self.begun:
             self.begun = True
             await self._send(message)

@@ -234,8 +234,10 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers in the app's place only for a token that is not good, or cannot be looked up."""
+        state = scope.setdefault("state", {})
+        state["guesses"] = self._guesses  # for the route that logs in
         try:
-            scope.setdefault("state", {})["caller"] = caller = await self._caller(scope)
+            state["caller"] = caller = await self._caller(scope)
         except Problem as problem:
             await refuse(problem, scope, receive, send)
         except ViewfinderError as error:  # the database does not answer
@@ -287,13 +289,18 @@ class Authentication:
         if secret is not None and caller is None:
             caller = await self._pool.run(self._tokens.caller, secret)
         if caller is None and sent is not None:
-            if waiting := self._guesses.take(client_address(scope)):
-                raise too_many_requests(waiting)
+            count_guess(self._guesses, scope)
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
         if caller is None and not self._tokens.needed and is_local(scope):
             return LOCAL
         return caller
+
+
+def count_guess(guesses: Buckets, scope: Scope) -> None:
+    """Notes that an address has sent a token that is none. Raises Problem: 429, it has done so too often."""
+    if waiting := guesses.take(client_address(scope)):
+        raise too_many_requests(waiting)
 
 
 def _are_events(start: Message) -> bool:
@@ -346,7 +353,7 @@ def guard_app(
     origin can read why). Who calls is known before rates are counted, both before a body is read.
     """
     app = Deadline(app, settings.deadline_s)
-    app = BodyLimit(app, idle_s=settings.idle_s, patience_s=settings.deadline_s)
+    app = BodyLimit(app, settings)
     app = SameOrigin(app, settings.origins)
     requests, guesses = (_make_buckets(name, settings, clock, shared) for name in ("requests", "guesses"))
     app = RateLimit(app, requests)

@@ -33,6 +33,7 @@ from viewfinder.index.turns import Stopped, stoppable
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.problems import Problem, refuse
 
+
 class Deadline:
     """503 when the answer has not begun in time, or the server ends before; then what worked on it is cancelled.
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Path, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from viewfinder.server.access.gate import COOKIE, is_local
+from viewfinder.server.access.gate import COOKIE, count_guess, is_local
 from viewfinder.server.access.tokens import MOST_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
@@ -72,6 +72,7 @@ REMEMBERED_S = 365 * 86_400
 async def log_in(given: Login, request: Request, services: WithBaseServices) -> Response:
     """Sets a cookie that scripts cannot read and other sites cannot use."""
     if await services.pool.run(services.tokens.caller, given.token) is None:
+        count_guess(request.state.guesses, request.scope)
         raise Problem(401, "unauthorized", "this token is unknown, has been revoked or has expired")
     response = Response(status_code=204)
     response.set_cookie(COOKIE, given.token, max_age=REMEMBERED_S, **_cookie_manner(request))
