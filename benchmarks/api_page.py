@@ -10,6 +10,7 @@ from typing import Any
 
 from viewfinder.index.settings import Settings
 from viewfinder.library import Library
+from viewfinder.server.access.bodies import SMALL_BODY
 from viewfinder.server.app import Document, create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 
@@ -20,8 +21,9 @@ Written from the OpenAPI document (`/api/v1/openapi.json` on a running server) b
 
 {}
 
-The scope in brackets is what a token needs; a server on loopback asks for none. Besides what is listed, any
-operation may answer 401, 403, 429 (see `Retry-After`), 408, 413 or 503 with a problem document.
+The scopes in brackets are what a token needs; a server on loopback asks for none. A body has at most 64 kB, unless
+another limit is named. Besides what is listed, any operation may answer 401, 403, 429 (see `Retry-After`), 408, 413
+or 503 with a problem document.
 """
 
 
@@ -42,7 +44,8 @@ def _operation(method: str, path: str, operation: Document) -> Iterator[str]:
     scopes = [scope for one in operation.get("security", ()) for scope in one["token"]]
     yield f"### `{method.upper()} {path}`"
     yield ""
-    told = f"{operation.get('summary', '')}{f' [{scopes[0]}]' if scopes else ''}"
+    needed = f" [{' and '.join(scopes)}]" if scopes else ""
+    told = f"{operation.get('summary', '')}{needed}"
     detail = " ".join(operation.get("description", "").split())
     yield f"{told}. {detail}".strip()
     yield ""
@@ -52,7 +55,8 @@ def _operation(method: str, path: str, operation: Document) -> Iterator[str]:
         if parameter["in"] == "header":
             yield f"- header `{parameter['name']}`{_said(parameter)}"
     for content, body in operation.get("requestBody", {}).get("content", {}).items():
-        yield f"- takes {_type(body.get('schema', {}))}{'' if content == 'application/json' else f' as `{content}`'}"
+        form = "" if content == "application/json" else f" as `{content}`"
+        yield f"- takes {_type(body.get('schema', {}))}{form}{_size(operation['requestBody']['x-max-bytes'])}"
     for status, answer in operation["responses"].items():
         if status < "300":
             kinds = [
@@ -61,6 +65,13 @@ def _operation(method: str, path: str, operation: Document) -> Iterator[str]:
             ]
             yield f"- gives {status} {' or '.join(kinds)}".rstrip()
     yield ""
+
+
+def _size(most: int) -> str:
+    """The limit of a body, where it is not that of most."""
+    if most == SMALL_BODY:
+        return ""
+    return f", at most {most >> 20} MB" if most >= 1 << 20 else f", at most {most >> 10} kB"
 
 
 def _shapes(shapes: Mapping[str, Document]) -> Iterator[str]:

@@ -25,6 +25,7 @@ from viewfinder.cluster import ActorShards
 from viewfinder.index.turns import MEMO
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as access_routes
+from viewfinder.server.access.bodies import find_limit
 from viewfinder.server.access.gate import Access
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import ScopeCheck, Tokens
@@ -116,7 +117,7 @@ def create_app(library: Library, settings: ServerSettings, shared: Path | None =
     for router in ROUTERS:
         app.include_router(router)
     install_pages(app, PAGES)
-    app.openapi = lambda: build_document(app, ROUTERS)  # type: ignore[method-assign]  # FastAPI's documented way
+    app.openapi = lambda: build_document(app, ROUTERS, settings)  # type: ignore[method-assign]  # FastAPI's documented way
     return app
 
 
@@ -222,8 +223,8 @@ FOLLOW_UPS = (
 )
 
 
-def build_document(app: FastAPI, routers: Sequence[APIRouter]) -> Document:
-    """The OpenAPI 3.1 document of an app with these routers, made once."""
+def build_document(app: FastAPI, routers: Sequence[APIRouter], settings: ServerSettings) -> Document:
+    """The OpenAPI 3.1 document of an app with these routers, made once; `x-max-bytes` says how large a body may be."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         shapes = made.setdefault("components", {}).setdefault("schemas", {})
@@ -242,8 +243,12 @@ def build_document(app: FastAPI, routers: Sequence[APIRouter]) -> Document:
         for route in (route for router in routers for route in router.routes):
             if isinstance(route, APIRoute) and route.include_in_schema:
                 checks = [one.call for one in route.dependant.dependencies if isinstance(one.call, ScopeCheck)]
-                for method in (route.methods or ()) if checks else ():
-                    made["paths"][route.path_format][method.lower()]["security"] = [{"token": [checks[0].scope]}]
+                for method in route.methods or ():
+                    operation = made["paths"][route.path_format][method.lower()]
+                    if checks:
+                        operation["security"] = [{"token": list(checks[0].scopes)}]
+                    if "requestBody" in operation:
+                        operation["requestBody"]["x-max-bytes"] = find_limit(route.endpoint)(settings)
         app.openapi_schema = made
     return app.openapi_schema
 

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 
 from viewfinder.library import Library
-from viewfinder.server.access.tokens import SCOPES
+from viewfinder.server.access.tokens import SCOPES, Scope
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 
@@ -20,14 +20,16 @@ ADMIN = {
     *("list_tokens", "add_token", "revoke_token", "list_studies", "create_study", "close_study"),
     *("study_figures", "export_study", "export_study_runs", "remove_picture"),
 }
-WRITE = {
-    *("create_session", "import_session", "change_session", "delete_session", "take_turn", "edit_turn", "delete_turn"),
-    *("found_it", "upload", "delete_upload", "join_study", "start_trial", "take_trial_turn", "end_trial"),
+WRITE = {"create_session", "import_session", "change_session", "delete_session", "upload", "delete_upload"}
+READ_AND_WRITE = {
+    *("take_turn", "edit_turn", "delete_turn", "found_it"),
+    *("join_study", "start_trial", "take_trial_turn", "end_trial"),
 }
-"""All others want the scope read."""
+"""They write, and answer with pictures or their places. All others want the scope read."""
+TOKENS: dict[str, set[Scope]] = {**{scope: {scope} for scope in SCOPES}, "both": {"read", "write"}}
 
 Answers = dict[str, dict[str, int]]
-"""Operation -> scope of the token ("" for no token) -> status."""
+"""Operation -> name in `TOKENS` ("" for no token) -> status."""
 
 
 def operations(app: FastAPI) -> list[tuple[str, str, str]]:
@@ -55,12 +57,12 @@ async def _asked(app: FastAPI) -> Answers:
     ):
         tokens = app.state.services.tokens
         headers: dict[str, dict[str, str]] = {
-            scope: {"authorization": f"Bearer {tokens.create(scope, [scope]).secret}"} for scope in SCOPES
+            name: {"authorization": f"Bearer {tokens.create(name, scopes).secret}"} for name, scopes in TOKENS.items()
         }
         return {
             name: {
-                scope: (await client.request(method, path, headers=headers.get(scope))).status_code
-                for scope in ("", *SCOPES)
+                token: (await client.request(method, path, headers=headers.get(token))).status_code
+                for token in ("", *TOKENS)
             }
             for method, path, name in operations(app)
         }
@@ -68,18 +70,20 @@ async def _asked(app: FastAPI) -> Answers:
 
 def test_the_lists_name_what_there_is(answers: Answers) -> None:
     assert len(answers) > 50
-    assert set(answers) >= OPEN | ADMIN | WRITE
+    assert set(answers) >= OPEN | ADMIN | WRITE | READ_AND_WRITE
 
 
-def test_each_operation_wants_its_own_scope_and_no_other_will_do(answers: Answers) -> None:
-    def needed(name: str) -> str:
-        return "admin" if name in ADMIN else "write" if name in WRITE else "read"
+def test_each_operation_wants_its_own_scopes_and_no_others_will_do(answers: Answers) -> None:
+    def needed(name: str) -> set[Scope]:
+        if name in READ_AND_WRITE:
+            return {"read", "write"}
+        return {"admin"} if name in ADMIN else {"write"} if name in WRITE else {"read"}
 
     wrong = {
-        (name, scope): status
-        for name, by_scope in answers.items()
-        for scope, status in by_scope.items()
-        if name not in OPEN and scope and (status == 403) != (scope != needed(name))
+        (name, token): status
+        for name, by_token in answers.items()
+        for token, status in by_token.items()
+        if name not in OPEN and token and (status == 403) == (needed(name) <= TOKENS[token])
     }
     assert wrong == {}
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from viewfinder.server.settings import ServerSettings
 
 Scope = Literal["read", "write", "admin"]
-"""read: look and search. write: talk, upload, say what was found. admin: change the collection, tokens, studies."""
+"""read: look and search. write: upload, begin and change conversations; with read: talk, say what was found.
+admin: change the collection, tokens, studies."""
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -45,9 +46,9 @@ LOCAL = Caller(None, frozenset(SCOPES))
 
 @dataclass(frozen=True)
 class ScopeCheck:
-    """A route's dependency: the caller that the access layer found (`request.state.caller`), if it has the scope."""
+    """A route's dependency: the caller that the access layer found (`request.state.caller`), if it has the scopes."""
 
-    scope: Scope
+    scopes: tuple[Scope, ...]
 
     async def __call__(self, request: Request) -> Caller:
         """Raises 401 or 403."""
@@ -55,14 +56,17 @@ class ScopeCheck:
         if not isinstance(caller, Caller):
             detail = "this server wants a token: send it as `Authorization: Bearer TOKEN`"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
-        if self.scope not in caller.scopes:
-            raise Problem(403, "forbidden", f"this token has not the scope {self.scope!r}")
+        for scope in self.scopes:
+            if scope not in caller.scopes:
+                raise Problem(403, "forbidden", f"this token has not the scope {scope!r}")
         return caller
 
 
-Reader = Annotated[Caller, Depends(ScopeCheck("read"))]
-Writer = Annotated[Caller, Depends(ScopeCheck("write"))]
-Admin = Annotated[Caller, Depends(ScopeCheck("admin"))]
+Reader = Annotated[Caller, Depends(ScopeCheck(("read",)))]
+Writer = Annotated[Caller, Depends(ScopeCheck(("write",)))]
+ReaderWriter = Annotated[Caller, Depends(ScopeCheck(("read", "write")))]
+"""Of what writes and answers with what there is to read: a token that may only write must learn nothing by it."""
+Admin = Annotated[Caller, Depends(ScopeCheck(("admin",)))]
 
 
 PREFIX = "vf_"

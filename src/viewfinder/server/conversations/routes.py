@@ -23,7 +23,7 @@ from viewfinder.conversation import Question
 from viewfinder.index.ranking import Ranking
 from viewfinder.server.access.bodies import WORDY_BODY, json_body, json_up_to, receive_json, takes_body
 from viewfinder.server.access.limits import Given, Result
-from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
+from viewfinder.server.access.tokens import Admin, Caller, Reader, ReaderWriter, Writer
 from viewfinder.server.conversations.answers import answers_open_question, question_to_api
 from viewfinder.server.conversations.pools import predict_picture_attributes
 from viewfinder.server.conversations.schemas import (
@@ -143,7 +143,7 @@ async def export_session(id: Id, caller: Reader, services: WithServices) -> Expo
 )
 @takes_body(json_up_to(WORDY_BODY))
 async def take_turn(
-    id: Id, turn: TurnIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+    id: Id, turn: TurnIn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
     """The results at once; the question after it is chosen while they travel, and comes by events.
 
@@ -190,7 +190,7 @@ async def get_turn(
 )
 @takes_body(json_up_to(WORDY_BODY))
 async def edit_turn(
-    id: Id, number: Turn, turn: TurnIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+    id: Id, number: Turn, turn: TurnIn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
     return await _edited(id, number, turn, caller, services, given_key)
@@ -200,7 +200,7 @@ async def edit_turn(
     "/sessions/{id}/turns/{number}", summary="Take something back", response_model=Replay, responses=responses(404, 409)
 )
 async def delete_turn(
-    id: Id, number: Turn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+    id: Id, number: Turn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
     """On a branch of its own, where all that followed is said again; the old branch stays."""
     return await _edited(id, number, None, caller, services, given_key)
@@ -266,7 +266,7 @@ async def picture_attributes(id: Id, picture: Picture, caller: Reader, services:
 
 
 @router.post("/sessions/{id}/found", status_code=201, summary="This is the one", responses=responses(404, 409))
-async def found_it(id: Id, given: Found, caller: Writer, services: WithServices) -> FoundAnswer:
+async def found_it(id: Id, given: Found, caller: ReaderWriter, services: WithServices) -> FoundAnswer:
     """Noted with the conversation as it was, as data to learn from."""
     return await _run(services, id, services.conversations.found, caller, id, given, public=True)
 

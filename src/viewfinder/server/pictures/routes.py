@@ -229,7 +229,8 @@ async def upload(request: Request, caller: Writer, services: WithServices) -> Up
     uploads = services.uploads
     given = await receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
     row = await services.thumbnails.aside.run(uploads.accept, given, caller)
-    known = await services.pool.run(is_in_library, services.library, row.picture)
+    may_read = "read" in caller.scopes
+    known = await services.pool.run(is_in_library, services.library, row.picture) if may_read else None
     return Upload.model_validate({**vars(row), "known": known})
 
 

@@ -96,7 +96,9 @@ class Upload(BaseModel):
     height: int
     bytes: int
     created: datetime
-    known: bool = Field(description="whether the library holds this very picture")
+    known: bool | None = Field(
+        description="whether the library holds this very picture; null for a token that may not read"
+    )
 
 
 class AddedPicture(BaseModel):

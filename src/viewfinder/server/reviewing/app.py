@@ -32,10 +32,10 @@ from viewfinder.data.chatsearch import (
 )
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as login
-from viewfinder.server.access.bodies import json_body, receive_json, takes_body
+from viewfinder.server.access.bodies import receive_json, takes_body
 from viewfinder.server.access.gate import Access
 from viewfinder.server.access.limits import ThreadPool
-from viewfinder.server.access.tokens import Caller, Reader, Tokens, Writer
+from viewfinder.server.access.tokens import Caller, Reader, ReaderWriter, Tokens
 from viewfinder.server.app import install_pages
 from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
 from viewfinder.server.database import Database, TokenRows
@@ -183,7 +183,7 @@ async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices)
 
 @router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409, 415))
 @takes_body(lambda settings: settings.body_bytes)
-async def decide(id: DialogueId, request: Request, caller: Writer, services: WithReviewServices) -> Dialogue:
+async def decide(id: DialogueId, request: Request, caller: ReaderWriter, services: WithReviewServices) -> Dialogue:
     """What is answered is on the disk. The decision before it is kept in the journal, and counts no more."""
     given = await receive_json(request, DecisionIn, services.pool)
     await services.pool.run(_decide, services, id, given, caller)

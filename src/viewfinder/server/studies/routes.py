@@ -10,7 +10,7 @@ from fastapi.responses import Response, StreamingResponse
 
 from viewfinder.server.access.bodies import WORDY_BODY, json_body, json_up_to, receive_json, takes_body
 from viewfinder.server.access.limits import ThreadPool
-from viewfinder.server.access.tokens import Admin, Reader, Writer
+from viewfinder.server.access.tokens import Admin, Reader, ReaderWriter
 from viewfinder.server.conversations.schemas import TurnIn
 from viewfinder.server.conversations.sent_twice import KeyHeader, request_key
 from viewfinder.server.problems import responses
@@ -103,7 +103,7 @@ async def export_study_runs(study: StudyId, services: WithServices, _: Admin, co
 
 
 @router.post("/{study}/participants", status_code=201, summary="Take part", responses=responses(404, 409))
-async def join_study(study: StudyId, consent: Consent, services: WithServices, _: Writer) -> Participation:
+async def join_study(study: StudyId, consent: Consent, services: WithServices, _: ReaderWriter) -> Participation:
     """The consent text is kept as it was agreed to. The id in the answer is all that is known of a participant."""
     del consent  # only true passes
     return await services.pool.run(services.studies.join, study)
@@ -119,7 +119,7 @@ async def get_trial(study: StudyId, participant: ParticipantId, services: WithSe
 
 @router.post(f"{TRIAL}/start", summary="See the picture", responses=responses(404, 409))
 async def start_trial(
-    study: StudyId, participant: ParticipantId, trial: TrialId, services: WithServices, _: Writer
+    study: StudyId, participant: ParticipantId, trial: TrialId, services: WithServices, _: ReaderWriter
 ) -> Participation:
     """The picture comes into view, and the time runs."""
     return await services.pool.run(services.studies.start, study, participant, trial)
@@ -133,7 +133,7 @@ async def take_trial_turn(
     trial: TrialId,
     turn: TurnIn,
     services: WithServices,
-    _: Writer,
+    _: ReaderWriter,
     given_key: KeyHeader = None,
 ) -> Participation:
     """Which turns there are depends on the study's task; no more are taken than it has rounds."""
@@ -143,7 +143,7 @@ async def take_trial_turn(
 
 @router.post(f"{TRIAL}/end", summary="Found, or not", responses=responses(404, 409))
 async def end_trial(
-    study: StudyId, participant: ParticipantId, trial: TrialId, given: TrialEnd, services: WithServices, _: Writer
+    study: StudyId, participant: ParticipantId, trial: TrialId, given: TrialEnd, services: WithServices, _: ReaderWriter
 ) -> Participation:
     """Ends the trial; the answer has the next one."""
     return await services.pool.run(services.studies.end, study, participant, trial, given.found)
