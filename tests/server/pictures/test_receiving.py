@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from viewfinder.pictures import picture_id
+from viewfinder.server.access.bodies import ENVELOPE
 from viewfinder.server.access.limits import ThreadPool
-from viewfinder.server.pictures.uploads import ENVELOPE, FileReceiver, ReceivedFile, receive_file
+from viewfinder.server.pictures.uploads import FileReceiver, ReceivedFile, receive_file
 from viewfinder.server.problems import Problem
 
 FORM = "multipart/form-data; boundary=here"
