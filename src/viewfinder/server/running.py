@@ -29,7 +29,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.server import monitoring
-from viewfinder.server.settings import ServerSettings, database_url
+from viewfinder.server.settings import PROXY_VARIABLE, ServerSettings, database_url
 
 HEAD_BYTES = 64 << 10
 """The most bytes of a request's line and headers."""
@@ -44,6 +44,7 @@ class LimitedConnection(HttpToolsProtocol):
 
     idle_s: ClassVar[float] = 15.0
 
+    _known: dict[str, bool]
     _timer: asyncio.TimerHandle | None = None
     _in_head = _in_message = False
     _head_bytes = 0
@@ -51,6 +52,7 @@ class LimitedConnection(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:  # uvloop's transports are no `asyncio.Transport`
         """The clock starts."""
         super().connection_made(transport)
+        self._known = {}
         self._hurry()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -59,8 +61,9 @@ class LimitedConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """The first byte of a head."""
+        """The first byte of a head; what is known of the connection goes with each of its requests."""
         super().on_message_begin()
+        self.scope["state"]["connection"] = self._known
         self._in_head = self._in_message = True
         self._head_bytes = 0
 
@@ -192,7 +195,7 @@ def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
     Raises:
         BadInput: there is none that is still good.
     """
-    if settings.is_loopback and not settings.tokens_always:
+    if not settings.needs_tokens:
         return
     from viewfinder.server.database import Database, TokenRows
 
@@ -201,7 +204,8 @@ def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
         if not TokenRows(database).any_live(time.time()):
             make = "make one with `viewfinder token add NAME --scope read --scope write`"
             if settings.is_loopback:
-                raise BadInput(f"VIEWFINDER_TOKENS_ALWAYS is set, and there is no token yet: {make}")
+                wanted_by = "VIEWFINDER_TOKENS_ALWAYS" if settings.tokens_always else PROXY_VARIABLE
+                raise BadInput(f"{wanted_by} is set, and there is no token yet: {make}")
             raise BadInput(
                 f"--host {settings.host} can be reached from other machines, and there is no token yet: "
                 f"{make}, or serve on 127.0.0.1"

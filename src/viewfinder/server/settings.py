@@ -12,6 +12,9 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MB = 1 << 20
 
+PROXY_VARIABLE = "FORWARDED_ALLOW_IPS"
+"""Which proxies uvicorn believes: where it is set, there is one."""
+
 
 def _threads_of_one(given: dict[str, Any]) -> int:
     """As many as there are cores, over all workers."""
@@ -73,6 +76,16 @@ class ServerSettings(BaseSettings):
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return False
+
+    @property
+    def is_proxied(self) -> bool:
+        """Whether a proxy in front is configured, by the variable that uvicorn and gunicorn read."""
+        return bool(os.environ.get(PROXY_VARIABLE))
+
+    @property
+    def needs_tokens(self) -> bool:
+        """Whether every request needs a token: as soon as others than this machine's own user may reach the server."""
+        return self.tokens_always or not self.is_loopback or self.is_proxied
 
 
 def database_url(library_folder: Path, settings: ServerSettings) -> str:

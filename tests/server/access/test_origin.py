@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
 
-from viewfinder.server.access.gate import LoopbackHosts, OneHost, SameOrigin, allow_origins, is_loopback_name
+from viewfinder.server.access.gate import LoopbackHosts, OneHost, SameOrigin, allow_origins
+from viewfinder.server.access.trust import is_loopback_name
 
 Clients = Callable[..., Any]
 APP = PlainTextResponse("done")

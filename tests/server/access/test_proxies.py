@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -120,6 +122,17 @@ def test_an_nginx_that_was_told_nothing(behind: int, tokens: Tokens, tmp_path: P
     bare = f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://127.0.0.1:{behind}; }} }}"
     with nginx(bare, tmp_path):
         check(port, tokens)
+
+
+def test_an_nginx_of_1_29_7_that_was_told_nothing(behind: int, tokens: Tokens, tmp_path: Path) -> None:
+    """It speaks HTTP/1.1 then and names no connection: older ones do so when they are told to."""
+    port = free_port()
+    bare = 'proxy_http_version 1.1; proxy_set_header Connection "";'
+    server = f"server {{ listen 127.0.0.1:{port}; location / {{ {bare} proxy_pass http://127.0.0.1:{behind}; }} }}"
+    with nginx(server, tmp_path):
+        assert asked(port, origin="https://pictures.example") is None, "a browser's"
+        if sys.platform == "linux" and os.geteuid() == 0:  # then nginx serves under an account of its own
+            check(port, tokens)
 
 
 def test_caddy_as_the_page_has_it(behind: int, tokens: Tokens, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

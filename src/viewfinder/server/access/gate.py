@@ -5,18 +5,18 @@ rebinding): a request without a token must name the Host by a loopback name. A p
 a `fetch`: a request that changes something without a bearer token (which no foreign page can add) must come from our
 own page. A page that would read an answer: no CORS unless configured.
 
-A proxy that does not identify itself looks like this machine itself; `tokens_always` is for those.
+What this machine's own user may do without a token, `trust` decides. A page of another origin is never among it, not
+even one of a configured origin: that may ask, with a bearer token.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import re
+import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from viewfinder.server.access.limits import (
     too_many_requests,
 )
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
+from viewfinder.server.access.trust import is_forwarded, is_local, is_loopback_name, is_own_page, is_own_user
 from viewfinder.server.problems import Problem, problem_of, refuse
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.services import BaseServices
     from viewfinder.server.settings import ServerSettings
+
+_LOG = logging.getLogger("viewfinder.server")
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
@@ -108,48 +111,6 @@ class SecurityHeaders:
         await self.app(scope, receive, with_headers)
 
 
-_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
-
-
-def is_loopback_name(host: str) -> bool:
-    """Whether a Host header (with or without a port) names this machine.
-
-    >>> [is_loopback_name(host) for host in ("localhost:8008", "127.0.0.1", "[::1]:80", "evil.example")]
-    [True, True, True, False]
-    """
-    return _LOOPBACK.fullmatch(host) is not None
-
-
-_FORWARDING = re.compile(
-    rb"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
-    rb"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
-)
-
-
-def is_forwarded(scope: Scope) -> bool:
-    """Whether a request comes through a proxy, by any header in which one may say so, whatever that holds.
-
-    And by HTTP/1.0, which nginx speaks if it is told nothing, and says nothing else; no browser does.
-    """
-    return scope.get("http_version") == "1.0" or any(
-        _FORWARDING.fullmatch(name) is not None for name, _ in scope["headers"]
-    )
-
-
-def is_local(scope: Scope) -> bool:
-    """Whether a request is this machine's own: from an address of it that can be read, and nobody forwarded it."""
-    return _is_loopback_address(client_address(scope)) and not is_forwarded(scope)
-
-
-@lru_cache(maxsize=1024)
-def _is_loopback_address(client: str) -> bool:
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return False
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
-
-
 class OneHost:
     """400 for several Host headers: a proxy before us may go by a different one than we do (RFC 9112, 3.2)."""
 
@@ -196,12 +157,7 @@ class SameOrigin:
         await refuse(Problem(403, "cross-site", detail), scope, receive, send)
 
     def _is_ours(self, scope: Scope) -> bool:
-        origin, site = Headers(scope=scope).get("origin"), Headers(scope=scope).get("sec-fetch-site")
-        if origin is not None and origin in self._origins:
-            return True
-        if site is not None:  # said by the browser itself, no script can set it
-            return site in ("same-origin", "none")
-        return origin is None or origin.partition("://")[2] == Headers(scope=scope).get("host")
+        return Headers(scope=scope).get("origin") in self._origins or is_own_page(scope)
 
 
 def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
@@ -231,6 +187,7 @@ class Authentication:
     def __init__(self, app: ASGIApp, tokens: Tokens, pool: ThreadPool, guesses: Buckets) -> None:
         self.app = app
         self._tokens, self._pool, self._guesses = tokens, pool, guesses
+        self._warned = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers in the app's place only for a token that is not good, or cannot be looked up."""
@@ -283,7 +240,7 @@ class Authentication:
     async def _caller(self, scope: Scope) -> Caller | None:
         sent = bearer_token(scope)
         secret = sent
-        if sent is None and (cookies := Headers(scope=scope).get("cookie")) is not None:
+        if sent is None and (cookies := Headers(scope=scope).get("cookie")) is not None and _may_use_cookie(scope):
             secret = cookie_parser(cookies).get(COOKIE)
         caller = None if secret is None else self._tokens.remembered(secret)
         if secret is not None and caller is None:
@@ -292,9 +249,36 @@ class Authentication:
             count_guess(self._guesses, scope)
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
-        if caller is None and not self._tokens.needed and is_local(scope):
+        if caller is None and not self._tokens.needed and await self._is_trusted(scope):
             return LOCAL
         return caller
+
+    async def _is_trusted(self, scope: Scope) -> bool:
+        """Whether a request is of this machine's own user; says once that there is a proxy, if there is one."""
+        if not is_local(scope):
+            if is_forwarded(scope):
+                self._warn_of_proxy("it says so")
+            return False
+        # A connection keeps its user: the system is asked once for each.
+        known: dict[str, bool] = scope["state"].setdefault("connection", {})
+        if "own" not in known:
+            known["own"] = await self._pool.run(is_own_user, scope)
+        if not known["own"]:
+            self._warn_of_proxy("it runs under an account of the system")
+        return known["own"]
+
+    def _warn_of_proxy(self, sign: str) -> None:
+        if not self._warned:
+            self._warned = True
+            _LOG.warning("requests come through a proxy (%s) and need a token; %s", sign, BEHIND_A_PROXY)
+
+
+BEHIND_A_PROXY = "behind a proxy set VIEWFINDER_TOKENS_ALWAYS=1, as not every proxy can be told from a local program"
+
+
+def _may_use_cookie(scope: Scope) -> bool:
+    """What a page of another origin changes, it changes in its own name: with a bearer token, never with our cookie."""
+    return scope["method"] in SAFE or is_own_page(scope)
 
 
 def count_guess(guesses: Buckets, scope: Scope) -> None:

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 from fastapi import Path, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from viewfinder.server.access.gate import COOKIE, count_guess, is_local
-from viewfinder.server.access.tokens import MOST_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
+from viewfinder.server.access.gate import COOKIE, count_guess
+from viewfinder.server.access.tokens import LOCAL, MOST_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
+from viewfinder.server.access.trust import is_local
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
 from viewfinder.server.services import WithBaseServices, make_router
@@ -95,7 +96,8 @@ async def who_am_i(request: Request, services: WithBaseServices) -> Me:
     name = None
     if caller is not None and caller.token is not None:
         name = await services.pool.run(services.tokens.name_of, caller)
-    return Me(name=name, scopes=scopes, token_needed=services.tokens.needed or not is_local(request.scope))
+    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not is_local(request.scope))
+    return Me(name=name, scopes=scopes, token_needed=needed)
 
 
 @router.get("/tokens", summary="All tokens, without their secrets")

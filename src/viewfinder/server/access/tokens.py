@@ -105,8 +105,8 @@ class Tokens:
         self._rows, self._clock, self._monotonic = rows, clock, monotonic
         self._latest = clock(), monotonic()
         self._remembered: dict[str, tuple[Caller, float]] = {}  # hash -> caller, until when (monotonic)
-        self.needed = settings.tokens_always or not settings.is_loopback
-        """Whether every request needs a token: as soon as other machines can reach the server."""
+        self.needed = settings.needs_tokens
+        """Whether every request needs a token (`ServerSettings.needs_tokens`)."""
 
     def create(self, name: str, scopes: Iterable[str], days: float | None = None) -> NewToken:
         """A new token, good for `days` (None: until it is revoked).

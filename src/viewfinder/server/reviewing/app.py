@@ -253,8 +253,8 @@ def create_app(
             open_reviews(file, images, notify) as reviews,
             tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch,
         ):
-            # On this machine nobody needs a token: there is nothing to be left in a library.
-            folder = Path(scratch) if settings.is_loopback else library_folder
+            # Where nobody needs a token, there is nothing to be left in a library.
+            folder = library_folder if settings.needs_tokens else Path(scratch)
             database = Database.open(database_url(folder, settings))
             tokens = Tokens(TokenRows(database), settings)
             services = ReviewServices(

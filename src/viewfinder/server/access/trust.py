@@ -1,0 +1,130 @@
+"""Whether a request may do everything without a token: only where it is certain to be of this machine's own user.
+
+A program on this machine says nothing of itself, and a proxy may be as silent. So each sign of a proxy or of another
+page ends the trust: an address beyond loopback, a header in which proxies speak, HTTP/1.0, a Host that is no loopback
+name, an Origin that is not the Host, a page of another site, and a connection that belongs to an account of the
+system (as nginx, Caddy and HAProxy run under). What then remains is a proxy that runs as a person and says nothing:
+`VIEWFINDER_TOKENS_ALWAYS=1` is for those.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import struct
+from functools import lru_cache
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from viewfinder.server.access.limits import client_address
+
+# -- what a request says
+
+
+_LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
+
+
+def is_loopback_name(host: str) -> bool:
+    """Whether a Host header (with or without a port) names this machine.
+
+    >>> [is_loopback_name(host) for host in ("localhost:8008", "127.0.0.1", "[::1]:80", "evil.example")]
+    [True, True, True, False]
+    """
+    return _LOOPBACK.fullmatch(host) is not None
+
+
+_FORWARDING = re.compile(
+    rb"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
+    rb"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
+)
+
+
+def is_forwarded(scope: Scope) -> bool:
+    """Whether a request comes through a proxy, by any header in which one may say so, whatever that holds.
+
+    And by HTTP/1.0, which nginx up to 1.29.6 speaks if it is told nothing, and says nothing else; no browser does.
+    """
+    return scope.get("http_version") == "1.0" or any(
+        _FORWARDING.fullmatch(name) is not None for name, _ in scope["headers"]
+    )
+
+
+def is_own_page(scope: Scope) -> bool:
+    """Whether a request comes from a page of this server, or from no page (programs say nothing of one)."""
+    headers = Headers(scope=scope)
+    if (site := headers.get("sec-fetch-site")) is not None:  # said by the browser itself, no script can set it
+        return site in ("same-origin", "none")
+    return _has_own_origin(headers)
+
+
+def _has_own_origin(headers: Headers) -> bool:
+    origin = headers.get("origin")
+    return origin is None or origin.partition("://")[2] == headers.get("host")
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether nothing in a request speaks against its being this machine's own, as far as it says.
+
+    A browser behind a proxy that says nothing tells of it: its Origin is the name that the proxy goes by, and the
+    Host that of this server.
+    """
+    headers = Headers(scope=scope)
+    return (
+        _is_loopback_address(client_address(scope))
+        and not is_forwarded(scope)
+        and is_loopback_name(headers.get("host") or "")
+        and is_own_page(scope)
+        and _has_own_origin(headers)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_loopback_address(client: str) -> bool:
+    try:
+        address = ipaddress.ip_address(client)
+    except ValueError:
+        return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+# -- who holds the other end of a connection
+
+
+PEOPLE = range(1000, 60_001)
+"""Users that are persons, on Linux (UID_MIN and UID_MAX of login.defs); others are accounts of the system."""
+
+_TABLES = {8 + 5: Path("/proc/net/tcp"), 32 + 5: Path("/proc/net/tcp6")}
+"""By the letters of an address and port in it."""
+
+
+def is_own_user(scope: Scope) -> bool:
+    """Whether the connection of a request is held by this process's user, by root or by a person. Reads a file.
+
+    True where that is not known: beyond Linux, and where no such connection is open any more.
+    """
+    client, server = scope.get("client"), scope.get("server")
+    if not client or not server or server[1] is None:
+        return True
+    user = find_user((str(client[0]), int(client[1])), (str(server[0]), int(server[1])))
+    return user is None or user in (0, os.geteuid()) or user in PEOPLE
+
+
+def find_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:
+    """The user of the process on this machine that has connected `client` to `server`; None: it is not known."""
+    try:
+        ends = [_written(client), _written(server)]
+        with _TABLES[len(ends[0])].open(encoding="ascii") as table:
+            return next((int(fields[7]) for line in table if (fields := line.split())[1:3] == ends), None)
+    except (OSError, ValueError, LookupError):
+        return None
+
+
+def _written(end: tuple[str, int]) -> str:
+    """An address and port as Linux writes them in its tables: words of 32 bits, as numbers of this machine."""
+    address = ipaddress.ip_address(end[0])
+    packed = (getattr(address, "ipv4_mapped", None) or address).packed
+    words = struct.unpack(f"={len(packed) // 4}I", packed)
+    return "".join(f"{word:08X}" for word in words) + f":{end[1]:04X}"
