@@ -35,6 +35,9 @@ MOST_NAMED = 20
 
 UNFORESEEN = "unforeseen"
 
+RETRY_AFTER_S = 5
+"""When to try again what cannot be served now, unless more is known."""
+
 _LOG = logging.getLogger("viewfinder.server")
 
 
@@ -59,6 +62,8 @@ class Problem(Exception):
         super().__init__(detail)
         self.status, self.kind, self.detail = status, kind, detail
         self.headers, self.more = headers or {}, more
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:  # it passes: every client may try again by itself
+            self.headers.setdefault("Retry-After", str(RETRY_AFTER_S))
 
 
 def not_found(what: str, name: str) -> Problem:

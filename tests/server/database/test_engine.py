@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import insert, literal, select, text
 
 from tests.hostile.postgres import Postgres
 from viewfinder.errors import BadInput, DatabaseError
@@ -149,6 +149,35 @@ def test_a_server_without_this_database_any_more_does_not_answer(postgres: Postg
         connection.execute("DROP DATABASE passing WITH (FORCE)")
     with pytest.raises(DatabaseError, match="does not answer"):
         database.check()
+    database.close()
+
+
+def test_a_server_that_is_down_does_not_answer_and_does_again_when_it_is_up(postgres: Postgres) -> None:
+    database = Database.open(postgres.make_database("restarted"))
+    one = database.prepare(select(literal(1).label("one")))
+    used = {
+        "reading": database.reading,
+        "writing": database.writing,
+        "reading_prepared": database.reading_prepared,
+        "writing_prepared": database.writing_prepared,
+    }
+    for opened in used.values():  # each has a connection that dies
+        with opened():
+            pass
+    postgres.stop()
+    try:
+        for name, opened in used.items():
+            for _ in range(2):  # with a connection that died, and with none
+                with pytest.raises(DatabaseError, match="does not answer"), opened():
+                    pytest.fail(f"{name} gave something")
+        with pytest.raises(DatabaseError, match="does not answer"):
+            database.check()
+    finally:
+        postgres.start()
+    with database.reading_prepared() as cursor:
+        assert one.first(cursor, {}) == {"one": 1}
+    with database.writing_prepared() as cursor:
+        assert one.first(cursor, {}) == {"one": 1}
     database.close()
 
 

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Node, PictureId, Question
@@ -401,10 +402,9 @@ class Conversations:
 
     def feedback_lines(self) -> Iterator[str]:
         """All that was found, as JSON lines, without who found it."""
-        for row in self._feedback.all():
-            line = {"id": row.id, "at": row.at, "session": row.session, "turn": row.node}
-            line |= {name: getattr(row, name) for name in ("picture", "rank", "retriever", "conversation")}
-            yield json.dumps(line) + "\n"
+        rows = self._feedback.all()
+        first = list(islice(rows, 1))  # a database that is away is noticed before an answer has begun
+        return map(_feedback_line, chain(first, rows))
 
     def rank_bounds(self, id: str, picture: PictureId, number: int | None = None) -> tuple[int, int]:
         """The 0-based rank of a picture after a turn (by default, the newest), at best and at worst."""
@@ -500,3 +500,9 @@ def _find_node(conversation: Conversation, number: int) -> Node:
     if not 0 <= number < len(conversation.nodes):
         raise not_found("turn", str(number))
     return conversation.nodes[number]
+
+
+def _feedback_line(row: FeedbackRow) -> str:
+    line = {"id": row.id, "at": row.at, "session": row.session, "turn": row.node}
+    line |= {name: getattr(row, name) for name in ("picture", "rank", "retriever", "conversation")}
+    return json.dumps(line) + "\n"

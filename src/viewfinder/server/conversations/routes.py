@@ -274,7 +274,8 @@ async def found_it(id: Id, given: Found, caller: ReaderWriter, services: WithSer
 @router.get("/feedback", summary="All that was found", response_class=StreamingResponse, responses=_LINES)
 async def feedback(caller: Admin, services: WithServices) -> StreamingResponse:
     """A line each: the picture, its rank, and the conversation that led there."""
-    return StreamingResponse(services.conversations.feedback_lines(), media_type="application/jsonl")
+    lines = await services.pool.run(services.conversations.feedback_lines)
+    return StreamingResponse(lines, media_type="application/jsonl")
 
 
 async def _run(

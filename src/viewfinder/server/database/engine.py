@@ -253,20 +253,25 @@ class Database:
         """A connection for one thread. Those to SQLite are kept aside: to take one from the pool is half of a read."""
         with _explained():
             try:
-                connection = self._aside.pop()
-            except IndexError:
-                connection = self.engine.raw_connection()
-            went_well = False
-            try:
-                yield connection
-                went_well = True
+                connection = self._take()
+                went_well = False
+                try:
+                    yield connection
+                    went_well = True
+                finally:
+                    if went_well and self._is_sqlite:
+                        self._aside.append(connection)
+                    else:
+                        connection.close()
             except self.engine.dialect.loaded_dbapi.Error as error:
                 raise translate_driver_error(error, self.engine.dialect) from error
-            finally:
-                if went_well and self._is_sqlite:
-                    self._aside.append(connection)
-                else:
-                    connection.close()
+
+    def _take(self) -> PoolProxiedConnection:
+        """One that is kept, or of the pool: to a server that is down, that raises the driver's own error."""
+        try:
+            return self._aside.pop()
+        except IndexError:
+            return self.engine.raw_connection()
 
     def rows(self, kind: type[Row], query: Executable) -> list[Row]:
         """All rows that a query finds."""
