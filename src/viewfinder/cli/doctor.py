@@ -103,14 +103,13 @@ def _extras() -> str:
 
 def _pictures() -> str:
     """A picture through a worker process, as indexing does it."""
-    from tempfile import TemporaryDirectory
-
     from PIL import Image
 
     from viewfinder.pictures import Stretch, decode_one
+    from viewfinder.scratch import scratch_folder
 
-    with TemporaryDirectory(prefix="viewfinder-") as scratch:
-        file = Path(scratch) / "test.png"
+    with scratch_folder("doctor") as scratch:
+        file = scratch / "test.png"
         Image.new("RGB", (8, 8), "red").save(file)
         decode_one(file, Stretch(8))
     optional = [name for name, package in (("HEIC", "pillow_heif"), ("RAW", "rawpy")) if find_spec(package)]

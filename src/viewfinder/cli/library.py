@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import asdict
@@ -124,8 +123,10 @@ def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> 
 
     there = (folder / "library.json").exists()
     if dry_run and not there:
-        with tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch:
-            yield Library.open(Path(scratch) / "library", encoder=encoder)
+        from viewfinder.scratch import scratch_folder
+
+        with scratch_folder("dry") as scratch:
+            yield Library.open(scratch / "library", encoder=encoder)
         return
     bare = not folder.exists()
     collection = Library.open(folder, encoder=encoder, create=new)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from viewfinder.index.objects import parse_url, read_picture
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile
 from viewfinder.pictures.decode import explain_too_large, read_limits
 from viewfinder.plugins import naming_parts
+from viewfinder.scratch import scratch_folder
 
 AT_ONCE = 16
 """Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""
@@ -59,8 +59,8 @@ class EmbeddingActor:
 
     def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | BadFile]:
         """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""
-        with TemporaryDirectory(prefix="viewfinder-") as scratch:
-            places = [_fetch(file, Path(scratch) / str(number)) for number, file in enumerate(files)]
+        with scratch_folder("fetched") as scratch:
+            places = [_fetch(file, scratch / str(number)) for number, file in enumerate(files)]
             decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]

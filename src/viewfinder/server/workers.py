@@ -11,12 +11,10 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +28,7 @@ from prometheus_client.multiprocess import mark_process_dead
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
+from viewfinder.scratch import scratch_folder
 from viewfinder.server import monitoring
 from viewfinder.server.database import Database
 from viewfinder.server.running import LAST, address_shown, check_guarded, open_app, open_listener, serve_on
@@ -216,14 +215,13 @@ def _told_of_signals() -> Iterator[Connection]:
 @contextmanager
 def _shared_folder() -> Iterator[Path]:
     """A folder in which all workers count what they do, and how much each client asks."""
-    folder = tempfile.mkdtemp(prefix="viewfinder-workers-")
-    # Read when prometheus-client is imported: the workers import it anew.
-    os.environ[monitoring.SHARED] = folder
-    try:
-        yield Path(folder)
-    finally:
-        del os.environ[monitoring.SHARED]
-        shutil.rmtree(folder, ignore_errors=True)
+    with scratch_folder("workers") as folder:
+        # Read when prometheus-client is imported: the workers import it anew.
+        os.environ[monitoring.SHARED] = str(folder)
+        try:
+            yield folder
+        finally:
+            del os.environ[monitoring.SHARED]
 
 
 # -- in a worker
@@ -236,7 +234,10 @@ def main() -> None:
     for place in places:
         os.set_inheritable(place, False)  # whoever is started here has nothing to do with them
     supervisor, listener = Connection(places[0]), socket.socket(fileno=places[1])
-    library_folder, settings, shared = supervisor.recv()
+    try:
+        library_folder, settings, shared = supervisor.recv()
+    except (EOFError, OSError):  # it was killed before it could say what is served
+        return
     threading.Thread(target=_end_with, args=(supervisor,), name="supervisor", daemon=True).start()
     try:
         make = partial(open_app, library_folder, settings, shared)

@@ -30,6 +30,7 @@ from viewfinder.data.chatsearch import (
     parse_turns,
     write_chatsearch,
 )
+from viewfinder.scratch import scratch_folder
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as login
 from viewfinder.server.access.bodies import receive_json, takes_body
@@ -251,15 +252,13 @@ def create_app(
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with (
             open_reviews(file, images, notify) as reviews,
-            tempfile.TemporaryDirectory(prefix="viewfinder-") as scratch,
+            scratch_folder("review") as scratch,
         ):
             # Where nobody needs a token, there is nothing to be left in a library.
-            folder = library_folder if settings.needs_tokens else Path(scratch)
+            folder = library_folder if settings.needs_tokens else scratch
             database = Database.open(database_url(folder, settings))
             tokens = Tokens(TokenRows(database), settings)
-            services = ReviewServices(
-                settings, ThreadPool(settings.threads), tokens, reviews, ThreadPool(2), Path(scratch)
-            )
+            services = ReviewServices(settings, ThreadPool(settings.threads), tokens, reviews, ThreadPool(2), scratch)
             app.state.services = services
             try:
                 yield
