@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +153,8 @@ def test_a_prefix_of_object_storage_is_added_as_the_folder_would_be(url: str, tm
 
 @pytest.mark.long
 def test_the_command_line_adds_a_prefix_by_a_cluster_of_this_machine(url: str, tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    if find_spec("ray") is None:  # not imported: it reads its settings then
+        pytest.skip("the extra `ray` is not installed")
     command = [sys.executable, "-c", PROGRAM, "add", url, "--ray", "--workers", "1", "--json"]
     done = subprocess.run(
         [*command, "--library", str(tmp_path / "library")], capture_output=True, text=True, check=False
@@ -188,7 +190,8 @@ def test_a_cluster_without_ray_says_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_cluster_that_is_not_there_is_said_in_one_line() -> None:
-    pytest.importorskip("ray", reason="the extra `ray` is not installed")
+    if find_spec("ray") is None:  # not imported: it reads its settings then
+        pytest.skip("the extra `ray` is not installed")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
     with pytest.raises(BadInput, match=f"^--ray {address}: no cluster answers there"), ray_session(address):

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import signal
 import socket
+import subprocess
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import BadInput, ViewfinderError, explain_missing_package
+from viewfinder.scratch import scratch_folder
 
 LOCAL = "local"
 """In place of an address: a cluster of this machine alone, which ends with the program."""
@@ -45,6 +51,8 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     # What Ray tells of actors that died would stand among the results, on stdout; who needs to know is told by us.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or it would be told where and how Ray is used
+    if address == LOCAL and "ray" not in sys.modules:
+        _close_doors()
     try:
         import ray
     except ModuleNotFoundError as error:
@@ -55,20 +63,75 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
         return
     known: dict[str, Any] = {"address": address, "namespace": "viewfinder", "log_to_driver": False}
     known |= {"logging_level": logging.ERROR}
-    if address == LOCAL:
-        known |= {"num_cpus": cpus, "include_dashboard": False}
+    with ExitStack() as stack:
+        if address == LOCAL:
+            _check_closed()
+            folder = stack.enter_context(_cluster_folder())
+            known |= {"num_cpus": cpus, "include_dashboard": False, "_temp_dir": str(folder)}
+        _begin(ray, known)
+        stack.callback(ray.shutdown)
+        # One that wants a token would not have let us in without.
+        if address != LOCAL and os.environ.get("RAY_AUTH_MODE", "").lower() in ("", "disabled"):
+            _LOG.warning("the cluster at %s wants no token: whoever reaches its ports can run code there", address)
+        yield ray
+
+
+CLOSED = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
+"""On every system, the first makes 127.0.0.1 the address of a node: Ray takes no such address when it is given one."""
+
+
+def _close_doors() -> None:
+    """What a cluster of this machine alone asks of Ray before it is imported: it reads some of it only then.
+
+    Otherwise each of its processes listens on all addresses, and up to Ray 2.58 does what anybody asks.
+    """
+    os.environ.update(CLOSED)
+    if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else Ray makes one for good, in ~/.ray
+
+
+def _begin(ray: Any, known: Mapping[str, Any]) -> None:
+    """Begins or joins a cluster. Raises BadInput."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
         ray.init(**known)
+    except ray.exceptions.AuthenticationError as error:
+        what = "it wants a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to that of the cluster"
+        raise BadInput(f"--ray {known['address']}: {what}") from error
     except (ConnectionError, ValueError, RuntimeError, OSError) as error:
-        raise BadInput(f"--ray {address}: no cluster answers there ({' '.join(str(error).split())[:200]})") from error
+        said = " ".join(str(error).split())[:200]
+        raise BadInput(f"--ray {known['address']}: no cluster answers there ({said})") from error
     finally:
         if threading.current_thread() is threading.main_thread():  # Ray puts its own in the place of a server's
             signal.signal(signal.SIGTERM, handler)
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
+
+
+def _check_closed() -> None:
+    """Raises BadInput where the program imported Ray before, without what `_close_doors` would have asked of it."""
+    open_doors = [f"{name}={value}" for name, value in CLOSED.items() if os.environ.get(name) != value]
+    if open_doors:
+        raise BadInput(
+            f"--ray {LOCAL}: the program imported ray, which would let other machines in: "
+            f"set {' and '.join(open_doors)} before it does"
+        )
+
+
+MAX_HOME = 16
+"""Letters of a folder in which that of a cluster can be: a socket's path has at most 107, and Ray's has 90 below it."""
+
+
+@contextmanager
+def _cluster_folder() -> Iterator[Path]:
+    """A folder for the sockets and logs of a cluster, and a process that sees to it if this one is killed."""
+    home = Path(tempfile.gettempdir())
+    with scratch_folder("ray", home if len(str(home)) <= MAX_HOME or os.name == "nt" else Path("/tmp")) as folder:
+        # Not in the terminal's group: Ctrl-C is for this process, which ends the cluster in order.
+        command = [sys.executable, "-P", str(Path(__file__).with_name("keeper.py")), str(folder)]  # it imports little
+        keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            yield folder
+        finally:
+            keeper.communicate()  # its stdin is at its end
 
 
 def _check_listens(address: str) -> None:
