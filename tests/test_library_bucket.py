@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,39 @@ def test_a_server_on_another_machine_shows_and_gives_pictures_that_it_never_had(
     found = find_bucket(on_another_machine(url, tmp_path, monkeypatch, "third").folder)
     assert found is not None
     assert [name for name in found._list(f"thumbnails/{hit['id'][:2]}") if name.startswith(hit["id"])]
+
+
+@pytest.mark.long
+def test_a_server_whose_store_is_out_of_reach_goes_on_with_what_it_had_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from starlette.testclient import TestClient
+
+    from viewfinder.server.app import create_app
+    from viewfinder.server.settings import ServerSettings
+
+    tiny_pictures(tmp_path / "pictures", 3)
+    with ExitStack() as stack, ExitStack() as stores:
+        store = stores.enter_context(s3_server())
+        for name, value in store.environment.items():
+            monkeypatch.setenv(name, value)
+        library = viewfinder.open(f"{store.make_bucket()}/library")
+        library.add(tmp_path / "pictures", workers=1)
+        app = create_app(library, ServerSettings.model_validate({}))
+        client = TestClient(app, base_url="http://localhost", client=("127.0.0.1", 5))
+        stack.enter_context(client)
+        ready = client.get("/api/v1/health/ready").json()
+        assert ready["checks"] == {"database": "ok", "library": "ok"}
+        stores.close()
+        until = time.monotonic() + 120
+        while "changes" not in (ready := client.get("/api/v1/health/ready").json())["checks"]:
+            assert time.monotonic() < until
+            app.state.services.library.look_now()
+            time.sleep(0.1)
+        assert ready["ok"]
+        assert "check the network" in ready["checks"]["changes"]
+        found = client.post("/api/v1/search", json={"text": "red"})
+        assert (found.status_code, len(found.json()["results"])) == (200, 3)
 
 
 @pytest.mark.long
@@ -285,12 +319,24 @@ def test_the_lock_of_one_that_was_killed_passes_on_when_its_time_is_over(url: st
     dead.acquire(0.0, "writing")
     dead._ended.set()  # as if it had been killed: nobody beats, nobody releases
     heir.acquire(60.0, "writing")
-    with pytest.raises(LibraryBusy, match="nothing acknowledged is lost"):
+    with pytest.raises(LibraryBusy, match="out of reach for so long that another process may be writing"):
         dead.check()
     heir.check()
     dead.release()  # comes to nothing
     with pytest.raises(LibraryBusy):
         Lease(connection(url, tmp_path), "writing", lease_s=60.0).acquire(0.0, "writing")
+    heir.release()
+
+
+def test_a_holder_that_stood_still_is_told_that_another_writes_now(url: str, tmp_path: Path) -> None:
+    still, heir = (Lease(connection(url, tmp_path), "writing", lease_s=SHORT_S) for _ in range(2))
+    still.acquire(0.0, "writing")
+    still._ended.set()  # it stands still: it does not beat
+    heir.acquire(60.0, "writing")
+    still._ended.clear()
+    still._keep()  # it goes on, and ends as soon as it sees who has the lock
+    with pytest.raises(LibraryBusy, match=r"another process has taken over the writing.* nothing acknowledged is lost"):
+        still.check()
     heir.release()
 
 

@@ -90,6 +90,7 @@ class Lease:
         self._connection, self._name, self._lease_s = connection, name, lease_s
         self._number = self._beat = 0
         self._good_until = 0.0
+        self._overtaken = False
         self._ended = threading.Event()
 
     def acquire(self, timeout: float, busy: str) -> None:
@@ -121,7 +122,12 @@ class Lease:
             self._connection.open_table(self._name).optimize(cleanup_older_than=KEEP_BEATS)
 
     def check(self) -> None:
-        """Raises LibraryBusy: this process was cut off for so long that another may have taken over."""
+        """Raises LibraryBusy: this process was cut off for so long that another has taken over, or may have."""
+        if self._overtaken:
+            raise LibraryBusy(
+                f"another process has taken over the writing, as nothing was heard of this one for {self._lease_s:g} s "
+                "(it stood still, or could not reach the store): nothing acknowledged is lost, try again"
+            )
         if _seconds() > self._good_until:
             raise LibraryBusy(
                 "the store was out of reach for so long that another process may be writing by now: "
@@ -164,7 +170,7 @@ class Lease:
             began = _seconds()
             with suppress(OSError, RuntimeError, ValueError):  # tried again; `check` knows how long that may go on
                 if not self._set(f"number = {self._number}", {"beat": self._beat + 1}):
-                    self._good_until = 0.0
+                    self._overtaken = True
                     return
                 self._beat += 1
                 self._good_until = began + self._lease_s * 2 / 3

@@ -56,6 +56,8 @@ class LiveLibrary(Library):
         self._maker: subprocess.Popen[str] | None = None
         self._indexer_process: subprocess.Popen[bytes] | None = None
         self._indexed_for: tuple[str, tuple[int, int]] | None = None
+        self.unseen = ""
+        """Why changes of the library could not be looked for the last time, "" if they could."""
 
     def gallery(self) -> Gallery:
         """Like `Library.gallery`, but as of a moment ago.
@@ -93,17 +95,18 @@ class LiveLibrary(Library):
         self._look_now.set()
 
     def _keep(self) -> None:
-        told = ""
         while not self._ending.is_set():
             try:
                 self._refresh()
                 self._refresh_index()
-                told = ""
-            except ViewfinderError as error:  # moved away, or damaged: reported once
-                if told != (told := str(error)):
+                self.unseen = ""
+            except ViewfinderError as error:  # moved away, damaged, or a store out of reach: reported once
+                if self.unseen != (told := str(error)):
                     _LOG.warning("the pictures could not be looked at again: %s", told)
-            except Exception:  # the next check may find things in order again
+                self.unseen = told
+            except Exception as error:  # the next check may find things in order again
                 _LOG.exception("the pictures could not be looked at again")
+                self.unseen = str(error)
             if self._look_now.wait(LOOK_S):
                 self._look_now.clear()
                 self._rests_until = 0.0

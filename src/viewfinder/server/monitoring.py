@@ -221,6 +221,9 @@ class Metrics:
         self._states.set(MEMO.bytes)
 
 
+CHANGES = "changes"
+"""A check that is no reason not to serve: a store that is out of reach would else stop every server at once."""
+
 router = make_router("health")
 
 
@@ -232,9 +235,12 @@ async def live() -> Health:
 
 @router.get("/health/ready", summary="Whether it can serve")
 async def ready(services: WithServices) -> Health:
-    """The database answers and the pictures can be read; 503 says in `checks` what is not so. No token is needed."""
+    """The database answers and the pictures can be read; 503 says in `checks` what is not so. No token is needed.
+
+    `changes`, where it is among them, says why the server goes on with the pictures that it had.
+    """
     checks = await asyncio.to_thread(check, services)  # not where searches stand in line: they are no reason
-    failed = [f"{name}: {said}" for name, said in checks.items() if said != "ok"]
+    failed = [f"{name}: {said}" for name, said in checks.items() if said != "ok" and name != CHANGES]
     if failed:
         raise Problem(503, "not-ready", "; ".join(failed), headers={"Retry-After": "5"}, checks=checks)
     return Health(ok=True, checks=checks)
@@ -272,4 +278,6 @@ def check(services: Services) -> dict[str, str]:
         current_snapshot(services.library)  # without pictures it is ready for the first ones
     except ViewfinderError as error:
         checks["library"] = hide_paths(str(error))
+    if services.library.unseen:
+        checks[CHANGES] = hide_paths(services.library.unseen)
     return checks
