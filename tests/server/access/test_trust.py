@@ -169,7 +169,12 @@ def test_a_proxy_that_leaves_no_trace_is_told_by_the_account_that_it_runs_under(
 def test_a_connection_is_asked_about_once(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     found = trust.find_user
-    monkeypatch.setattr(trust, "find_user", lambda *ends: asked.append(ends) or found(*ends))
+
+    def find(*ends: tuple[str, int]) -> int | None:
+        asked.append(ends)
+        return found(*ends)
+
+    monkeypatch.setattr(trust, "find_user", find)
     assert answers(port, *[request("GET")] * 3) == [200] * 3
     assert len(asked) == 1
     assert answers(port, request("GET")) == [200]
