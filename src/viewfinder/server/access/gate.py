@@ -16,7 +16,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
