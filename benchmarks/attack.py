@@ -43,6 +43,7 @@ FULL: dict[str, tuple[Attack, int]] = {
     "kill_add": (kills.kill_add, 40),
     "kill_tune": (kills.kill_tune, 12),
     "kill_describe": (kills.kill_describe, 12),
+    "kill_repair": (kills.kill_repair, 100),
     "kill_features": (kills.kill_features, 16),
     "kill_jobs": (kills_served.kill_jobs, 10),
     "kill_server": (kills_served.kill_server, 10),
@@ -70,7 +71,7 @@ FULL: dict[str, tuple[Attack, int]] = {
     "clock_back": (faults.clock_back, 4),
     "moved_away": (faults.moved_away, 4),
 }
-"""The attacks, and how many rounds of each: 100 of kill -9 in all."""
+"""The attacks, and how many rounds of each: 200 of kill -9 in all."""
 
 MOST_MINUTES = 58.0
 """After that no other attack is begun."""

@@ -17,7 +17,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
@@ -35,6 +35,7 @@ from viewfinder.errors import (
     BadInput,
     EmptyQuery,
     EncoderMismatch,
+    LibraryBusy,
     LibraryError,
     NotALibrary,
     PartFailed,
@@ -62,10 +63,26 @@ from viewfinder.index.objects import is_gone, parse_url
 from viewfinder.index.ranking import Hit, Hits
 from viewfinder.index.raw_vectors import FillReport, StoredVectors
 from viewfinder.index.removal import Selection, delete_copies
-from viewfinder.index.repair import TablesRepair, repair_tables, rows_of_snapshots, set_database_aside
+from viewfinder.index.repair import find_database_damage, repair_tables, set_database_aside
+from viewfinder.index.repair_journal import (
+    BEFORE,
+    RepairJournal,
+    RepairReport,
+    end_repair,
+    go_on_with_repair,
+)
 from viewfinder.index.rows import describe_pictures, to_frame, to_values
 from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, read_settings, write_settings
-from viewfinder.index.tables import FAILURES, FILLED, PICTURES, REGIONS, TABLES, damaged_library, private_files
+from viewfinder.index.tables import (
+    FILLED,
+    REGIONS,
+    REPAIR,
+    TABLES,
+    Tables,
+    check_repaired,
+    damaged_library,
+    private_files,
+)
 from viewfinder.index.turns import is_stop_asked
 from viewfinder.pictures import BadFile, absolute_root
 from viewfinder.questioners import QuestionerChoice
@@ -78,15 +95,6 @@ if TYPE_CHECKING:
 
 CHECKSUM = ".crc32"
 """Suffix of the file that holds a head's checksum."""
-
-
-@dataclass
-class RepairReport:
-    """What `repair` found damaged, what it repaired, and what is lost for good; one line each."""
-
-    damaged: list[str] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
 
 
 class Library:
@@ -103,6 +111,7 @@ class Library:
         self._settings_mark = (0, 0)  # of the file read last; none so far
         self._gallery: Gallery | None = None
         self._closed = False
+        self._is_in_repair = False
         self._index: tuple[Any, ApproximateIndex | None] = (None, None)  # with the mark of the file read last
         self._indexer: threading.Thread | None = None
         self.left_out: tuple[BadFile, ...] = ()
@@ -152,12 +161,13 @@ class Library:
 
         Raises:
             NotALibrary: the folder holds something else, or nothing and `create` is False.
-            DamagedLibrary: there are tables but no library.json.
+            DamagedLibrary: there are tables but no library.json, or it is half repaired.
             NewerLibrary: it was written by a later viewfinder.
             EncoderMismatch: it was made with another encoder than the one asked for.
         """
         if (bucket := find_bucket(folder)) is not None:
             bucket.refresh()
+        check_repaired(folder)
         file = folder / SETTINGS
         if file.exists():
             settings = read_settings(file)
@@ -327,18 +337,26 @@ class Library:
         """Everything that is not as it should be, one line each; an empty list means that all is well."""
         if problems := [f"damaged: {file}" for file in (*self.store.find_damage(), *self._damaged_heads())]:
             return problems
+        if not self._is_in_repair and (self.folder / REPAIR).exists():
+            problems.append("a repair was interrupted before it changed anything: `viewfinder repair` begins it anew")
         rows = self.store.rows()
         for row in rows:
             problems += [f"gone: {file.path}" for file in row.files if self._is_gone(file.path)]
         ids = {row.id for row in rows}
         # Other spaces may lag behind: `switch` completes one before it becomes active.
-        for space in {self.encoder.raw_version, self.encoder.version} if ids else ():
-            there, matrix_nd = self.store.read_vectors(space)
+        active = self.settings.space if self._has_old_space() else self.encoder.version
+        for space in {self.encoder.raw_version, active} - {None} if ids else ():
+            there, matrix_nd = self.store.read_vectors(str(space))
             problems += [f"no vector in {space}: {picture}" for picture in sorted(ids.difference(there))]
             problems += [  # as earlier versions stored them
                 f"no usable vector in {space}: {there[row]}: {why}: `viewfinder remove` it and add its file again"
                 for row, why in find_unusable(matrix_nd).items()
             ]
+        if without := self._vectors_without_picture():
+            problems.append(
+                f"no picture for {len(without):,} vectors (the first: {without[0]}); an `add` that was cut short "
+                "leaves such, and lost pictures do: `viewfinder add` their folders again, `viewfinder repair` clears the rest"
+            )
         self.store.pictures_with_regions()  # can they be read? Missing regions are made when needed
         self.store.failures()
         return problems
@@ -348,6 +366,8 @@ class Library:
         """Repairs a damaged library: tables, vectors from files, spaces from vectors, `library.json`, snapshots.
 
         `encoder` names the encoder if nothing else does. An undamaged library stays as it is, except for its snapshots.
+        A repair that was interrupted, by a kill too, goes on with the next one, whose report tells of both; until then
+        the library cannot be opened.
 
         Raises:
             NotALibrary: there are no tables. BadInput: nothing says with which encoder it was made.
@@ -357,28 +377,23 @@ class Library:
                 f"{bucket.url} lies in a bucket, which keeps its files whole itself: mend what is missing with "
                 "`viewfinder add`, or copy an earlier version of the bucket back"
             )
-        if not (folder / TABLES).is_dir():
+        if not any(place.is_dir() for place in (folder / TABLES, folder / REPAIR / BEFORE)):
             raise NotALibrary(f"{folder} holds no library, or nothing that is left of one: check the path")
-        with (store := Store(folder)).writing():
-            tables = repair_tables(folder)
-            report = RepairReport(tables.damaged)
-            library = Library(folder, _salvage_settings(folder, encoder, report))
+        with (store := Store(folder)).writing(), Tables(folder).guarded():
+            journal = go_on_with_repair(folder)
+            settings = _salvage_settings(folder, encoder, journal)
+            repair_tables(folder, journal)
+            store.reopen()
+            library = Library(folder, settings)
+            library._is_in_repair = True
             library.__dict__["store"] = store  # which holds the lock
-            if aside := set_database_aside(folder):
-                report.lost.append(aside)
-            library._repair_pictures(tables, report)
-            library._repair_heads(report)
-            library._repair_vectors(tables, report, progress)
-            for cache in ("snapshots", APPROXIMATE):
-                shutil.rmtree(folder / cache, ignore_errors=True)
-            if any(name.startswith(REGIONS) for name in tables.lost):
-                (folder / TABLES / FILLED).unlink(missing_ok=True)
-                report.mended.append("regions of pictures, made again when they are needed")
-            library._save(library.settings)
-        if library.space is not None:
-            library.gallery()
-        report.lost += library.verify()
-        return report
+            library._repair_the_rest(journal, progress)
+            if library.space is not None:
+                library.gallery()
+            for problem in library.verify():
+                journal.note_lost(problem)
+            end_repair(folder)
+        return journal.report
 
     def status(self) -> dict[str, Any]:
         """Counts, spaces and encoder, for people and programs."""
@@ -638,44 +653,37 @@ class Library:
         if self._closed:
             raise LibraryError(f"{self.folder} was closed: open it again with viewfinder.open")
 
-    def _repair_pictures(self, tables: TablesRepair, report: RepairReport) -> None:
-        """Restores lost rows from snapshots, if vectors show that the pictures were not forgotten."""
-        if tables.lost.get(FAILURES, 0) != 0 or FAILURES in tables.reverted:
-            report.mended.append("the list of failures: the next `viewfinder add` looks at those files again")
-        if PICTURES in tables.reverted:
-            report.lost.append(
-                "what was last changed of the pictures: `viewfinder add` their folders again, with --captions and "
-                "--catalogue where these are missing"
-            )
-        elif tables.lost.get(PICTURES, 0) == 0:
-            return
-        there, spaces = set(self.store.ids()), self.store.spaces()
-        orphans = {name for space in spaces for name in self.store.reader(space).ids()} - there
-        found = {row.id: row for row in reversed(list(rows_of_snapshots(self.folder))) if row.id in orphans}
-        self.store.add(list(found.values()), {})
-        if found:
-            report.mended.append(f"{len(found):,} pictures' files, captions and catalogue rows, from a snapshot")
-        gone = max(len(orphans) - len(found), (tables.lost.get(PICTURES) or 0) - len(found))
-        if gone:
-            report.lost.append(
-                f"files, captions and catalogue rows of {gone:,} pictures: `viewfinder add` their folders again, "
-                "with --captions and --catalogue where there were any"
-            )
+    def _repair_the_rest(self, journal: RepairJournal, progress: Progress | None) -> None:
+        """What comes after the tables. Each step may be repeated; what it drops stands in the journal before."""
+        if lost := find_database_damage(self.folder):
+            journal.note_lost_once("the server's database", lost)
+            journal.save(self.folder)
+            set_database_aside(self.folder)
+        self._repair_heads(journal)
+        self._repair_vectors(journal, progress)
+        if any(name.startswith(REGIONS) for name in journal.lost_rows):
+            (self.folder / TABLES / FILLED).unlink(missing_ok=True)
+            journal.note_mended("regions of pictures, made again when they are needed")
+        if journal.report != RepairReport():
+            journal.save(self.folder)  # with what the settings lose
+        for cache in ("snapshots", APPROXIMATE):
+            shutil.rmtree(self.folder / cache, ignore_errors=True)
+        self._save(self.settings)
 
-    def _repair_heads(self, report: RepairReport) -> None:
+    def _repair_heads(self, journal: RepairJournal) -> None:
         settings, damaged = self.settings, self._damaged_heads()
+        if settings.previous is not None and settings.previous[1] in damaged:
+            journal.note_lost("what `viewfinder tune --undo` would go back to")
+            self.settings = replace(self.settings, previous=None)
         if settings.head in damaged:
-            report.lost.append(
+            journal.note_lost(
                 f"the tuned head {settings.head}: the shipped one is used, `viewfinder tune` makes another"
             )
+            journal.save(self.folder)
             (self.folder / str(settings.head)).unlink(missing_ok=True)
-            settings = replace(settings, head=None, space=None)
-        if settings.previous is not None and settings.previous[1] in damaged:
-            report.lost.append("what `viewfinder tune --undo` would go back to")
-            settings = replace(settings, previous=None)
-        self.settings = settings
+            self.settings = replace(self.settings, head=None, space=None)
 
-    def _repair_vectors(self, tables: TablesRepair, report: RepairReport, progress: Progress | None) -> None:
+    def _repair_vectors(self, journal: RepairJournal, progress: Progress | None) -> None:
         """Makes lost raw vectors again from the files; then the active space."""
         encoder, rows = self.encoder, self.store.rows()
         lacking = {row.id for row in rows} - self.store.ids_with_vectors(encoder.raw_version)
@@ -684,21 +692,33 @@ class Library:
             Ingest(self.store, encoder).run(there, progress=progress)
         still = lacking - self.store.ids_with_vectors(encoder.raw_version)
         if lacking - still:
-            report.mended.append(f"vectors of {len(lacking - still):,} pictures, from their files")
+            journal.note_mended(f"vectors of {len(lacking - still):,} pictures, from their files")
         if still:
-            report.lost.append(
+            journal.note_lost(
                 f"vectors of {len(still):,} pictures whose files are gone: `viewfinder prune` forgets them"
             )
         if not (with_raw := self.store.ids_with_vectors(encoder.raw_version)):
             return
         made = self.store.ids_with_vectors(encoder.version)
-        if made < with_raw or f"vectors.{to_file_name(encoder.version)}" in tables.lost:
+        if with_raw - made or f"vectors.{to_file_name(encoder.version)}" in journal.lost_rows:
             self._build_space(encoder)
-            report.mended.append(f"the space {encoder.version}, from raw vectors")
+            journal.note_mended(f"the space {encoder.version}, from raw vectors")
         self.settings = replace(self.settings, space=encoder.version)
         if self.settings.previous is not None and self.settings.previous[0] not in self.store.spaces():
-            report.lost.append("what `viewfinder tune --undo` would go back to")
+            journal.note_lost("what `viewfinder tune --undo` would go back to")
             self.settings = replace(self.settings, previous=None)
+
+    def _vectors_without_picture(self) -> list[str]:
+        """Vectors that no picture has, by id; none of a batch that is being added."""
+        if not self.store.vectors_without_picture():
+            return []
+        try:
+            with self.store.writing(timeout=0):
+                return sorted(self.store.vectors_without_picture())
+        except LibraryBusy:  # somebody is adding: what is not acknowledged yet is no problem
+            return []
+        except LibraryError:  # a disk that may only be read has no writer
+            return sorted(self.store.vectors_without_picture())
 
     def _damaged_heads(self) -> list[str]:
         """The heads that are named but missing, or not as they were written."""
@@ -742,19 +762,18 @@ class Library:
     def _renew_space(self) -> None:
         """If an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""
 
-        def is_old() -> bool:
-            made = self.settings.space
-            is_ours = (
-                self.settings.head is None and made is not None and made.startswith(f"{self.encoder.raw_version}-")
-            )
-            return is_ours and made != self.encoder.version
-
-        if is_old():
+        if self._has_old_space():
             with self.store.writing():
                 self._refresh_settings()
-                if is_old():
+                if self._has_old_space():
                     self._build_space(self.encoder)
                     self._save(replace(self.settings, space=self.encoder.version))
+
+    def _has_old_space(self) -> bool:
+        """Whether an untuned library has the space of an earlier viewfinder's head: what next searches it renews it."""
+        made = self.settings.space
+        is_ours = self.settings.head is None and made is not None and made.startswith(f"{self.encoder.raw_version}-")
+        return is_ours and made != self.encoder.version
 
     @cached_property
     def _raw(self) -> StoredVectors:
@@ -770,6 +789,8 @@ class Library:
         """Another process may have switched spaces, which changes no table; checking the file takes 5 us."""
         if self._bucket is not None:
             self._bucket.refresh()
+        if not self._is_in_repair:
+            check_repaired(self.folder)
         mark = _mark_settings(self.folder)
         if mark in (self._settings_mark, (0, 0)):
             return
@@ -844,17 +865,17 @@ def _is_sound(head: Path) -> bool:
     return head.is_file() and f"{checksum_file(head):08x}" == noted
 
 
-def _salvage_settings(folder: Path, encoder: str | None, report: RepairReport) -> Settings:
+def _salvage_settings(folder: Path, encoder: str | None, journal: RepairJournal) -> Settings:
     """The settings from `library.json`, else from its copy, else from the tables. Raises NewerLibrary, BadInput."""
     for file in (folder / SETTINGS, folder / TABLES / SETTINGS):
         with suppress(NotALibrary):
             settings = read_settings(file)
             if file.parent != folder:
-                report.mended.append("library.json, from its copy")
+                journal.note_mended("library.json, from its copy")
             return settings
     if encoder is None and not any((folder / TABLES).glob("vectors.starter-raw*")):
         raise BadInput(f"nothing in {folder} says which encoder it was made with: name it with --encoder")
-    report.mended.append("library.json, from the tables")
+    journal.note_mended("library.json, from the tables")
     return Settings(encoder or "starter")
 
 

@@ -101,10 +101,10 @@ class Victim:
         assert self.process.stdout is not None
         return self.process.stdout.readline().rstrip("\n")
 
-    def lines_until_killed(self, after_s: float) -> list[str]:
+    def lines_until_killed(self, after_s: float, by: int = signal.SIGKILL) -> list[str]:
         """Kills it so long from now; what it said until then, in whole lines. It may have ended before."""
         assert self.process.stdout is not None
-        timer = threading.Timer(after_s, self.process.kill)
+        timer = threading.Timer(after_s, self.process.send_signal, [by])
         timer.start()
         said = [line.rstrip("\n") for line in self.process.stdout if line.endswith("\n")]
         self.process.wait()

@@ -50,6 +50,10 @@ def test_kill_9_of_a_catalogue_import_loses_no_edition(tmp_path: Path) -> None:
     held(kills.kill_describe(1, SEED, tmp_path))
 
 
+def test_kill_9_of_repair_loses_no_row(tmp_path: Path) -> None:
+    assert held(kills.kill_repair(3, SEED, tmp_path))["repairs"] > 0
+
+
 @pytest.mark.long
 def test_kill_9_of_features_ends_in_the_same_files(tmp_path: Path) -> None:
     held(kills.kill_features(2, SEED, tmp_path))

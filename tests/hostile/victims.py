@@ -1,4 +1,4 @@
-"""The processes that are killed: `python -m tests.hostile.victims add|tune|describe|features ...`.
+"""The processes that are killed: `python -m tests.hostile.victims add|tune|describe|repair|features ...`.
 
 Each says on stdout what is acknowledged, when it is. They know colours only, so that a round takes a second or two;
 what writes to the disk is the program's own.
@@ -104,6 +104,18 @@ def describe(library: str, first: str, scratch: str) -> None:
         say(described=number)
 
 
+def repair(library: str) -> None:
+    """Repairs a library, and says what is lost."""
+    import lancedb  # noqa: F401 (until it is imported there is nothing to lose)
+
+    say(ready=True)
+    try:
+        report = viewfinder.library.Library.repair(Path(library), encoder="colours")
+    except (ViewfinderError, OSError) as error:
+        give_up(error)
+    say(lost=report.lost, mended=report.mended)
+
+
 class Unhurried(ColourEncoder):
     """Takes a moment for a batch, so that there is one to be killed in."""
 
@@ -142,6 +154,6 @@ if __name__ == "__main__":
         tables.FIRST = tables.MOST = BATCH
         os.nice(1)
     programs: dict[str, Callable[..., None]] = {
-        "add": add, "tune": tune, "describe": describe, "features": features, "serve": serve,
+        "add": add, "tune": tune, "describe": describe, "repair": repair, "features": features, "serve": serve,
     }  # fmt: skip
     programs[sys.argv[1]](*sys.argv[2:])

@@ -25,7 +25,9 @@ LARGE = 64 << 20
 """Files of at least this many bytes give back their memory once they are checked."""
 
 LISTED = "_checksums"
-_FOLDERS = ("_versions", "data", "_deletions", "_indices", "_transactions")
+LANCE_FOLDERS = ("_versions", "data", "_deletions", "_indices", "_transactions")
+"""Folders of a table in which Lance writes each file once; hints, which it replaces, have that word in their names."""
+
 _verified: dict[Path, tuple[int, int, int]] = {}
 
 
@@ -82,6 +84,11 @@ def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
     scratch.replace(table / LISTED)
 
 
+def listed_versions(table: Path) -> list[str]:
+    """Names of a table's manifests, as they are listed: also of those that are gone, unless they were cleared away."""
+    return [path.rpartition("/")[2] for path in _read_list(table)[0] if path.startswith("_versions/")]
+
+
 def find_damage(table: Path, *, everything: bool = False) -> list[str]:
     """The files of a table, by their paths in it, that are not as they were written; a missing newest version is one.
 
@@ -135,7 +142,7 @@ def _read_list(table: Path) -> tuple[dict[str, tuple[int, int]], int]:
     return listed, bad
 
 
-def _files(table: Path, folders: tuple[str, ...] = _FOLDERS) -> set[str]:
+def _files(table: Path, folders: tuple[str, ...] = LANCE_FOLDERS) -> set[str]:
     """Paths of Lance's files, except those that it replaces."""
     return {path for folder in folders for path in _walk(table, folder) if not path.endswith(("_hint.json", ".tmp"))}
 

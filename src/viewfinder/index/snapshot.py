@@ -22,6 +22,7 @@ from jaxtyping import Bool, Float32
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.index.bucket import find_files
+from viewfinder.index.checksums import listed_versions
 from viewfinder.index.growing_arrays import extend_rows, map_rows, save_rows
 from viewfinder.index.rows import (
     AttributeColumn,
@@ -320,7 +321,17 @@ def newest_version(folder: Path, table: str) -> str | None:
         names = os.listdir(f"{folder}/{TABLES}/{VERSIONS.format(table)}")  # noqa: PTH208
     except OSError:
         return None
-    stems = [name.removesuffix(".manifest") for name in names if name.endswith(".manifest")]
+    return _mark_newest(names)
+
+
+def last_written_version(folder: Path, table: str) -> str | None:
+    """The same of a table that may be damaged: its newest version may be known only from the list of checksums."""
+    found = [path.name for path in (folder / TABLES / VERSIONS.format(table)).glob("*.manifest")]
+    return _mark_newest([*found, *listed_versions(folder / TABLES / f"{table}.lance")])
+
+
+def _mark_newest(names: Iterable[str]) -> str | None:
+    stems = {name.removesuffix(".manifest") for name in names if name.endswith(".manifest")}
     if not stems:
         return None
     if all(stem.isdigit() for stem in stems):

@@ -55,10 +55,13 @@ MOST_AT_ONCE = 10_000
 """Pictures added since the earlier snapshot: more are read faster with all others than one by one."""
 
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
+GENERATION = "generation"
+"""The file that says which state of the tables a snapshot shows: its folder's name is a hash of that."""
+
 _BUILDING = ".building-"
 
 
-def _folder_name(mark: str) -> str:
+def name_snapshot(mark: str) -> str:
     """`<tables>-<space>`, hashed: snapshots of one state of the tables share the first half."""
     *tables, space = mark.split(":", 4)
     texts = (":".join(tables), space)
@@ -69,7 +72,7 @@ def _folder_name(mark: str) -> str:
 def load_snapshot(folder: Path, space: str) -> Snapshot:
     """The present snapshot of a space, mapped or built. Raises NotALibrary, UnknownName, LibraryError."""
     mark = read_generation(folder, space)
-    home = folder / "snapshots" / _folder_name(mark)
+    home = folder / "snapshots" / name_snapshot(mark)
     try:
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):
@@ -85,7 +88,7 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
             raise
         return load_snapshot(folder, space)  # a writer replaced the tables meanwhile
     try:
-        _write(home, table, matrix_nd)
+        _write(home, table, matrix_nd, mark)
         _remove_old(home)
         return _open(home, space, mark)
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
@@ -95,7 +98,7 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
 def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
     """The snapshot of this generation, present or earlier; None if there is none (any more)."""
     try:
-        return _open(folder / "snapshots" / _folder_name(mark), mark.split(":", 4)[4], mark)
+        return _open(folder / "snapshots" / name_snapshot(mark), mark.split(":", 4)[4], mark)
     except (OSError, ValueError, KeyError):
         return None
 
@@ -112,12 +115,13 @@ def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d
     return table.take(order).combine_chunks(), np.asarray(vectors_nd[kept], dtype=np.float32)
 
 
-def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"]) -> None:
+def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"], mark: str) -> None:
     """Writes a snapshot's files."""
     with _building(home) as folder:
         save_rows(folder / MATRIX, matrix_nd)
         save_columns(folder, build_columns(table))
         _write_table(folder, 0, table)
+        _write_generation(folder, mark)
 
 
 @contextmanager
@@ -149,6 +153,10 @@ def _write_table(folder: Path, number: int, table: Any) -> None:
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
     seal_file(file)
+
+
+def _write_generation(folder: Path, mark: str) -> None:
+    (folder / GENERATION).write_bytes(seal(mark.encode("utf-8", "surrogatepass")))
 
 
 def read_tables(home: Path) -> list[Any]:
@@ -185,7 +193,7 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
 
 def _grow(folder: Path, space: str, mark: str) -> bool:
     """Grows a snapshot from one of an earlier state, if only pictures were added since, and few."""
-    home = folder / "snapshots" / _folder_name(mark)
+    home = folder / "snapshots" / name_snapshot(mark)
     with hold_snapshots(folder):
         if home.is_dir():
             return True
@@ -204,6 +212,7 @@ def _grow(folder: Path, space: str, mark: str) -> bool:
         with _building(home) as building:
             _link_and_extend(before, building, table, np.asarray(vectors_md, np.float32))
             grow_columns(before, building, columns, sum(counts))
+            _write_generation(building, mark)
         return True
 
 
@@ -214,7 +223,7 @@ def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
     while state in growth and len(names) <= MOST_AT_ONCE:
         state, added = growth[state]
         names += added
-        home = folder / "snapshots" / _folder_name(f"{number}:{state}:{filled}:{space}")
+        home = folder / "snapshots" / name_snapshot(f"{number}:{state}:{filled}:{space}")
         if home.is_dir():
             return (home, names) if len(names) <= MOST_AT_ONCE else None
     return None

@@ -96,6 +96,10 @@ class Store:
         """Holds the library for writing, as every write does; may be nested. Raises LibraryBusy after `timeout` s."""
         return hold_lock(self._lock, self.folder, timeout, f"writing to {place_name(self.folder)}")
 
+    def reopen(self) -> None:
+        """Forgets what is open: the tables were replaced."""
+        self._tables = Tables(self.folder)
+
     # -- pictures
 
     def add(self, rows: Sequence[PictureRow], vectors: Mapping[str, Float[np.ndarray, "n _"]]) -> None:
@@ -222,6 +226,12 @@ class Store:
         with self._tables.guarded():
             if space in (spaces := self._spaces()):
                 yield from self._tables.stream(spaces[space][0], "id")
+
+    def vectors_without_picture(self) -> set[str]:
+        """Ids that have a vector in a complete space, and no picture; while somebody adds, also the batch under way."""
+        with self._tables.guarded():
+            found = {name for table, _ in self._spaces().values() for name in self._tables.column(table, "id")}
+            return found.difference(self._tables.column(PICTURES, "id"))  # read last, as it is written last
 
     def find_damage(self) -> list[str]:
         """All files of the tables that are not as they were written."""

@@ -49,6 +49,9 @@ GROWTH = "growth.jsonl"
 GROWTH_BYTES = 8_000_000
 """Beyond this size it is started anew: a reader so far behind reads everything."""
 
+REPAIR, REPORT = "repair", "report.json"
+"""The folder of a repair in a library, and its journal in it (see `repair_journal`)."""
+
 BATCH = 500
 """Names in one SQL filter."""
 
@@ -301,8 +304,29 @@ def damaged_library(folder: Path, what: str) -> DamagedLibrary:
     return DamagedLibrary(f"the library in {folder} is damaged ({what}): mend it with `viewfinder repair {folder}`")
 
 
+def check_repaired(folder: Path) -> None:
+    """Raises DamagedLibrary if a repair has begun to change the library, and has not come to its end. 2 us."""
+    if is_half_repaired(folder):
+        raise half_repaired_library(folder)
+
+
+def is_half_repaired(folder: Path) -> bool:
+    """Whether a repair has begun to change the library, and has not come to its end."""
+    return os.path.lexists(f"{folder}/{REPAIR}/{REPORT}")
+
+
+def half_repaired_library(folder: Path) -> DamagedLibrary:
+    """The error that says how to go on with a repair."""
+    return DamagedLibrary(
+        f"the library in {folder} is half repaired: a repair was interrupted, or is still at work; "
+        f"`viewfinder repair {folder}` goes on with it"
+    )
+
+
 def missing_library(folder: Path) -> LibraryError:
     """The error that says what a library lacks: everything, or its table of pictures."""
+    if is_half_repaired(folder):
+        return half_repaired_library(folder)
     if any((folder / TABLES).glob("vectors.*")):
         return damaged_library(folder, f"{TABLES}/{PICTURES}.lance is missing")
     return NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
