@@ -355,7 +355,8 @@ class Library:
         if without := self._vectors_without_picture():
             problems.append(
                 f"no picture for {len(without):,} vectors (the first: {without[0]}); an `add` that was cut short "
-                "leaves such, and lost pictures do: `viewfinder add` their folders again, `viewfinder repair` clears the rest"
+                "leaves such, and lost pictures do: `viewfinder add` their folders again, `viewfinder repair` clears "
+                "the rest"
             )
         self.store.pictures_with_regions()  # can they be read? Missing regions are made when needed
         self.store.failures()

@@ -36,12 +36,14 @@ from viewfinder.index.snapshot import Snapshot, read_filled_mark
 from viewfinder.index.store import Store
 from viewfinder.index.tables import (
     FILLED,
+    PICTURES,
     REGIONS,
     TABLES,
     Tables,
     VectorReader,
     check_ids,
     hold_lock,
+    missing_library,
     pace_batches,
     private_files,
     vectors_schema,
@@ -150,7 +152,8 @@ class RegionTable:
     def add(self, ids: Sequence[str], regions_nre: Float[np.ndarray, "n r e"]) -> None:
         """Adds regions of pictures that have none yet, acknowledged when this returns; the caller holds `filling`.
 
-        Raises ValueError: an id twice, or another shape than before; else DiskFull, LibraryError.
+        Raises ValueError: an id twice, or another shape than before; NotALibrary: the library was moved away; else
+        DiskFull, LibraryError.
         """
         check_ids(ids)
         pictures, regions, width = regions_nre.shape
@@ -161,6 +164,8 @@ class RegionTable:
         most = float(np.finfo(np.float16).max)  # larger numbers become this
         flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -most, most)
         rows = vectors_to_arrow(ids, flat_nv, regions * width)
+        if not self._tables.has(PICTURES):  # moved away meanwhile: it must not be begun anew in its old place
+            raise missing_library(self.folder)
         with self._tables.guarded(), private_files(self.folder):
             self._tables.make(self._name, schema)
             self._tables.change(self._name).add(rows)

@@ -258,6 +258,8 @@ def _read_derived(stem: Path | None) -> np.ndarray | None:
 @contextmanager
 def hold_snapshots(folder: Path) -> Iterator[None]:
     """Locks the files of a library's snapshots, to append to them. Raises OSError: not possible within a minute."""
+    if not folder.is_dir():  # moved away: FileLock would make it anew
+        raise FileNotFoundError(folder)
     with private_files(folder), FileLock(folder / "snapshots.lock", timeout=60.0):
         yield
 

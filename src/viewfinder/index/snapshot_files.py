@@ -129,7 +129,8 @@ def _building(home: Path) -> Iterator[Path]:
     """A temporary folder, which is renamed to `home` at the end of the `with` block."""
     with private_files(home.parents[1]):
         folder = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        folder.mkdir(parents=True)
+        home.parent.mkdir(exist_ok=True)  # without parents: a library that was moved away is not begun anew
+        folder.mkdir()
         try:
             yield folder
             try:

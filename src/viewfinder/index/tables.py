@@ -262,7 +262,12 @@ def private_files(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterator[None]:
-    """Holds a lock of a library; may be nested. Raises LibraryBusy after `timeout` s: `busy` says with what."""
+    """Holds a lock of a library; may be nested. Raises LibraryBusy after `timeout` s: `busy` says with what.
+
+    Raises NotALibrary: the folder is gone.
+    """
+    if not folder.is_dir():  # moved away: FileLock would make it anew
+        raise missing_library(folder)
     try:
         with private_files(folder):  # the lock is a file
             lock.acquire(timeout=timeout)
