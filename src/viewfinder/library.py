@@ -338,7 +338,7 @@ class Library:
         if problems := [f"damaged: {file}" for file in (*self.store.find_damage(), *self._damaged_heads())]:
             return problems
         if not self._is_in_repair and (self.folder / REPAIR).exists():
-            problems.append("a repair was interrupted before it changed anything: `viewfinder repair` begins it anew")
+            problems.append("a repair was interrupted: `viewfinder repair` goes on with it")
         rows = self.store.rows()
         for row in rows:
             problems += [f"gone: {file.path}" for file in row.files if self._is_gone(file.path)]
