@@ -6,6 +6,7 @@
           heads/         heads tuned on the user's own captions
           approximate/   a cache: what large collections are searched with
           thumbnails/    a cache
+          repair/        while a repair is not done (see `index.repair_journal`)
           features/      a cache: vectors as `evaluate` and `train` read them (see `evaluation.pictures`)
 """
 

@@ -51,7 +51,7 @@ def test_kill_9_of_a_catalogue_import_loses_no_edition(tmp_path: Path) -> None:
 
 
 def test_kill_9_of_repair_loses_no_row(tmp_path: Path) -> None:
-    assert held(kills.kill_repair(3, SEED, tmp_path))["repairs"] > 0
+    assert held(kills.kill_repair(2, SEED, tmp_path))["repairs"] > 0
 
 
 @pytest.mark.long
