@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +241,7 @@ def test_a_library_of_an_earlier_head_is_in_order_before_its_space_is_renewed(ho
     library = Library.open(home)
     old = ColourEncoder(channels=(0.5, 1.0, 1.0))
     library._build_space(old)
-    library._save(viewfinder.library.replace(library.settings, space=old.version))
+    library._save(replace(library.settings, space=old.version))
     library.store._tables.delete_where("spaces", "space", [library.encoder.version])
     library.store._tables.connection.drop_table(SHARED)
     library.store._tables.record()

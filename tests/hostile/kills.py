@@ -226,24 +226,22 @@ def _told_when_opened(place: Path) -> str:
     return "nothing"
 
 
-def _flip_all(place: Path, table: str, chance: random.Random) -> None:
-    for file in (place / f"tables/{table}.lance/data").iterdir():
+def _flip_all(place: Path, chance: random.Random, *tables: str) -> None:
+    for file in [file for table in tables for file in (place / f"tables/{table}.lance/data").iterdir()]:
         content = bytearray(file.read_bytes())
         content[chance.randrange(len(content))] ^= 16
         file.write_bytes(content)
 
 
 HARMS: dict[str, Callable[[Path, random.Random], None]] = {
-    "pictures": lambda place, chance: _flip_all(place, "pictures", chance),
-    "pictures and raw vectors": lambda place, chance: [
-        _flip_all(place, table, chance) for table in ("pictures", "vectors.colours-raw-1")
-    ],
+    "pictures": lambda place, chance: _flip_all(place, chance, "pictures"),
+    "pictures and raw vectors": lambda place, chance: _flip_all(place, chance, "pictures", "vectors.colours-raw-1"),
     "the last version of pictures": lambda place, chance: min(
         (place / "tables/pictures.lance/_versions").glob("*.manifest")
     ).unlink(),
-    "raw vectors": lambda place, chance: _flip_all(place, "vectors.colours-raw-1", chance),
+    "raw vectors": lambda place, chance: _flip_all(place, chance, "vectors.colours-raw-1"),
     "the active space": lambda place, chance: shutil.rmtree(place / "tables/vectors.colours-raw-1-1-1-1.lance"),
-    "the list of spaces": lambda place, chance: _flip_all(place, "spaces", chance),
+    "the list of spaces": lambda place, chance: _flip_all(place, chance, "spaces"),
 }
 """Ways to damage a library of which nothing need be lost."""
 
