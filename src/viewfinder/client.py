@@ -27,6 +27,7 @@ from viewfinder.errors import (
     EmptyQuery,
     LibraryBusy,
     LibraryError,
+    PartFailed,
     PictureError,
     ServerFailed,
     UnknownName,
@@ -56,6 +57,7 @@ ERRORS: dict[str, type[ViewfinderError]] = {
     "library-error": LibraryError,
     "database-error": DatabaseError,
     "not-a-picture": PictureError,
+    "part-failed": PartFailed,
     "failed": ViewfinderError,
 }
 """The kinds of problem documents that are errors of the engine; all others are told apart by their status."""
