@@ -72,8 +72,8 @@ test: system check
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
 test-long: system check
 	$(BIN)/pytest -n 2 --dist worksteal -m long $(ARGS)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/index tests/retrievers tests/training $(ARGS) \
-	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.index,viewfinder.metrics,viewfinder.training,beartype.beartype
+	$(BIN)/pytest -n 2 --dist worksteal -m "not long" tests/encoders tests/search tests/store tests/retrievers tests/training $(ARGS) \
+	  --jaxtyping-packages=viewfinder.retrievers,viewfinder.encoders,viewfinder.search,viewfinder.store,viewfinder.metrics,viewfinder.training,beartype.beartype
 
 attack: setup system
 	PYTHONPATH=. $(BIN)/python benchmarks/attack.py $(ARGS)

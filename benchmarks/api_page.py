@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from viewfinder.index.settings import Settings
 from viewfinder.library import Library
 from viewfinder.server.access.bodies import SMALL_BODY
 from viewfinder.server.app import Document, create_app, list_operations
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.settings import Settings
 
 HEAD = """# The API
 

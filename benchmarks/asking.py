@@ -27,9 +27,9 @@ from viewfinder.data.dialogues import Dialogue, read_dialogues
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 
 SIZE = 50_000
 ROUNDS = 5

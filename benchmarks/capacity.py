@@ -44,9 +44,9 @@ from speed import library_of_vectors, phrases
 from threadpoolctl import threadpool_limits
 
 from viewfinder.conversation import Say
-from viewfinder.index import dot_scores, top_k
-from viewfinder.index.index_files import pays
 from viewfinder.library import Library
+from viewfinder.search.index_files import pays
+from viewfinder.search.kernels import dot_scores, top_k
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -34,14 +34,14 @@ from jaxtyping import Float
 from machine import described
 from quality import ABSENT, interval
 
-from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn, is_dont_know
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
-from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, Limits, decode
 from viewfinder.retrievers import load_retriever
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.users import (
     AnnotatedPhotos,
     AnnotationAnswerer,
@@ -56,6 +56,7 @@ from viewfinder.users import (
 )
 from viewfinder.users.captions import holds, stems_of
 from viewfinder.users.person import Speaks
+from viewfinder.wording.replies import is_dont_know
 
 ROUNDS = 6
 """What is said first, and five turns after it."""

@@ -27,12 +27,13 @@ from freshness import sign
 from jaxtyping import Float, Float32
 from machine import described
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Like
 from viewfinder.data.fashion_iq import fashion_kinds, join_captions, read_fashion_iq
-from viewfinder.index import Gallery, dot_scores
-from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import load_retriever
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.kernels import dot_scores
+from viewfinder.session.session import Session
 
 SIZE = 50_000
 TURNS = 5

@@ -52,14 +52,14 @@ class Figure:
 
 STARTER = ("encoders/starter/encoder.py", "encoders/starter/network.onnx")
 DECODING = ("pictures/decode.py", "pictures/sandbox.py", "pictures/worker.py")
-ADDING = ("index/ingest.py", *DECODING, *STARTER)
-TURN = ("session.py", "index/turns.py", "retrievers/composer.py", "index/ranking.py", "index/scores.py")
+ADDING = ("store/ingest.py", *DECODING, *STARTER)
+TURN = ("session/session.py", "session/resolve.py", "retrievers/composer.py", "search/ranking.py", "search/verdicts.py")
 QUESTIONS = ("questioners/pool.py", "questioners/information_gain/*.py")
 TALKING = tuple(f"server/conversations/{name}.py" for name in ("conversations", "open_sessions", "routes"))
 SERVER = ("server/access/gate.py", *TALKING)
 PAGE = ("index.html", "js/main.js", "js/conversation.js", "js/grid.js", "css/base.css", "css/grid.css")
-INDEX = ("index/approximate.py", "index/index_files.py", "index/scores.py")
-REGION_SCORES = ("index/region_scores.py", "retrievers/shared/numpy_network.py")
+INDEX = ("search/approximate.py", "search/index_files.py", "search/verdicts.py")
+REGION_SCORES = ("search/region_scores.py", "retrievers/shared/numpy_network.py")
 
 
 def figures_of(result: str, command: str, parts: Mapping[str, tuple[str, ...]]) -> Iterator[Figure]:
@@ -76,11 +76,11 @@ FIGURES = (
             "indexing": ADDING,
             "large_pictures": ADDING,
             "batches": STARTER,
-            "memory": ("index/ingest.py", "index/store.py", "pictures/sandbox.py", "pictures/worker.py"),
+            "memory": ("store/ingest.py", "store/store.py", "pictures/sandbox.py", "pictures/worker.py"),
             "finding": (*TURN, *STARTER),
-            "asking": ("session.py", *QUESTIONS),
+            "asking": ("session/session.py", *QUESTIONS),
             "long_talks": (*TURN, *QUESTIONS),
-            "cold_start": ("cli/app.py", "cli/library.py", "library.py", "index/snapshot.py", *STARTER),
+            "cold_start": ("cli/app.py", "cli/library.py", "library.py", "store/snapshot.py", *STARTER),
         },
     ),
     *figures_of(
@@ -91,8 +91,8 @@ FIGURES = (
             "crowd": (*SERVER, *TURN),
             "workers": (*SERVER, "server/workers.py"),
             "idle": (*TALKING, "server/running.py"),
-            "memory": ("server/conversations/open_sessions.py", "index/turns.py"),
-            "indexing": (*SERVER, "server/jobs/worker.py", "server/live_library.py", "index/ingest.py"),
+            "memory": ("server/conversations/open_sessions.py", "session/resolve.py"),
+            "indexing": (*SERVER, "server/jobs/worker.py", "server/live_library.py", "store/ingest.py"),
             "paint": tuple(f"server/static/{name}" for name in PAGE),
         },
     ),
@@ -115,7 +115,7 @@ FIGURES = (
     *figures_of(
         "capacity",
         "capacity.py --only {part}",
-        {"turns": TURN, "small": ("index/shard_scores.py", "index/scores.py")},
+        {"turns": TURN, "small": ("search/shard_scores.py", "search/verdicts.py")},
     ),
     *figures_of(
         "scale",

@@ -25,12 +25,12 @@ from jaxtyping import Float
 from machine import described
 from threadpoolctl import threadpool_limits
 
-from viewfinder.index import RegionBlock, single_vector_scores
 from viewfinder.retrievers.mai import memory, numpy_network
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, CarriedTokens
 from viewfinder.retrievers.mai.settings import Iteration, Model
 from viewfinder.retrievers.shared.network import WordVectors
+from viewfinder.search.region_scores import RegionBlock, single_vector_scores
 
 PICTURES = 50_000
 WIDTHS = (64, 256)

@@ -31,17 +31,21 @@ from machine import described
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, top_k
-from viewfinder.index.region_scores import (
+from viewfinder.query import ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers import load_retriever
+from viewfinder.search.kernels import top_k
+from viewfinder.search.late_interaction import CANDIDATES, GROUP_SHARE, late_interaction_near
+from viewfinder.search.region_scores import (
     GROUPS,
+    RegionBlock,
     RegionCodes,
     group_means,
+    late_interaction,
     late_interaction_coarse,
     nearest_group_scores,
+    query_vector_scores,
     tile_batches,
 )
-from viewfinder.index.scores import CANDIDATES, GROUP_SHARE, late_interaction_near
-from viewfinder.retrievers import ResolvedTurn, SentenceEncoder, load_retriever
 
 K = 10
 VECTORS = (3, 5, 10)

@@ -30,9 +30,9 @@ from viewfinder.data.splits import names_digest, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
-from viewfinder.index.words import said_words, written_words
 from viewfinder.library import Library
 from viewfinder.metrics import bootstrap_interval, target_ranks
+from viewfinder.search.written_words import said_words, written_words
 from viewfinder.tuning import tune
 from viewfinder.tuning.starter import TRAINED, read_training_pictures
 

@@ -30,18 +30,20 @@ from scale_snapshot import measure_snapshot
 from scale_vectors import describe_likeness, make_vectors, read_vectors
 
 import viewfinder
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.index import FileRecord, Gallery, PictureRow, dot_scores, top_k
-from viewfinder.index.approximate import as_query, build_index, with_background
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.index.index_files import queries_like, renew_index, write_index
-from viewfinder.index.near_scores import IndexedPictures
 from viewfinder.library import Library
 from viewfinder.questioners.photographs import facets
 from viewfinder.retrievers import Composer
-from viewfinder.session import Session
+from viewfinder.search.approximate import as_query, build_index, with_background
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.index_files import queries_like, renew_index, write_index
+from viewfinder.search.kernels import dot_scores, top_k
+from viewfinder.search.near_scores import IndexedPictures
+from viewfinder.session.session import Session
+from viewfinder.store.rows import FileRecord, PictureRow
 
 SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 """Catalogue columns, and the share of pictures that have the value "yes" in each; those of `<name> alike` are alike."""

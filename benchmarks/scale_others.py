@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.index.approximate import ApproximateIndex, load_index
+from viewfinder.search.approximate import ApproximateIndex, load_index
 
 Engine = Callable[[np.ndarray], np.ndarray]
 PROBES = 32

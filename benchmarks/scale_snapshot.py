@@ -22,8 +22,9 @@ from machine import described
 
 import viewfinder
 from viewfinder.data.splits import read_photographs
-from viewfinder.index import FileRecord, PictureRow, load_snapshot
 from viewfinder.library import Library
+from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.store.snapshot_files import load_snapshot
 
 SIZES = (50_000, 200_000, 1_000_000)
 ADDED = 1_000

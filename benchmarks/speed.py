@@ -31,10 +31,11 @@ from PIL import Image
 
 import viewfinder
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.index import FileRecord, PictureRow, dot_scores, top_k
-from viewfinder.index.ranking import CANDIDATES
 from viewfinder.library import Library
 from viewfinder.pictures import Limits, decode
+from viewfinder.search.kernels import dot_scores, top_k
+from viewfinder.session.candidates import CANDIDATES
+from viewfinder.store.rows import FileRecord, PictureRow
 
 Result = TypeVar("Result")
 

@@ -33,7 +33,7 @@ from viewfinder.evaluation import Plan
 from viewfinder.evaluation.visual_conversation import answer_questions, normalize_answer
 from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.base import Retriever
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.tuning.dialogues import PhotoQuestion, captioned_dialogues, read_photo_questions
 from viewfinder.users.photographs import make_fragment
 

@@ -19,12 +19,12 @@ from asking import grown
 from chat_tests import Place
 from machine import described
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import BackTo, Say
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import pictures_only, with_picture_bias
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 
 SIZE, TURNS, TALKS, WARM = 50_000, 10, 12, 2
 SENTENCE = "a man with a {word} bag in front of a white house"

@@ -16,9 +16,10 @@ from pathlib import Path, PurePosixPath
 
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, TextItem, read_chatsearch, read_gallery
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.data.fashionmt import parse_ordinal_reference, read_transactions, split_modification
+from viewfinder.data.fashionmt import read_transactions
 from viewfinder.data.files import read_json
 from viewfinder.data.truth import PictureTruth, read_truth
+from viewfinder.wording.modifications import parse_ordinal_reference, split_modification
 from viewfinder.worlds.catalogue.statements import denials_of, phrases_of
 from viewfinder.worlds.catalogue.transactions import SETTINGS, noun_phrase
 from viewfinder.worlds.catalogue.vocabulary import FACETS

@@ -22,8 +22,8 @@ from hypothesis import settings
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.base import REGIONS
-from viewfinder.retrievers import Part, Query, Reads, RegionSpace, ResolvedTurn, Retriever
-from viewfinder.retrievers.base import RawPictures
+from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import Retriever
 from viewfinder.testing import COLOURS
 
 Array = np.ndarray[Any, np.dtype[Any]]

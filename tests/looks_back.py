@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from viewfinder.conversation import Keep, Like
-from viewfinder.retrievers import Composer, Query, ResolvedTurn
-from viewfinder.retrievers.base import Operation
+from viewfinder.query import Operation, Query, ResolvedTurn
+from viewfinder.retrievers import Composer
 
 PLACES = {"first": 1, "second": 2, "third": 3}
 NAMED = re.compile(r"(?:(?P<attribute>\w+) of )?the (?P<place>first|second|third)")

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from viewfinder.conversation import Answer
-from viewfinder.retrievers import Composer, Query, Reads, ResolvedTurn
+from viewfinder.query import Query, Reads, ResolvedTurn
+from viewfinder.retrievers import Composer
 
 
 @dataclass(frozen=True)

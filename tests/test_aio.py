@@ -12,13 +12,14 @@ import pytest
 
 import viewfinder.aio
 import viewfinder.library
+from viewfinder.byte_cache import ByteCache
 from viewfinder.errors import EmptyQuery
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.index.turns import stop_if_asked
 from viewfinder.library import Library
-from viewfinder.retrievers import Composer, ResolvedTurn
-from viewfinder.session import Session
+from viewfinder.query import ResolvedTurn
+from viewfinder.retrievers import Composer
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
+from viewfinder.stopping import stop_if_asked
 from viewfinder.testing import COLOURS, ColourEncoder, load_colour_encoder, tiny_pictures, tiny_snapshot
 
 GALLERY = Gallery(tiny_snapshot([(top, bottom) for top in COLOURS for bottom in COLOURS]), ColourEncoder())
@@ -151,7 +152,7 @@ def test_who_waits_for_a_turn_and_gives_up_holds_nobody_up() -> None:
 
 def test_adding_that_is_cancelled_keeps_what_it_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr("viewfinder.index.ingest.pace_batches", lambda outcomes: ([one] for one in outcomes))
+    monkeypatch.setattr("viewfinder.store.ingest.pace_batches", lambda outcomes: ([one] for one in outcomes))
     tiny_pictures(tmp_path / "pictures", 40)
     library = Library.open(tmp_path / "library")
     acknowledged: list[int] = []

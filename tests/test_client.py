@@ -24,9 +24,8 @@ from viewfinder import client
 from viewfinder.client import RemoteLibrary
 from viewfinder.conversation import Say
 from viewfinder.errors import BadInput, EmptyQuery, ServerFailed, UnknownName, ViewfinderError
-from viewfinder.index.ranking import Hits
-from viewfinder.index.rows import FileRecord
 from viewfinder.library import Library
+from viewfinder.search.hits import Hits
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.app import create_app
@@ -34,7 +33,8 @@ from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.jobs import worker
 from viewfinder.server.problems import KINDS
 from viewfinder.server.settings import ServerSettings, database_url
-from viewfinder.session import Session, TurnMethods
+from viewfinder.session.session import Session, TurnMethods
+from viewfinder.store.rows import FileRecord
 from viewfinder.testing import draw_halves, load_colour_encoder, tiny_pictures
 
 COUNT = 20

@@ -20,10 +20,10 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
-    is_dont_know,
     turn_from_json,
     turn_to_json,
 )
+from viewfinder.wording.replies import is_dont_know
 
 # The axis checker looks at a random element of a container, also while hypothesis builds one.
 pytestmark = pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")

@@ -13,15 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder.conversation import Answer, Reject, is_dont_know
+from viewfinder.conversation import Answer, Reject
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
-from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, Limits, decode
 from viewfinder.retrievers import load_retriever
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.users import AnnotatedPhotos, Screen, SpeakingStyle, photo_person, read_photo_notes
+from viewfinder.wording.replies import is_dont_know
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 PEOPLE, PICTURES, TURNS, ENOUGH_CAPTIONS = 60, 250, 4, 4

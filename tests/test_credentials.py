@@ -10,9 +10,9 @@ import pytest
 import viewfinder
 from viewfinder.cli.ending import WrongUse, report_failure
 from viewfinder.errors import BadInput, LibraryError, ViewfinderError, hide_credentials
-from viewfinder.index.bucket import local_folder
-from viewfinder.index.objects import walk_objects
 from viewfinder.server.problems import problem_of
+from viewfinder.store.bucket import local_folder
+from viewfinder.store.objects import walk_objects
 
 SECRET = "love+Sex/G0d"
 ADDRESSES = (

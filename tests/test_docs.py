@@ -20,9 +20,9 @@ from PIL import ExifTags, Image
 
 from viewfinder.cli import app, ending
 from viewfinder.cli.app import fill_in_ray
-from viewfinder.index import Gallery
 from viewfinder.questioners import Candidates
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.testing import ColourEncoder, check_picture_reader, check_questioner, check_retriever, tiny_snapshot
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -31,10 +31,10 @@ from viewfinder.errors import (
     PartFailed,
     UnknownName,
 )
-from viewfinder.index import Store
-from viewfinder.index.ranking import PicturePath
-from viewfinder.index.tables import FIRST
 from viewfinder.library import Library
+from viewfinder.search.hits import PicturePath
+from viewfinder.store.store import Store
+from viewfinder.store.tables import FIRST
 from viewfinder.testing import ColourEncoder, TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
 
 

@@ -25,12 +25,12 @@ import viewfinder
 import viewfinder.library
 from tests.s3_server import S3Server, s3_server
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
-from viewfinder.index import bucket
-from viewfinder.index.bucket import Bucket, Lease, find_bucket, local_folder
-from viewfinder.index.objects import parse_url
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.pictures.thumbnails import THUMBNAILS, thumbnail_path
+from viewfinder.store import bucket
+from viewfinder.store.bucket import Bucket, Lease, find_bucket, local_folder
+from viewfinder.store.objects import parse_url
 from viewfinder.testing import draw_halves, load_colour_encoder, tiny_pictures
 
 pytestmark = pytest.mark.slow

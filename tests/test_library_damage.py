@@ -14,8 +14,8 @@ import pytest
 
 import viewfinder.library
 from viewfinder.errors import DamagedLibrary, NotALibrary, ViewfinderError
-from viewfinder.index.checksums import find_damage, map_sealed, record_checksums, seal_file
 from viewfinder.library import Library
+from viewfinder.store.checksums import find_damage, map_sealed, record_checksums, seal_file
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 RAW, SHARED = "vectors.colours-raw-1", "vectors.colours-raw-1-1-1-1"

@@ -16,9 +16,9 @@ import pytest
 
 import viewfinder.library
 from viewfinder.cli.app import run
-from viewfinder.index import approximate, index_files
-from viewfinder.index.index_files import index_file, renew_index
 from viewfinder.library import Library
+from viewfinder.search import approximate, index_files
+from viewfinder.search.index_files import index_file, renew_index
 from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 
 pytest.importorskip("faiss", reason="the extra `scale` is not installed")

@@ -16,15 +16,14 @@ from PIL import Image
 
 import viewfinder
 import viewfinder.library
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Show
 from viewfinder.errors import BadInput, LibraryError, ViewfinderError
-from viewfinder.index import FileRecord, PictureRow
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.index.ranking import Hit, Hits, PicturePath
-from viewfinder.index.rows import describe_pictures
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
-from viewfinder.session import Session
+from viewfinder.search.hits import Hit, Hits, PicturePath
+from viewfinder.session.session import Session
+from viewfinder.store.rows import FileRecord, PictureRow, describe_pictures
 from viewfinder.testing import TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
 
 

@@ -9,10 +9,10 @@ import pytest
 
 import viewfinder.library
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.index.removal import Selection
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.pictures.thumbnails import THUMBNAILS, load_thumbnail
+from viewfinder.store.removal import Selection
 from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 
 

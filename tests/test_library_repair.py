@@ -14,11 +14,11 @@ import pytest
 
 import viewfinder.library
 from viewfinder.errors import DamagedLibrary, NotALibrary
-from viewfinder.index import repair_journal, tables
-from viewfinder.index.repair import find_database_damage, set_database_aside
-from viewfinder.index.rows import PictureRow
-from viewfinder.index.snapshot_files import GENERATION
 from viewfinder.library import Library
+from viewfinder.store import repair_journal, tables
+from viewfinder.store.repair import find_database_damage, set_database_aside
+from viewfinder.store.rows import PictureRow
+from viewfinder.store.snapshot_files import GENERATION
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 RAW, SHARED = "vectors.colours-raw-1", "vectors.colours-raw-1-1-1-1"

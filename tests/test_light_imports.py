@@ -101,7 +101,7 @@ def test_what_is_imported_is_noticed() -> None:
 
 def test_pydantic_checks_calls_as_before_once_lance_is_imported() -> None:
     code = (
-        "import pydantic; from viewfinder.index.bucket import import_lancedb; checks = pydantic.validate_call\n"
+        "import pydantic; from viewfinder.store.bucket import import_lancedb; checks = pydantic.validate_call\n"
         "assert import_lancedb() is import_lancedb()\n"
         "assert pydantic.validate_call is checks"
     )

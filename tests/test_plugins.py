@@ -18,13 +18,15 @@ from viewfinder.cli.ending import explain_error
 from viewfinder.conversation import Question
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput, PartFailed, PictureError, UnknownName
-from viewfinder.index import Gallery, Store
 from viewfinder.pictures import AtMost, Limits, can_be_read_now, decode, formats
 from viewfinder.plugins import _warn
+from viewfinder.query import Part, Query
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import Questioner
-from viewfinder.retrievers import PLUGINS, Composer, Part, Query, load_retriever
-from viewfinder.session import Session
+from viewfinder.retrievers import PLUGINS, Composer, load_retriever
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
+from viewfinder.store.store import Store
 from viewfinder.testing import ColourEncoder, tiny_pictures, tiny_snapshot
 from viewfinder.users import load_user
 from viewfinder.users.base import Screen, check_turn

@@ -11,17 +11,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 import viewfinder.library
-from viewfinder.index import FileRecord, Gallery, PictureRow
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.index.scores import LikelihoodRatios
-from viewfinder.index.words import WordIndex
+from viewfinder.byte_cache import ByteCache
 from viewfinder.library import Library
+from viewfinder.query import LikelihoodRatios
 from viewfinder.questioners import photographs
 from viewfinder.questioners.photographs import Facet, read_labels
 from viewfinder.retrievers import Composer, composer
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.written_words import WordIndex
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
-from viewfinder.session import Session
+from viewfinder.session.session import Session
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 TURNS = 24

@@ -20,7 +20,7 @@ import viewfinder.library
 from viewfinder.conversation import Answer, BackTo, Keep, Like, Question, Reject, Say, Show
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from viewfinder.conversation import Answer, Reject, is_dont_know
-from viewfinder.retrievers import Part, Query, Reads, ResolvedTurn
+from viewfinder.conversation import Answer, Reject
+from viewfinder.query import Part, Query, Reads, ResolvedTurn
+from viewfinder.wording.replies import is_dont_know
 
 ALPHA, BETA, GAMMA = 1.0, 0.75, 0.15
 

@@ -28,8 +28,8 @@ def open(folder: str | Path, encoder: str | None = None) -> Library:
     `folder` may also be the URL of a library in a bucket: "s3://bucket/name" or "gs://bucket/name".
     """
     from viewfinder.errors import BadInput, check_path, check_type
-    from viewfinder.index.bucket import local_folder
     from viewfinder.library import Library
+    from viewfinder.store.bucket import local_folder
 
     check_type("encoder", encoder, str, type(None))
     try:

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 from weakref import WeakKeyDictionary
 
-from viewfinder.index.turns import Stopped, stoppable
-from viewfinder.session import TurnMethods
+from viewfinder.session.session import TurnMethods
+from viewfinder.stopping import Stopped, stoppable
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -35,14 +35,14 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.index.ingest import AddReport
-from viewfinder.index.ranking import Hit, Hits, PicturePath
-from viewfinder.index.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
 from viewfinder.pictures import is_file, pack_image, scan
-from viewfinder.session import Answered, Picture, TurnMethods, id_of, is_known
+from viewfinder.search.hits import Hit, Hits, PicturePath
+from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
+from viewfinder.store.ingest import AddReport
+from viewfinder.store.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
 
 if TYPE_CHECKING:
-    from viewfinder.session import OwnImage
+    from viewfinder.session.session import OwnImage
 
 TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 """In seconds; a first search may have to wait until a library is mapped."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -107,95 +106,6 @@ class BackTo:
 
 
 Turn = Say | Answer | Like | Show | Keep | Reject | BackTo
-
-_DONT_KNOW = re.compile(
-    r"(?:(?:no|sorry),?\s+)?(?:(?:i|it is|it's|i'm|i am|that is|that's)\s+)?"
-    r"(?:(?:can't|cant|cannot|can not|unable to|not able to|hard to|difficult to|impossible to)\s+(?:really\s+)?"
-    r"(?:tell|say|know|be sure)(?:\s+(?:from|that|if|whether|for sure|in|by)\b.*)?"
-    r"|(?:can't|cannot)\s+see\s+(?:it|that)"
-    r"|(?:not\s+|un)(?:sure|clear|known)(?:\s+(?:from|that|if|whether|about|in)\b.*)?"
-    r"|(?:don't|dont|do not|wouldn't)\s+know(?:\s+(?:that|if|whether)\b.*)?"
-    r"|no idea|skip|\?)",
-    re.IGNORECASE,
-)
-
-
-def is_dont_know(text: str) -> bool:
-    """Whether an answer says only that the user cannot tell (or would rather not).
-
-    >>> [is_dont_know(text) for text in ("I can't tell from here.", "not sure, maybe two", "don't know", "")]
-    [True, False, True, True]
-    """
-    plain = " ".join(text.replace("\u2019", "'").split()).rstrip(".!")
-    return not plain or _DONT_KNOW.fullmatch(plain) is not None
-
-
-DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
-"""Choices that a question may offer beside its values."""
-
-_NUMBER = r"(-?[\d.,]*\d)"
-_RANGE = re.compile(
-    rf"(?:(?P<below>under|below|before|less than)\s+)?{_NUMBER}"
-    rf"(?:\s+(?:(?P<above>(?:or|and) (?:more|later))|(?P<to>to|up to)\s+{_NUMBER}))?"
-)
-
-
-def is_in_range(answer: str, number: float) -> bool | None:
-    """Whether a number lies in the range that an answer names; None when the answer names no range.
-
-    "500 to 999" includes both ends, "1.5 up to 2" excludes the second.
-
-    >>> is_in_range("500 to 999", 999.0), is_in_range("1,000 or more", 999.0), is_in_range("red", 3.0)
-    (True, False, None)
-    """
-    found = _RANGE.fullmatch(answer)
-    # Exactly one of the three must be there: else it is a number, or nonsense such as "under 3 to 5".
-    if found is None or sum(map(bool, found.group("below", "above", "to"))) != 1:
-        return None
-    first, last = (to_number(edge) if edge else 0.0 for edge in found.group(2, 5))
-    if first is None or last is None:
-        return None
-    if found["below"]:
-        return number < first
-    return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))
-
-
-_AMOUNT = re.compile(rf"[^\w.,-]?\s?{_NUMBER}\s?\W?")
-_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
-
-
-def to_number(text: str) -> float | None:
-    """A number as catalogues write them: with a currency sign, in groups of digits, with a decimal point or comma.
-
-    What may be read both ways is read in the English way: "1,299" in groups, "1.299" with decimals. None if a text is
-    not a number.
-
-    >>> [to_number(text) for text in ("1,299.50", "1.299,50 €", "81,47", "1,299", "$ 12", "red")]
-    [1299.5, 1299.5, 81.47, 1299.0, 12.0, None]
-    """
-    found = _AMOUNT.fullmatch(text.strip())
-    if found is None:
-        return None
-    digits = found[1]
-    if _GROUPED.fullmatch(digits):
-        digits = digits.replace(next(sign for sign in digits if sign in ".,"), "")
-    try:
-        return float(digits.replace(",", "."))
-    except ValueError:
-        return None
-
-
-def singular_of_word(word: str) -> str:
-    """A word in lower case without its plural s, judged by its ending alone: for comparing, not for display.
-
-    >>> [singular_of_word(word) for word in ("dresses", "puppies", "cars", "bus", "glass")]
-    ['dress', 'puppy', 'car', 'bus', 'glass']
-    """
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "ches", "shes", "xes", "zes")):
-        return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3 else word
 
 
 def is_skip(turn: Turn | None) -> bool:

@@ -44,11 +44,13 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.index import Failure, Gallery, PictureRow, Snapshot, Store, check_fits, load_snapshot, read_generation
-from viewfinder.index.approximate import ApproximateIndex
-from viewfinder.index.bucket import MARKER, PULLING, find_bucket, place_name
-from viewfinder.index.checksums import checksum_file
-from viewfinder.index.index_files import (
+from viewfinder.pictures import BadFile, absolute_root
+from viewfinder.questioners import QuestionerChoice
+from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
+from viewfinder.search.approximate import ApproximateIndex
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.hits import Hit, Hits
+from viewfinder.search.index_files import (
     APPROXIMATE,
     index_file,
     is_due,
@@ -58,23 +60,24 @@ from viewfinder.index.index_files import (
     renew_index,
     serves,
 )
-from viewfinder.index.ingest import AddReport, Embedder, Ingest, PictureDescriptions, Progress, Rows
-from viewfinder.index.near_scores import IndexedPictures
-from viewfinder.index.objects import is_gone, parse_url
-from viewfinder.index.ranking import Hit, Hits
-from viewfinder.index.raw_vectors import FillReport, StoredVectors
-from viewfinder.index.removal import Selection, delete_copies
-from viewfinder.index.repair import find_database_damage, repair_tables, set_database_aside
-from viewfinder.index.repair_journal import (
-    BEFORE,
-    RepairJournal,
-    RepairReport,
-    end_repair,
-    go_on_with_repair,
-)
-from viewfinder.index.rows import describe_pictures, to_frame, to_values
-from viewfinder.index.settings import SCRATCH, SETTINGS, Settings, read_settings, write_settings
-from viewfinder.index.tables import (
+from viewfinder.search.near_scores import IndexedPictures
+from viewfinder.search.raw_vectors import check_fits
+from viewfinder.session.session import Picture, Session, id_of, is_known
+from viewfinder.stopping import is_stop_asked
+from viewfinder.store.bucket import MARKER, PULLING, find_bucket, place_name
+from viewfinder.store.checksums import checksum_file
+from viewfinder.store.ingest import AddReport, Embedder, Ingest, PictureDescriptions, Progress, Rows
+from viewfinder.store.objects import is_gone, parse_url
+from viewfinder.store.regions import FillReport, StoredVectors
+from viewfinder.store.removal import Selection, delete_copies
+from viewfinder.store.repair import find_database_damage, repair_tables, set_database_aside
+from viewfinder.store.repair_journal import BEFORE, RepairJournal, RepairReport, end_repair, go_on_with_repair
+from viewfinder.store.rows import Failure, PictureRow, describe_pictures, to_frame, to_values
+from viewfinder.store.settings import SCRATCH, SETTINGS, Settings, read_settings, write_settings
+from viewfinder.store.snapshot import Snapshot, read_generation
+from viewfinder.store.snapshot_files import load_snapshot
+from viewfinder.store.store import Store
+from viewfinder.store.tables import (
     FILLED,
     REGIONS,
     REPAIR,
@@ -84,14 +87,9 @@ from viewfinder.index.tables import (
     damaged_library,
     private_files,
 )
-from viewfinder.index.turns import is_stop_asked
-from viewfinder.pictures import BadFile, absolute_root
-from viewfinder.questioners import QuestionerChoice
-from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
-from viewfinder.session import Picture, Session, id_of, is_known
 
 if TYPE_CHECKING:
-    from viewfinder.session import OwnImage
+    from viewfinder.session.session import OwnImage
     from viewfinder.tuning import TuneReport
 
 CHECKSUM = ".crc32"

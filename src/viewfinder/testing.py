@@ -26,18 +26,14 @@ from PIL import Image
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data import ReadReport
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes, unit_rows
-from viewfinder.index import FileRecord, Gallery, PictureRow, Snapshot
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.pictures.formats import PictureReader, detect_format
+from viewfinder.query import ResolvedTurn, SentenceEncoder
 from viewfinder.questioners.base import Candidates, Questioner
-from viewfinder.retrievers import (
-    AnsweringRetriever,
-    ResolvedTurn,
-    Retriever,
-    RetrieverClass,
-    SentenceEncoder,
-    load_retriever,
-)
+from viewfinder.retrievers import AnsweringRetriever, Retriever, RetrieverClass, load_retriever
+from viewfinder.search.gallery import Gallery
+from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.store.snapshot import Snapshot
 
 COLOURS: dict[str, tuple[int, int, int]] = {
     "red": (230, 20, 20),
@@ -157,7 +153,7 @@ def tiny_snapshot(
 
     Pictures of equal looks have equal vectors, as copies under other names would.
     """
-    from viewfinder.index.rows import build_columns, pictures_to_arrow
+    from viewfinder.store.rows import build_columns, pictures_to_arrow
 
     encoder = encoder or ColourEncoder()
     known = attributes or [{} for _ in looks]

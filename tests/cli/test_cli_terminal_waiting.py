@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 import viewfinder.questioners
+from viewfinder.byte_cache import ByteCache
 from viewfinder.cli.terminal import NOTICED_S, POLL_S, await_question
 from viewfinder.conversation import BackTo, Question, Say
 from viewfinder.errors import EncoderMismatch
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
 from viewfinder.questioners import Candidates
 from viewfinder.retrievers import Composer
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.testing import ColourEncoder, tiny_snapshot
 
 

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Int
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.cli.terminal import TurnPrinter
 from viewfinder.conversation import Like, Show, describe_turn
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.retrievers import Composer, Reads
-from viewfinder.session import Session
+from viewfinder.query import Reads
+from viewfinder.retrievers import Composer
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_snapshot
 
 LOOKS = [("red", "blue"), ("green", "white"), ("black", "blue")]

@@ -20,11 +20,11 @@ import pytest
 
 from viewfinder.cli import serve as verb
 from viewfinder.errors import BadInput
-from viewfinder.index.settings import write_settings
 from viewfinder.library import Library
 from viewfinder.server import running
 from viewfinder.server.monitoring import LEVEL
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.settings import write_settings
 
 Start = Callable[..., subprocess.Popen[str]]
 Run = Callable[..., Any]
@@ -142,7 +142,7 @@ def test_a_first_start_makes_the_library_if_told_to_and_serves_it_empty(program:
 SLOW = """
 import sys, time
 from viewfinder.cli.app import run
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 
 search = Session.search
 def slow(self, turn):

@@ -23,10 +23,10 @@ from tests.s3_server import S3Server, s3_server
 from viewfinder.cluster import ActorEmbedder, embedding, ray_session
 from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.errors import BadInput, ViewfinderError, advise_extra
-from viewfinder.index.ingest import EmbeddedFile
-from viewfinder.index.objects import is_gone
 from viewfinder.library import Library
 from viewfinder.pictures import BadFile, FoundFile
+from viewfinder.store.ingest import EmbeddedFile
+from viewfinder.store.objects import is_gone
 from viewfinder.testing import tiny_pictures
 
 

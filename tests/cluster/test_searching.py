@@ -14,16 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.cluster import ActorShards, searching
 from viewfinder.cluster.actors import Actors
 from viewfinder.conversation import Like, Reject, Say, Turn
 from viewfinder.errors import ViewfinderError
-from viewfinder.index import FileRecord, Gallery, PictureRow, Store
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.index.near_scores import NearScores
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.near_scores import NearScores
+from viewfinder.session.session import Session
+from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.store.store import Store
 
 COUNT = 1000
 

@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 from viewfinder.cli.output import print_hits
 from viewfinder.cluster import searching
 from viewfinder.errors import BadInput
-from viewfinder.index.ranking import Hits
 from viewfinder.library import Library
+from viewfinder.search.hits import Hits
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.server.workers import run_workers

@@ -9,20 +9,17 @@ from hypothesis import strategies as st
 
 from viewfinder.data.fashionmt import (
     FashionMT,
-    Modification,
-    OrdinalReference,
     Transaction,
     fashionmt_sources,
-    parse_ordinal_reference,
     product_of,
     read_caption_files,
     read_titles,
     read_transactions,
-    split_modification,
     write_transactions,
 )
 from viewfinder.data.files import Dropped
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.wording.modifications import Modification, OrdinalReference, parse_ordinal_reference, split_modification
 
 SAID = ("1. is darker 2. is plain ", "1. is red ", "I prefer the FIRST, and 1. is red 2. is shorter ")
 TRANSACTION = Transaction("/img/a.jpg", ("/img/b.jpg", "/img/c.jpg", "/img/d.jpg"), SAID, ("a", "b", "c", "d"))

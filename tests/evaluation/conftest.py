@@ -15,8 +15,8 @@ import pytest
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import Reject
-from viewfinder.retrievers import NOTHING_MORE, RETRIEVERS, Part, Query, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.base import RawPictures
+from viewfinder.query import NOTHING_MORE, Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import RETRIEVERS
 from viewfinder.testing import COLOURS, ColourEncoder
 
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")

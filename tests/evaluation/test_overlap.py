@@ -21,8 +21,9 @@ from viewfinder.evaluation.overlap import (
     texts_of,
 )
 from viewfinder.evaluation.plan import SearchDialogue, Task
+from viewfinder.query import Reads
 from viewfinder.questioners import NoQuestions
-from viewfinder.retrievers import Composer, Reads
+from viewfinder.retrievers import Composer
 from viewfinder.testing import ColourEncoder
 from viewfinder.training.weights import TrainingList
 

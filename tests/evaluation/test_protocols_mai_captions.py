@@ -18,7 +18,7 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
 from viewfinder.evaluation import Evaluation, Plan, Task, evaluate
 from viewfinder.evaluation.protocols import read_tasks
-from viewfinder.retrievers import NOTHING_MORE, Query, Reads, ResolvedTurn
+from viewfinder.query import NOTHING_MORE, Query, Reads, ResolvedTurn
 from viewfinder.testing import ColourEncoder
 
 NAMES = tuple(f"/img/{letter}.jpg" for letter in "abcdef")

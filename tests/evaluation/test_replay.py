@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, BackTo, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.features import Features
 from viewfinder.evaluation import SearchDialogue, Task, replay_task
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Retriever
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
 
 NAMES = [f"{top}-{bottom}" for top in COLOURS for bottom in COLOURS]

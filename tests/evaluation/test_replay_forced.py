@@ -9,8 +9,8 @@ from viewfinder.conversation import Say
 from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.evaluation.replay import RankTable, replay_task
 from viewfinder.evaluation.simulate import simulate_dialogues
-from viewfinder.index import Gallery
 from viewfinder.retrievers import Composer
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 from viewfinder.users import Screen
 

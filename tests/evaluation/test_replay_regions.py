@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from viewfinder.encoders.features import Features
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.replay import VECTORS_AT_ONCE, RegionScorer, split_into_runs
-from viewfinder.retrievers import Part, Query, RegionSpace
+from viewfinder.query import Part, Query, RegionSpace
 from viewfinder.testing import ColourEncoder, draw_halves
 
 LOOKS = ("red-blue", "red-red", "blue-green", "white-black", "green-green")

@@ -14,9 +14,9 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn, i
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.evaluation.simulate import RESULTS_SHOWN, simulate_dialogues
-from viewfinder.index import Gallery
 from viewfinder.retrievers import load_retriever
-from viewfinder.session import Session
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 from viewfinder.users import RecordedUser, Screen
 

@@ -17,9 +17,9 @@ from tests.hostile.attack import VICTIM, Outcome, Victim, colours
 from tests.hostile.victims import Unhurried, catalogue, weights
 from viewfinder.encoders.features import features
 from viewfinder.errors import ViewfinderError
-from viewfinder.index.tables import REPAIR, REPORT
 from viewfinder.library import Library
 from viewfinder.pictures import decode_one
+from viewfinder.store.tables import REPAIR, REPORT
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 PICTURES = 96

@@ -18,10 +18,10 @@ from fastapi.testclient import TestClient
 
 import viewfinder.library
 from tests.hostile.calls import BODIES, GOOD, NAMES, TEXTS, with_texts, wrong_answer
-from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 API = "/api/v1"

@@ -21,7 +21,7 @@ from tests.hostile.attack import peak_bytes
 from viewfinder.cli.ending import explain_error
 from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import ViewfinderError
-from viewfinder.index import tables
+from viewfinder.store import tables
 from viewfinder.testing import ColourEncoder, load_colour_encoder
 
 BATCH = 8

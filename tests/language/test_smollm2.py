@@ -13,7 +13,7 @@ from viewfinder.language import LanguageModel, LoadsInBackground, load_language_
 from viewfinder.questioners import Candidates
 from viewfinder.questioners.base import prepare_questioner
 from viewfinder.questioners.llm import FewShotQuestioner, ListedQuestions, UnansweredQuestioner
-from viewfinder.questioners.said import ConversationSoFar
+from viewfinder.questioners.so_far import ConversationSoFar
 
 pytestmark = pytest.mark.long
 

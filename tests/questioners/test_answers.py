@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.conversation import Question, is_in_range
-from viewfinder.questioners.answers import find_values_meant, parse_number
+from viewfinder.conversation import Question
+from viewfinder.wording.numbers import is_in_range, parse_number
+from viewfinder.wording.values import find_values_meant
 
 COLOURS = ["Black", "Blue", "Navy Blue", "Off White", "Red"]
 COLOUR = Question("What colour is it?", ("Black", "Blue", "something else", "don't know"))

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Question, Say
 from viewfinder.questioners.base import Candidates
-from viewfinder.questioners.said import ConversationSoFar, question_gist
+from viewfinder.questioners.so_far import ConversationSoFar
+from viewfinder.wording.questions import question_gist
 
 DIALOGUE = "is are there the a dog dogs red what in picture it"
 WORDS = st.lists(st.sampled_from(DIALOGUE.split()), min_size=1, max_size=6)

@@ -12,9 +12,10 @@ from jaxtyping import Bool, Float
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.questioners.answers import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods, is_choice
+from viewfinder.questioners.answers import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods
 from viewfinder.questioners.photographs import ERROR, facets, label_columns
 from viewfinder.testing import ColourEncoder
+from viewfinder.wording.choices import is_choice
 
 COLOUR = Question("Which colour is it?", ("red", "blue", "something else", "don't know"), attribute="colour")
 PLACE = Question("Where is it?", ("on grass", "in the snow", "something else", "don't know"), attribute="place")

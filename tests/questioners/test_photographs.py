@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE
 from viewfinder.questioners.photographs import (
     FACETS,
     Facet,
@@ -22,7 +21,8 @@ from viewfinder.questioners.photographs import (
     label_columns,
     photograph_labels,
 )
-from viewfinder.questioners.said import PhraseIndex
+from viewfinder.wording.phrases import PhraseIndex
+from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
 
 BY_NAME = {facet.name: facet for facet in facets()}
 each_facet = pytest.mark.parametrize("facet", facets(), ids=list(BY_NAME))

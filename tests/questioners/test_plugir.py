@@ -25,7 +25,7 @@ from viewfinder.questioners.plugir import (
     nearest_candidates,
     rotate_texts,
 )
-from viewfinder.questioners.said import ConversationSoFar
+from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.testing import ColourEncoder
 
 ENCODER = ColourEncoder()

@@ -14,9 +14,10 @@ from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
-from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.training.weights import Card
+from viewfinder.wording.mentions import required_mentions
+from viewfinder.wording.questions import question_meaning
 
 TEXTS = ("is it dark?", "are there any dogs?", "is there a dog?", "what colour is the dog?", "is it big?")
 WORDS = ("beach", "dog", "dark", "know")

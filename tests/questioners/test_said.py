@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.questioners.said import PhraseIndex, stem, stems
+from viewfinder.wording.phrases import PhraseIndex
+from viewfinder.wording.stems import stem, stems
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
-from viewfinder.index import Gallery
-from viewfinder.retrievers import Change, Composer, Query, ResolvedTurn
-from viewfinder.retrievers.composer import PlainClip
+from viewfinder.query import Change, Query, ResolvedTurn
+from viewfinder.retrievers import Composer
+from viewfinder.retrievers.plain_clip import PlainClip
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]

@@ -18,11 +18,12 @@ from viewfinder.conversation import Reject
 from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import LanguageModelFailed, UnknownName
-from viewfinder.index import Gallery
 from viewfinder.language.endpoint import Endpoint
-from viewfinder.retrievers import RETRIEVERS, Part, Query, Reads, ResolvedTurn, Retriever, load_retriever
+from viewfinder.query import Part, Query, Reads, ResolvedTurn
+from viewfinder.retrievers import RETRIEVERS, Retriever, load_retriever
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import TRAINERS, train_system
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import LOOKS, ColourEncoder, check_retriever, every_kind_of_turn, tiny_pictures, tiny_snapshot
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import pytest
 
 import viewfinder
 from viewfinder.errors import BadInput
-from viewfinder.index import index_files
 from viewfinder.library import Library
+from viewfinder.search import index_files
 from viewfinder.server import live_library
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.testing import tiny_pictures
@@ -81,7 +81,7 @@ def test_a_snapshot_that_is_missing_is_made_in_a_process_of_its_own(
 SERVER = """
 import sys, threading
 from pathlib import Path
-from viewfinder.index import index_files
+from viewfinder.search import index_files
 from viewfinder.library import Library
 from viewfinder.server import live_library
 from viewfinder.server import live_library
@@ -142,7 +142,7 @@ def _count(live: LiveLibrary) -> int:
 
 INDEXER = """
 import sys
-from viewfinder.index import index_files
+from viewfinder.search import index_files
 from viewfinder.server.live_library import main
 index_files.SMALLEST = 2
 main()

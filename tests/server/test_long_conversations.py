@@ -20,13 +20,13 @@ from fastapi.testclient import TestClient
 
 import viewfinder.library
 from viewfinder.conversation import Conversation, Say
-from viewfinder.index import FileRecord, PictureRow
-from viewfinder.index.turns import Stopped, stop_if_asked, stoppable
 from viewfinder.library import Library
 from viewfinder.server.access.limits import BRIEF_S, BUSY, ThreadPool
 from viewfinder.server.app import create_app
 from viewfinder.server.conversations.editing import repeat_turns
 from viewfinder.server.settings import ServerSettings
+from viewfinder.stopping import Stopped, stop_if_asked, stoppable
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import ColourEncoder, draw_halves, load_colour_encoder
 
 API = "/api/v1"

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 
 import viewfinder
 import viewfinder.library
-from viewfinder.index import Gallery
 from viewfinder.library import Library
+from viewfinder.search.gallery import Gallery
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import load_colour_encoder, tiny_pictures

@@ -9,10 +9,10 @@ import pytest
 from api_page import write_page
 from fastapi import FastAPI
 
-from viewfinder.index.settings import Settings
 from viewfinder.library import Library
 from viewfinder.server.app import create_app, list_operations
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 OPEN = {"live", "ready", "version", "login", "logout", "me"}

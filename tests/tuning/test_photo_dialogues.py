@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from viewfinder.data.captions import CaptionedPicture
-from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.tuning.dialogues import PhotoQuestion, photo_dialogues, read_photo_questions
+from viewfinder.wording.mentions import required_mentions
+from viewfinder.wording.questions import question_meaning
 
 DOG = PhotoQuestion("Is there a dog?", {"yes": (("dog",), ("puppy",))}, otherwise="no")
 PLACE = PhotoQuestion("Where is it?", {"beach": (("beach",), ("sand",)), "street": (("street",),)}, otherwise=None)

@@ -14,8 +14,7 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.base import Calibration, unit_rows
 from viewfinder.encoders.starter.encoder import NAMES, RAW_WIDTH, VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.index.scores import LIKELY, SMALL_WORDS, Judgement, Spread, judge_conversation
-from viewfinder.questioners.said import stems
+from viewfinder.search.verdicts import LIKELY, Judgement, Spread, judge_conversation
 from viewfinder.tuning import verdicts
 from viewfinder.tuning.verdicts import (
     Photographs,
@@ -27,6 +26,8 @@ from viewfinder.tuning.verdicts import (
     fit_logistic,
     make_fragment,
 )
+from viewfinder.wording.content import SMALL_WORDS
+from viewfinder.wording.stems import stems
 
 CAPTION = "A brown dog is running on the wide beach with 2 sticks"
 COLOURS = ("red", "blue", "green", "black", "white", "brown")

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.conversation import Question, is_dont_know
+from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users import Answerer, Oracle
 from viewfinder.users.words import NUMBER_WORDS
+from viewfinder.wording.replies import is_dont_know
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
 from viewfinder.worlds.records import picture_truth, scene_dialogue
 from viewfinder.worlds.scene import PREDICATES, Scene, relation_holds, sample_scene

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.conversation import Answer, Like, Question, Say, Turn, is_dont_know
+from viewfinder.conversation import Answer, Like, Question, Say, Turn
 from viewfinder.data.truth import PictureTruth
 from viewfinder.users import (
     Oracle,
@@ -20,6 +20,7 @@ from viewfinder.users import (
     TruthComparer,
     truth_sentences,
 )
+from viewfinder.wording.replies import is_dont_know
 from viewfinder.worlds.records import picture_truth
 from viewfinder.worlds.scene import sample_scene
 

@@ -26,7 +26,7 @@ from viewfinder.training.progress import progress_bar
 if TYPE_CHECKING:
     from viewfinder.cli.terminal import TurnPrinter
     from viewfinder.library import Library
-    from viewfinder.session import Session
+    from viewfinder.session.session import Session
 
 
 def chat(

@@ -190,7 +190,7 @@ def bench_find(library: Library) -> dict[str, float | int]:
 
     The three are measured in turns, each with words that no cache has seen.
     """
-    from viewfinder.index import dot_scores
+    from viewfinder.search.kernels import dot_scores
 
     gallery = library.gallery()
     encoder = gallery.encoder

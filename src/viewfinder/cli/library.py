@@ -40,8 +40,8 @@ from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
-    from viewfinder.index.ingest import Embedder
     from viewfinder.library import AddReport, Library
+    from viewfinder.store.ingest import Embedder
 
 
 def add(
@@ -67,7 +67,7 @@ def add(
     roots = list(paths or ())
     if not roots and captions is None and catalogue is None:
         raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
-    from viewfinder.index.objects import is_gone
+    from viewfinder.store.objects import is_gone
 
     for root in roots:
         if is_gone(root):

@@ -57,7 +57,7 @@ HostOption = Annotated[
 def library_folder(named: Path | None) -> Path:
     """The folder named, else the one in the user data folder."""
     if named is not None:
-        from viewfinder.index.bucket import local_folder
+        from viewfinder.store.bucket import local_folder
 
         return local_folder(named)
     from platformdirs import user_data_path

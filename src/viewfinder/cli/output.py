@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
-    from viewfinder.index.ranking import Hits
+    from viewfinder.search.hits import Hits
 
 VERDICTS = {"found": "", "unsure": "Perhaps one of these:", "nothing": "Nothing like that here. The nearest are:"}
 STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}

@@ -229,8 +229,8 @@ def review(
     """
     if write is not None:
         return _write_kept(file, write, as_json=as_json)
-    from viewfinder.server.reviewing.app import create_app
     from viewfinder.server.running import check_guarded, run_app
+    from viewfinder.studies.reviewing.app import create_app
 
     folder = library_folder(library)
     settings = read_server_settings({"port": port} if host is None else {"port": port, "host": host})

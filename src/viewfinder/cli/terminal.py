@@ -41,11 +41,11 @@ from viewfinder.conversation import Conversation, Like, Question, Turn, describe
 from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
-    from viewfinder.index.ranking import Hits
     from viewfinder.library import Library
+    from viewfinder.query import Operation
     from viewfinder.retrievers import Retriever
-    from viewfinder.retrievers.base import Operation
-    from viewfinder.session import Session
+    from viewfinder.search.hits import Hits
+    from viewfinder.session.session import Session
 
 
 HERE = "  <- here"

@@ -28,14 +28,14 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
-    is_dont_know,
     turn_from_json,
 )
 from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.wording.replies import is_dont_know
 
 if TYPE_CHECKING:
-    from viewfinder.index.ranking import Hits
-    from viewfinder.session import Session
+    from viewfinder.search.hits import Hits
+    from viewfinder.session.session import Session
 
 HELP = """\
   a dog in the snow          describe the picture, and go on describing it

@@ -21,12 +21,12 @@ from viewfinder.cluster.actors import STARTED_S, Actors, Seat, count_cores, ray_
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.vectors import check_rows
 from viewfinder.errors import ViewfinderError
-from viewfinder.index.ingest import EmbeddedFile
-from viewfinder.index.objects import parse_url, read_picture
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile
 from viewfinder.pictures.decode import explain_too_large, read_limits
 from viewfinder.plugins import naming_parts
 from viewfinder.scratch import scratch_folder
+from viewfinder.store.ingest import EmbeddedFile
+from viewfinder.store.objects import parse_url, read_picture
 
 AT_ONCE = 16
 """Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""

@@ -23,13 +23,13 @@ from jaxtyping import Bool, Float32, Int
 from viewfinder.cluster.actors import Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import LibraryError, ViewfinderError
-from viewfinder.index import Gallery, load_built_snapshot, load_snapshot
-from viewfinder.index.bucket import local_folder, place_name
-from viewfinder.index.gallery import BLOCK, FEW
-from viewfinder.index.scores import TOGETHER
-from viewfinder.index.settings import Settings
-from viewfinder.index.shard_scores import ShardAnswer, ShardQuestion, split_rows
-from viewfinder.retrievers import Query
+from viewfinder.query import Query
+from viewfinder.search.gallery import BLOCK, FEW, Gallery
+from viewfinder.search.kernels import TOGETHER
+from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, split_rows
+from viewfinder.store.bucket import local_folder, place_name
+from viewfinder.store.settings import Settings
+from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
 
 PATIENCE_S = (10.0, 10.0)
 """How long a turn waits for its shards, and then for those that are asked for once more."""

@@ -20,7 +20,7 @@ from viewfinder.construction.remembered import AnswerJournal, answer_key
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import Features
 from viewfinder.errors import PictureError, UnknownName
-from viewfinder.index import dot_scores, top_k
+from viewfinder.search.kernels import dot_scores, top_k
 
 
 @dataclass(frozen=True, eq=False)

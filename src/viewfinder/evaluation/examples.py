@@ -22,9 +22,10 @@ from viewfinder.conversation import Answer, Conversation, Like, Node, Turn
 from viewfinder.errors import PictureError
 from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.evaluation.replay import RankTable, query_each_turn, recorded_conversation
-from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, decode_one
-from viewfinder.retrievers import Query, RegionSpace, Retriever
+from viewfinder.query import Query, RegionSpace
+from viewfinder.retrievers import Retriever
+from viewfinder.search.gallery import Gallery
 
 DIALOGUES = 4
 """Dialogues shown per task, evenly spaced."""

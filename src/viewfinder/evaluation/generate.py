@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.conversation import Answer
 from viewfinder.data.captions import has_captions
 from viewfinder.data.dialogues import Dialogue, Round, split_round, write_dialogues
 from viewfinder.data.files import append_json_line, parse_json_lines, whole_lines, write_jsonl
@@ -36,12 +36,13 @@ from viewfinder.evaluation.plan import (
 )
 from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
 from viewfinder.evaluation.simulate import DIED, SimulatedSession, record_dialogue
-from viewfinder.index import Gallery
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Retriever
+from viewfinder.search.gallery import Gallery
 from viewfinder.tuning.dialogues import captioned_dialogues
 from viewfinder.users import SimulatedUser
+from viewfinder.wording.replies import is_dont_know
 from viewfinder.worlds.making import run_in_processes
 
 SPLIT = "train"

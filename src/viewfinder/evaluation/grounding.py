@@ -38,9 +38,9 @@ from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import pictures_only, replay_turns
 from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
-from viewfinder.index import Gallery
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
+from viewfinder.search.gallery import Gallery
 from viewfinder.worlds.words import PATTERN_NOUNS, with_article
 
 PROTOCOL, PHRASES = "grounding", "phrases.jsonl"

@@ -25,10 +25,14 @@ from viewfinder.encoders.features.compute import PictureVectors, Read, find_pict
 from viewfinder.encoders.features.store import claim_folder, read_manifest
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.plan import Notify, Plan, Task, pick_evenly, silent
-from viewfinder.index import FileRecord, Gallery, PictureRow, RawVectors, Snapshot
 from viewfinder.library import Library
-from viewfinder.retrievers import RegionSpace, Retriever
+from viewfinder.query import RegionSpace
+from viewfinder.retrievers import Retriever
 from viewfinder.retrievers.shared.captioned_pictures import DETECTOR_VERSION, read_detector_features
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.raw_vectors import RawVectors
+from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.store.snapshot import Snapshot
 from viewfinder.training.progress import report_tenths
 
 
@@ -69,7 +73,7 @@ class Pictures:
         return found
 
     def _snapshot(self, rows: Sequence[int], captions: Mapping[str, str]) -> Snapshot:
-        from viewfinder.index.rows import build_columns, pictures_to_arrow
+        from viewfinder.store.rows import build_columns, pictures_to_arrow
 
         keys = [self.keys[row] for row in rows]
         pictures = [

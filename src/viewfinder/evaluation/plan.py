@@ -15,18 +15,9 @@ from viewfinder.data import ReadReport
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.metrics import Ties
 from viewfinder.plugins import label_part
+from viewfinder.query import Part, Query, Reads, ResolvedTurn
 from viewfinder.questioners import QUESTIONERS, QuestionerChoice, load_questioner
-from viewfinder.retrievers import (
-    PLUGINS,
-    RETRIEVERS,
-    Part,
-    Query,
-    Reads,
-    ResolvedTurn,
-    Retriever,
-    RetrieverClass,
-    load_retriever,
-)
+from viewfinder.retrievers import PLUGINS, RETRIEVERS, Retriever, RetrieverClass, load_retriever
 from viewfinder.users import SimulatedUser
 
 Thing = TypeVar("Thing")

@@ -20,11 +20,13 @@ from jaxtyping import Float, Float32, Int
 from viewfinder.conversation import BackTo, Conversation, Node, Turn
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import Task
-from viewfinder.index import Gallery, RegionBlock, query_vector_scores, rank_fusion, sum_plain_parts
-from viewfinder.index.region_scores import TIE
-from viewfinder.index.turns import resolve_turn
 from viewfinder.metrics import rank_bounds, score_bounds
-from viewfinder.retrievers import AnsweringRetriever, Query, RegionSpace, ResolvedTurn, Retriever
+from viewfinder.query import Query, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import AnsweringRetriever, Retriever
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.parts import sum_plain_parts
+from viewfinder.search.region_scores import TIE, RegionBlock, query_vector_scores, rank_fusion
+from viewfinder.session.resolve import resolve_turn
 
 AT_ONCE = 4096
 """Queries held in memory before they are scored."""

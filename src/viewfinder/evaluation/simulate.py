@@ -24,20 +24,22 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.conversation import DONT_KNOW, Answer, Conversation, Question, Say, Turn, is_dont_know
+from viewfinder.byte_cache import ByteCache
+from viewfinder.conversation import Answer, Conversation, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task, hash_number, questioner_name
 from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
 from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
+from viewfinder.query import Query
 from viewfinder.questioners import QuestionerChoice
-from viewfinder.retrievers import Query, Retriever
-from viewfinder.session import Session
+from viewfinder.retrievers import Retriever
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
 from viewfinder.users import RecordedUser
 from viewfinder.users.base import Screen, SimulatedUser, check_turn, find_picture
 from viewfinder.users.words import normalize_question
+from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
 RESULTS_SHOWN = 10
 """Results on the screen."""

@@ -33,7 +33,7 @@ from viewfinder.evaluation.pictures import load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
-from viewfinder.index import Gallery
+from viewfinder.search.gallery import Gallery
 from viewfinder.training.progress import report_tenths
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import (

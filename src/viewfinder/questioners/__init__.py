@@ -1,6 +1,5 @@
 """What to ask next: questioners by name, from `information_gain`, which needs nothing, to those of language models."""
 
-from viewfinder.questioners.answers import find_values_meant
 from viewfinder.questioners.base import (
     Candidates,
     Column,
@@ -19,7 +18,8 @@ from viewfinder.questioners.names import (
     find_training_list,
     load_questioner,
 )
-from viewfinder.questioners.said import write_statement
+from viewfinder.wording.statements import write_statement
+from viewfinder.wording.values import find_values_meant
 
 __all__ = [
     "PLUGINS",

@@ -1,134 +1,18 @@
-"""Answers: which ones a question offers, which values one means, and how likely each picture is to be answered so."""
+"""How likely each picture is to be answered as the user did: P(answer | picture)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Answer, Question, is_dont_know, is_in_range, to_number
+from viewfinder.conversation import Answer
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns
-from viewfinder.questioners.said import PhraseIndex, stems
-
-ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")
-
-
-def parse_number(value: str) -> float | None:
-    """The number that a value is, as `to_number` reads it; of a date, its year.
-
-    >>> [parse_number(value) for value in ("1,299.50", "$ 12", "2011-05-03", "XL")]
-    [1299.5, 12.0, 2011.0, None]
-    """
-    date = ISO_DATE.fullmatch(value.strip())
-    return float(date[1]) if date else to_number(value)
-
-
-def find_values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Those of an attribute's `values` that an answer to `question` means, in their order.
-
-    An exact value wins, then a range, then "something else" (all values that no choice stands for), then
-    values named in the answer's words ("the blue one"), longer names before shorter ones inside them. Empty
-    when the answer is "don't know" or names none.
-
-    >>> question = Question("What colour is it?", ("Red", "Blue", "something else", "don't know"))
-    >>> [find_values_meant(question, answer, ["Red", "Blue", "Navy Blue"]) for answer in ("blue", "something else")]
-    [('Blue',), ('Navy Blue',)]
-    """
-    text = answer.strip()
-    if is_dont_know(text):
-        return ()
-    folded = stems(text)
-    if exact := tuple(v for v in values if v.casefold() == text.casefold()):
-        return exact
-    if folded and (same := tuple(v for v in values if stems(v) == folded)):
-        return same
-    if is_in_range(text, 0.0) is not None:
-        return tuple(v for v in values if _lies_in(text, v))
-    if text.casefold() == SOMETHING_ELSE:
-        others = [choice for choice in question.choices if choice != text]
-        return tuple(v for v in values if not any(v == choice or _lies_in(choice, v) for choice in others))
-    said = PhraseIndex([text])
-    named = {v: PhraseIndex([v]) for v in values if said.contains(v)}
-    # Of "navy blue" and "blue" the longer name is meant.
-    return tuple(v for v in named if not any(longer.contains(v) for name, longer in named.items() if name != v))
-
-
-def _lies_in(answer: str, value: str) -> bool:
-    number = parse_number(value)
-    return number is not None and bool(is_in_range(answer, number))
-
-
-YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
-MOST_NAMED = 4
-MOST_CHOICE_WORDS = 4
-
-_LEAD = re.compile(
-    r"^(?:(?:and|so|ok|okay|well|now|also|then|please)\b[\s,]*|(?:in|on|at)\s[^,?]{1,40},\s*"
-    r"|(?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|say|describe|specify)(?:\s+me)?\s*)+",
-    re.IGNORECASE,
-)
-_WHETHER = re.compile(r"(?:if|whether)\b", re.IGNORECASE)
-_AUXILIARY = re.compile(
-    r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|might|must)(?:n['’]t)?\b",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"(?:it|this|that|they|these|those|he|she|you|we|there|everyone|anyone|(?:the|his|her|their|its)\s+[\w'’-]+)\b\s*",
-    re.IGNORECASE,
-)
-_OR_NOT = re.compile(r"\bor\s+(?:not|no|something|anything|someone|anyone)\b", re.IGNORECASE)
-_OR = re.compile(r"\s*,?\s+or\s+", re.IGNORECASE)
-_EXISTS = re.compile(r"^(?:there|(?:you\s+)?(?:see|have)|any)\b|\b(?:any|some|more than|less than)\b", re.IGNORECASE)
-_OPENER = re.compile(r"\b(?:an?|the|in|on|at|by|with|for|from|during|near|inside|outside)\b", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s(?:in|on|at|by|of|with|from|near|behind|beside|when|while)\s.*$", re.IGNORECASE)
-
-
-def find_choices(question: str) -> tuple[str, ...]:
-    """The answers to offer: yes and no, the things that "A or B?" names, or none; always "don't know".
-
-    >>> find_choices("Is there a dog in the picture?")
-    ('yes', 'no', "don't know")
-    >>> find_choices("Is the dog black or brown?"), find_choices("Was it taken at night or during the day?")
-    (('black', 'brown', "don't know"), ('at night', 'during the day', "don't know"))
-    >>> find_choices("What is the man wearing?"), find_choices("Are there any dogs or cats?")
-    (("don't know",), ('yes', 'no', "don't know"))
-    """
-    asked = _LEAD.sub("", " ".join(question.split()).partition("?")[0].strip(" .!"))
-    opening = _AUXILIARY.match(asked)
-    rest = asked[opening.end() :].strip() if opening else asked.rpartition(",")[2] if ", " in asked else ""
-    if not _OR.search(rest) or _OR_NOT.search(rest) or (opening and _EXISTS.search(rest)):
-        return YES_NO_CHOICES if opening or _WHETHER.match(asked) else (DONT_KNOW,)
-    return (*_split_choices(rest), DONT_KNOW)
-
-
-def _split_choices(rest: str) -> tuple[str, ...]:
-    """The things that "A, B or C" names; () where it is not clear where they begin and end."""
-    parts = _OR.split(rest)
-    if len(parts) != 2:
-        return ()
-    before, last = parts
-    before = before[subject.end() :] if (subject := _SUBJECT.match(before)) else before
-    *first, nearest = re.split(r"\s*,\s*", before)
-    # What stands after "or" goes up to where the sentence goes on: "sitting on a bench" is "sitting".
-    last = _GOES_ON.sub("", last if _OPENER.match(last) else f" {last}").strip()
-    things = [*first, _match_form(nearest, last), last]
-    lengths = [len(thing.split()) for thing in things]
-    return tuple(things) if min(lengths) > 0 and max(lengths) <= MOST_CHOICE_WORDS and len(things) <= MOST_NAMED else ()
-
-
-def _match_form(before: str, last: str) -> str:
-    """The end of `before` that stands where `last` could stand: begun as it is begun, or as many words of it."""
-    if opening := _OPENER.match(last):
-        openers = [found.start() for found in _OPENER.finditer(before)]
-        article = opening[0].lower() in {"a", "an", "the"}
-        return before[openers[-1 if article else 0] :] if openers else before
-    words = before.split()
-    return " ".join(words[-max(len(last.split()), 1) :])
-
+from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
+from viewfinder.wording.values import find_values_meant
 
 # -- what an answer says about pictures: P(answer | picture), by the model that foretold it when the question was chosen
 #
@@ -166,11 +50,6 @@ class KnownPictures(Protocol):
     def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
         """How likely each tag of a group is."""
         ...
-
-
-def is_choice(answer: Answer) -> bool:
-    """Whether an answer is one of the choices offered, and not words of the person's own."""
-    return answer.text.strip().casefold() in {choice.casefold() for choice in answer.question.choices}
 
 
 def answer_likelihoods(answer: Answer, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:

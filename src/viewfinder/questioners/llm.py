@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Say, Show, Turn, is_dont_know
+from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model, wait_until_loaded
-from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
-from viewfinder.questioners.said import ConversationSoFar
+from viewfinder.questioners.so_far import ConversationSoFar
+from viewfinder.wording.choices import find_choices
+from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
 SHORTEST, LONGEST = 3, 20
 """Words of a question; what is longer is a speech."""

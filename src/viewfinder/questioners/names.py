@@ -20,7 +20,7 @@ from viewfinder.plugins import Plugins, label_part
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, check_question, prepare_questioner
 from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.photographs import photograph_labels
-from viewfinder.questioners.said import ConversationSoFar
+from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.questioners.trained import load_trained_questions
 from viewfinder.training.weights import join_lists
 

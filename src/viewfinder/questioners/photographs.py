@@ -18,12 +18,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
-from viewfinder.conversation import SOMETHING_ELSE, Answer, Question, is_dont_know
+from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.starter.encoder import RAW_VERSION, Head, StarterEncoder
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
-from viewfinder.questioners.said import PhraseIndex, fold_words, stems
 from viewfinder.training.weights import Weights, read_weights
+from viewfinder.wording.phrases import PhraseIndex
+from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
+from viewfinder.wording.stems import fold_words, stems
 
 FACETS = Path(__file__).with_name("photographs.toml")
 SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")

@@ -24,15 +24,17 @@ from importlib import import_module
 import numpy as np
 from jaxtyping import Float, Int
 
-from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn, is_dont_know
+from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, wait_until_loaded
-from viewfinder.questioners.answers import find_choices
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import entropy_bits, softmax
 from viewfinder.questioners.llm import parse_question
-from viewfinder.questioners.said import ConversationSoFar, write_statement
+from viewfinder.questioners.so_far import ConversationSoFar
+from viewfinder.wording.choices import find_choices
+from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.statements import write_statement
 
 STOCK_QUESTIONS = (
     "What else is in the picture?",

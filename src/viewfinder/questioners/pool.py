@@ -20,13 +20,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Answer, Question, Say, Turn, is_dont_know
+from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.errors import BadInput
-from viewfinder.questioners.answers import YES_NO_CHOICES, find_choices
 from viewfinder.questioners.base import Candidates, Lookup
-from viewfinder.questioners.said import ConversationSoFar
+from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.questioners.trained import PoolQuestion, TrainedQuestions
+from viewfinder.wording.choices import YES_NO_CHOICES, find_choices
+from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE, is_dont_know
 
 REPEAT_SUFFIX = "?repeat"
 """At the end of a source: may ask again, and anything."""

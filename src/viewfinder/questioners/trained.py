@@ -17,8 +17,10 @@ from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Lookup, PictureProjection
 from viewfinder.questioners.information_gain.gains import softmax
-from viewfinder.questioners.said import ConversationSoFar, question_meaning, required_mentions
+from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
+from viewfinder.wording.mentions import required_mentions
+from viewfinder.wording.questions import question_meaning
 
 MOST_ROUNDS = 10
 """Rounds that the network counts; later ones count as the last of these."""

@@ -7,9 +7,8 @@ from typing import Any
 
 from viewfinder.errors import BadInput
 from viewfinder.plugins import Plugins, label_part
-from viewfinder.retrievers.base import (
+from viewfinder.query import (
     NOTHING_MORE,
-    AnsweringRetriever,
     Change,
     Part,
     Picture,
@@ -19,10 +18,11 @@ from viewfinder.retrievers.base import (
     Reads,
     RegionSpace,
     ResolvedTurn,
-    Retriever,
     SentenceEncoder,
 )
-from viewfinder.retrievers.composer import Composer, PlainClip
+from viewfinder.retrievers.base import AnsweringRetriever, Retriever
+from viewfinder.retrievers.composer import Composer
+from viewfinder.retrievers.plain_clip import PlainClip
 
 __all__ = [
     "NOTHING_MORE",

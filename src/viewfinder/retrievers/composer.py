@@ -7,16 +7,15 @@ more than the picture they change.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
-from jaxtyping import Float
 
-from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show, is_dont_know
-from viewfinder.retrievers.base import Part, Picture, Query, Reads, ResolvedTurn, Words
+from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show
+from viewfinder.query import Part, Picture, Query, Reads, ResolvedTurn
+from viewfinder.wording.clauses import Clauses, clauses_in_context, split_clauses
+from viewfinder.wording.replies import is_dont_know
 
 # Weights of the parts, relative to one description; docs/benchmarks.md says which data they were chosen on.
 PICTURE, PICTURE_WITH_WORDS, WORDS_WITH_PICTURE = 1.0, 0.6, 1.0
@@ -173,121 +172,3 @@ def _words(turn: ResolvedTurn, text: str, weight: float) -> Part:
 
 def _picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
     return Part("picture", turn.number, "this picture", weight, picture.vectors["global"])
-
-
-@dataclass(frozen=True, eq=False)
-class PlainState:
-    """All the words so far, and the last picture: what plain CLIP can use of a dialogue."""
-
-    said: tuple[tuple[int, str], ...] = ()
-    words: Words | None = None
-    last_picture: tuple[int, Float[np.ndarray, " d"]] | None = None
-    adapters: tuple[str, ...] = ()
-
-
-class PlainClip:
-    """The rows CLIP-t, CLIP-i and CLIP-ti of the ChatSearch paper (Table 2), on any encoder of words and pictures.
-
-    CLIP-t encodes the text of the whole dialogue at once, CLIP-i the last picture; CLIP-ti is the mean of both unit
-    vectors (the paper leaves the weights open). Turns that are neither text nor picture are dropped and reported.
-    With `first`, only the first words are read, as in ChatIR's baseline on the caption.
-    """
-
-    reads: ClassVar[Reads] = Reads(words=False)
-    trained_on: ClassVar[None] = None  # nothing here was trained
-
-    def __init__(self, name: str, *, text: bool, image: bool, first: bool = False) -> None:
-        self.name = name
-        self._text, self._image, self._first = text, image, first
-
-    def begin(self) -> PlainState:
-        """Nothing said, no picture."""
-        return PlainState()
-
-    def step(self, state: PlainState, turn: ResolvedTurn) -> PlainState:
-        """The dialogue with this turn's words appended and its picture, if it has one, as the last."""
-        text, dropped = turn.text, []
-        match turn.turn:  # words as they were said: no values for "but ..."; an open question comes before its answer
-            case Reject() | Keep():
-                text, dropped = "", [type(turn.turn).__name__.lower()]
-            case Like(text=said) | Show(text=said):
-                text = said
-            case Answer(_, said) if is_dont_know(said):
-                text = ""
-            case Answer(question, said) if question.attribute is None:
-                text = f"{question.text} {said}".strip()
-        if text and self._first and state.said:
-            dropped.append("what is said after the first")
-        elif text and self._text:
-            state = replace(state, said=(*state.said, (turn.number, text)), words=turn.words)
-        elif text:
-            dropped.append("words")
-        if turn.pictures and not isinstance(turn.turn, Reject | Keep):
-            if self._image:
-                state = replace(state, last_picture=(turn.number, turn.pictures[-1].vectors["global"]))
-            else:
-                dropped.append("pictures")
-        lines = (f"drop: {self.name} has no use for {what}" for what in dropped)
-        return replace(state, adapters=(*state.adapters, *lines))
-
-    def query(self, state: PlainState) -> Query:
-        """One part for the text and one for the picture, if this row uses them and they are there."""
-        parts = []
-        if state.said and state.words is not None:
-            text, number = ", ".join(said for _, said in state.said), state.said[-1][0]
-            parts.append(Part("words", number, text, 1.0, state.words([text])[0], holds=state.said))
-        if state.last_picture is not None:
-            parts.append(Part("picture", state.last_picture[0], "this picture", 1.0, state.last_picture[1]))
-        return Query(tuple(parts), adapters=state.adapters)
-
-
-# A negation extends to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
-# "not only", "no doubt" and the like are left alone.
-_NEGATION = re.compile(
-    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
-    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
-    r"doesn't have|don't want)\b"
-    r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
-    r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
-    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
-    re.IGNORECASE,
-)
-
-
-_CORRECTION = re.compile(r"^\s*(?:no|nope)\s*[,;:.!]\s*(?=\S)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
-
-    wanted: str
-    unwanted: tuple[str, ...] = ()
-
-
-@lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
-def split_clauses(text: str) -> Clauses:
-    """Separate what a sentence wants from what it does not want.
-
-    >>> split_clauses("a dog on the grass without a collar, no people")
-    Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
-    """
-    text = _CORRECTION.sub("", text)
-    unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
-    if not unwanted:
-        return Clauses(text.strip())
-    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
-    wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
-    return Clauses(wanted, unwanted)
-
-
-def clauses_in_context(text: str, before: str) -> Clauses:
-    """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
-
-    >>> clauses_in_context("no, two of them", "dogs on grass").wanted
-    'dogs on grass, two of them'
-    """
-    clauses = split_clauses(text)
-    if not (before and clauses.wanted and _CORRECTION.match(text)):
-        return clauses
-    return replace(clauses, wanted=f"{before}, {clauses.wanted}")

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from viewfinder.plugins import refuse_reply
-from viewfinder.retrievers.base import Part, Query, Reads, Retriever
+from viewfinder.query import Part, Query, Reads
+from viewfinder.retrievers.base import Retriever
 
 KINDS = ("words", "picture", "value", "vocabulary", "contrast", "regions")
 """Kinds of parts."""

@@ -22,7 +22,6 @@ from fastapi.staticfiles import StaticFiles
 
 from viewfinder import __version__
 from viewfinder.cluster import ActorShards
-from viewfinder.index.turns import MEMO
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as access_routes
 from viewfinder.server.access.bodies import find_limit
@@ -41,8 +40,9 @@ from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.problems import ProblemDocument
 from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings, database_url
-from viewfinder.server.studies import routes as study_routes
-from viewfinder.server.studies.studies import Studies
+from viewfinder.session.states import MEMO
+from viewfinder.studies import routes as study_routes
+from viewfinder.studies.studies import Studies
 
 if TYPE_CHECKING:
     from viewfinder.library import Library

@@ -18,11 +18,13 @@ from pathlib import Path
 
 from viewfinder.cluster import ActorShards
 from viewfinder.errors import BadInput, ViewfinderError
-from viewfinder.index import Gallery, Snapshot, load_built_snapshot, read_generation
-from viewfinder.index.index_files import is_due, pays
-from viewfinder.index.near_scores import IndexedPictures
-from viewfinder.index.settings import Settings
 from viewfinder.library import Library
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.index_files import is_due, pays
+from viewfinder.search.near_scores import IndexedPictures
+from viewfinder.store.settings import Settings
+from viewfinder.store.snapshot import Snapshot, read_generation
+from viewfinder.store.snapshot_files import load_built_snapshot
 
 LOOK_S = 1.0
 """How often the tables are checked; a check takes 0.1 ms."""

@@ -22,13 +22,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder import __version__
 from viewfinder.errors import ViewfinderError
-from viewfinder.index.turns import MEMO
 from viewfinder.server.access.tokens import Reader
 from viewfinder.server.pictures.library import current_snapshot
 from viewfinder.server.pictures.schemas import Health, Version
 from viewfinder.server.problems import Problem
 from viewfinder.server.redaction import hide_paths
 from viewfinder.server.services import Services, WithServices, make_router
+from viewfinder.session.states import MEMO
 
 LEVEL = "VIEWFINDER_LOG"
 """The environment variable that says how much is logged: debug, info, warning (the default), error."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from viewfinder.server.pictures.thumbnails import Thumbnails
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
-    from viewfinder.server.studies.studies import Studies
+    from viewfinder.studies.studies import Studies
 
 
 @dataclass(frozen=True)

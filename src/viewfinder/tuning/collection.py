@@ -22,10 +22,11 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import BANK_OF_OWN, OWN_TEMPERATURE, CaptionedVectors, HeadCorrection
 from viewfinder.errors import BadInput
-from viewfinder.index import Gallery, Store
 from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders, scan
-from viewfinder.retrievers import Query
+from viewfinder.query import Query
+from viewfinder.search.gallery import Gallery
+from viewfinder.store.store import Store
 from viewfinder.tuning.verdicts import Written, calibrate_collection
 
 LABEL_SHARE = (0.002, 0.5)

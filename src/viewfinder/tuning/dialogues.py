@@ -21,7 +21,7 @@ from viewfinder.data.splits import SPLITS, Split, name_pictures, split_of, split
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.questioners.said import stems
+from viewfinder.wording.stems import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
 ROUNDS = 10

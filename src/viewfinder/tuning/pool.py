@@ -10,10 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from viewfinder.conversation import is_dont_know
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.questioners.said import question_meaning, required_mentions
 from viewfinder.users.words import NUMBER_WORDS
+from viewfinder.wording.mentions import required_mentions
+from viewfinder.wording.questions import question_meaning
+from viewfinder.wording.replies import is_dont_know
 
 LONGEST = 4
 """Maximum words in a value; anything longer is not a value that others would share."""

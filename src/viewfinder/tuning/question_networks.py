@@ -23,7 +23,6 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize, relu
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.questioners.said import question_meaning
 from viewfinder.questioners.trained import MOST_ROUNDS
 from viewfinder.training import (
     Card,
@@ -39,6 +38,7 @@ from viewfinder.training import (
 from viewfinder.tuning.dialogues import DialogueSplits, QuestionDialogues
 from viewfinder.tuning.pool import PoolEntry, answer_value, normalized_question
 from viewfinder.tuning.question_plan import NetworkSettings, QuestionPlan
+from viewfinder.wording.questions import question_meaning
 
 NOT_THERE = -100
 """The target of a question that is not in the pool; torch ignores it."""

@@ -20,21 +20,20 @@ from jaxtyping import Bool, Float, Float32, Int
 from viewfinder.encoders.base import Calibration
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.index.scores import (
+from viewfinder.query import Query
+from viewfinder.search.verdicts import (
     FEATURES,
-    SMALL_WORDS,
     UNHEARD,
     Spread,
-    content_stems,
     conversation_features,
     curve,
     is_in_sentences,
     mean_familiarity,
     mean_odds,
 )
-from viewfinder.questioners.said import stems
-from viewfinder.retrievers import Query
 from viewfinder.users.photographs import cut_fragment
+from viewfinder.wording.content import SMALL_WORDS, content_stems
+from viewfinder.wording.stems import stems
 
 KINDS = """
 dog horse bird cat bicycle boat snow beach guitar pool mountain skateboard football soccer basketball tennis motorcycle

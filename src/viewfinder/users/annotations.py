@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from viewfinder.conversation import DONT_KNOW, Question
+from viewfinder.conversation import Question
 from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k, read_instances
 from viewfinder.data.files import need_folder
 from viewfinder.data.splits import Part, read_photographs
@@ -41,6 +41,7 @@ from viewfinder.users.words import (
     open_choices,
     yes_or_no,
 )
+from viewfinder.wording.replies import DONT_KNOW
 from viewfinder.worlds.words import join_with_and
 
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from viewfinder.conversation import DONT_KNOW, Answer, Question, Say, Turn
+from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.errors import UnknownName
 from viewfinder.plugins import refuse_reply
+from viewfinder.wording.replies import DONT_KNOW
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from viewfinder.conversation import SOMETHING_ELSE, Question
+from viewfinder.conversation import Question
 from viewfinder.users.words import NUMBER_WORDS, open_choices, singular_words
+from viewfinder.wording.replies import SOMETHING_ELSE
 from viewfinder.worlds.kinds import COLOURS
 
 COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})

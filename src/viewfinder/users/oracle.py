@@ -16,7 +16,7 @@ from functools import partial
 from itertools import chain
 from types import MappingProxyType
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question, is_in_range, to_number
+from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users.base import find_picture
@@ -35,6 +35,8 @@ from viewfinder.users.words import (
     number_word,
     open_choices,
 )
+from viewfinder.wording.numbers import is_in_range, to_number
+from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
 from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
 
 _NONE = re.compile(r"^(?:no\b|none\b|nobody\b|nothing\b|nowhere\b)")

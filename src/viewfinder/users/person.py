@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, get_args
 
-from viewfinder.conversation import DONT_KNOW, Answer, Like, Question, Reject, Say, Turn, is_dont_know
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
 from viewfinder.users.words import open_choices
+from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import NOUNS, PLACE_NOUNS, join_with_and
 

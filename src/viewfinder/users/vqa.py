@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from viewfinder.conversation import DONT_KNOW, Question
+from viewfinder.conversation import Question
 from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, find_checkpoint, silence_transformers
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.users.words import open_choices
+from viewfinder.wording.replies import DONT_KNOW
 
 PictureFiles = Callable[[str], Path]
 """Where the file of a picture is."""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from viewfinder.conversation import is_dont_know, singular_of_word
 from viewfinder.data.truth import PictureTruth
+from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.stems import singular_of_word
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
 from viewfinder.worlds.words import (
     COLOUR_WORDS,

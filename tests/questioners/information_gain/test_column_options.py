@@ -5,10 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from viewfinder.conversation import is_in_range
-from viewfinder.questioners.answers import parse_number
 from viewfinder.questioners.base import Column
 from viewfinder.questioners.information_gain.questioner import ColumnSplit, column_dependence, split_column
+from viewfinder.wording.numbers import is_in_range, parse_number
 
 
 def column(entries: Sequence[str | None]) -> Column:

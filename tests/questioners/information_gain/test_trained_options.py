@@ -24,9 +24,9 @@ from viewfinder.questioners.information_gain.trained_options import (
     trained_options,
     update_belief,
 )
-from viewfinder.questioners.said import required_mentions
 from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
 from viewfinder.training.weights import Card
+from viewfinder.wording.mentions import required_mentions
 
 RAW = "raw-of-tests"
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from viewfinder.index import RegionBlock, late_interaction, rank_fusion
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
 from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
 from viewfinder.retrievers.shared.network import InputWidths, every_triplet_loss, hardest_triplet_loss
+from viewfinder.search.region_scores import RegionBlock, late_interaction, rank_fusion
 
 
 def network(system: System = "r-hre", **settings: Any) -> BaselineNetwork:

@@ -17,9 +17,8 @@ from torch import Tensor
 from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary, tokenize
 from viewfinder.errors import BadInput
-from viewfinder.index import RegionBlock, late_interaction, query_vector_scores, rank_fusion
-from viewfinder.retrievers import RETRIEVERS, Query, RegionSpace, ResolvedTurn, load_retriever
-from viewfinder.retrievers.base import Picture, RawPictures
+from viewfinder.query import Picture, Query, RawPictures, RegionSpace, ResolvedTurn
+from viewfinder.retrievers import RETRIEVERS, load_retriever
 from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
 from viewfinder.retrievers.baselines.network import fuse_ranks, score_pictures
 from viewfinder.retrievers.baselines.retriever import JOINT, Baseline, load
@@ -27,6 +26,7 @@ from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, Sys
 from viewfinder.retrievers.shared.description_training import WordNumberSpeech
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.numpy_network import numpy_project_regions
+from viewfinder.search.region_scores import RegionBlock, late_interaction, query_vector_scores, rank_fusion
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

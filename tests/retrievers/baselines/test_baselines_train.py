@@ -12,7 +12,8 @@ import pytest
 from tests.training_log import read_log
 from viewfinder.conversation import Say
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.retrievers import ResolvedTurn, load_retriever
+from viewfinder.query import ResolvedTurn
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.baselines.retriever import Baseline
 from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.baselines.train import train

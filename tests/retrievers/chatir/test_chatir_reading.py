@@ -15,7 +15,8 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from viewfinder.conversation import Answer, Question, Say
-from viewfinder.retrievers import ResolvedTurn, load_retriever
+from viewfinder.query import ResolvedTurn
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.chatir.network import TokenDialogueEncoder, build_text_encoder
 from viewfinder.retrievers.chatir.settings import ModelSettings
 from viewfinder.testing import ColourEncoder

@@ -18,13 +18,13 @@ import torch
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.index import Gallery
-from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, SentenceEncoder, load_retriever
-from viewfinder.retrievers.base import Picture, RawPictures
+from viewfinder.query import Picture, Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.chatir import retriever as chatir
 from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

@@ -11,7 +11,8 @@ import pytest
 from viewfinder.conversation import Answer, Like, Question, Reject, Say
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LoadsInBackground, load_language_model
-from viewfinder.retrievers import ResolvedTurn, Retriever
+from viewfinder.query import ResolvedTurn
+from viewfinder.retrievers import Retriever
 from viewfinder.retrievers.chatir.plugir import (
     PlugirRetriever,
     PlugirState,

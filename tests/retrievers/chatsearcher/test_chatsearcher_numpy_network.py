@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import LlamaConfig, LlamaModel, Qwen2Config, Qwen2Model
 
-from viewfinder.index.byte_cache import size_of
+from viewfinder.byte_cache import size_of
 from viewfinder.retrievers.chatsearcher.numpy_network import (
     EMPTY_CACHE,
     KeyValueCache,

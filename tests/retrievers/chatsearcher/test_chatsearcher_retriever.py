@@ -17,15 +17,16 @@ import torch
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever
-from viewfinder.retrievers.base import AnsweringRetriever, RawPictures
+from viewfinder.query import Picture, RawPictures, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers import load_retriever
+from viewfinder.retrievers.base import AnsweringRetriever
 from viewfinder.retrievers.chatsearcher import sequence
 from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, PictureFeatures, read_picture_features
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher, ChatState
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TokenSequence, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import read_weights

@@ -16,9 +16,8 @@ from jaxtyping import Float32
 from viewfinder.conversation import Conversation, Like, PictureId, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation.replay import query_each_turn
-from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
-from viewfinder.retrievers.base import Operation
+from viewfinder.query import Operation, Picture, ResolvedTurn
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import (
     PROBE,
@@ -28,6 +27,7 @@ from viewfinder.retrievers.combiner.retriever import (
     modification_pieces,
 )
 from viewfinder.retrievers.combiner.settings import ModelSettings
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
 from viewfinder.training.weights import Card, Weights
 

@@ -15,7 +15,8 @@ import torch
 from tests.training_log import read_log
 from viewfinder.conversation import Like
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers import Picture, ResolvedTurn, load_retriever
+from viewfinder.query import Picture, ResolvedTurn
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.combiner.retriever import Combiner
 from viewfinder.retrievers.combiner.train import (
     NO_TURN,

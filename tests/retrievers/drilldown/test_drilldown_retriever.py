@@ -14,14 +14,13 @@ import torch
 from viewfinder.conversation import Like, Reject, Say
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.index import RegionBlock, late_interaction
-from viewfinder.retrievers import Query, RegionSpace, ResolvedTurn, SentenceEncoder
-from viewfinder.retrievers.base import Picture, RawPictures
+from viewfinder.query import Picture, Query, RawPictures, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.drilldown.loss import score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork as Network
 from viewfinder.retrievers.drilldown.retriever import Drilldown, load
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.retrievers.shared.network import InputWidths
+from viewfinder.search.region_scores import RegionBlock, late_interaction
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

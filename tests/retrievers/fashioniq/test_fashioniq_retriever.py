@@ -17,8 +17,8 @@ from torch import Tensor
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, Query, ResolvedTurn, SentenceEncoder, load_retriever
+from viewfinder.query import Picture, Query, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.fashioniq import retriever as fashioniq
 from viewfinder.retrievers.fashioniq.network import (
     CompositionRetriever,
@@ -30,6 +30,7 @@ from viewfinder.retrievers.fashioniq.network import (
 from viewfinder.retrievers.fashioniq.retriever import CUTS, FashionIq
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, RecurrentModel, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.layers import AttributeHead

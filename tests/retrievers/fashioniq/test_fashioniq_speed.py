@@ -17,7 +17,7 @@ from viewfinder.retrievers.fashioniq.retriever import DistanceEmbedding
 from viewfinder.retrievers.fashioniq.network import TransformerRetriever
 from viewfinder.retrievers.fashioniq.settings import TransformerModel
 from viewfinder.retrievers.shared.network import WordVectors
-from viewfinder.index import RegionBlock, single_vector_scores
+from viewfinder.search.region_scores import RegionBlock, single_vector_scores
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)

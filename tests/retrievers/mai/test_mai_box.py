@@ -12,10 +12,10 @@ from viewfinder.conversation import Conversation, Like
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import Features
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.index import Gallery
-from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.mai.retriever import SHIPPED, load
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.resolve import resolve_turn
 
 PRODUCTS = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fashion-products"
 EACH = 12

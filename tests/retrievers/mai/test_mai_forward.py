@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from viewfinder.retrievers import SentenceEncoder
+from viewfinder.query import SentenceEncoder
 from viewfinder.retrievers.mai import numpy_network
 from viewfinder.retrievers.mai.inputs import POSITIONS, EmbeddedTexts
 from viewfinder.retrievers.mai.network import MaiNetwork

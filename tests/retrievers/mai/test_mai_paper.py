@@ -14,7 +14,7 @@ from tests.training_log import read_log
 from viewfinder.conversation import Like
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput
-from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder
+from viewfinder.query import Picture, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.retriever import Mai
 from viewfinder.retrievers.mai.settings import Model, Preset

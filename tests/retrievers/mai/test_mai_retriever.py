@@ -14,9 +14,8 @@ import torch
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.index import Gallery
-from viewfinder.retrievers import Picture, ResolvedTurn, SentenceEncoder, load_retriever
-from viewfinder.retrievers.base import Operation, RawPictures
+from viewfinder.query import Operation, Picture, RawPictures, ResolvedTurn, SentenceEncoder
+from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.mai import retriever as mai
 from viewfinder.retrievers.mai.network import (
     NOWHERE,
@@ -29,6 +28,7 @@ from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
+from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.weights import Weights

@@ -17,7 +17,7 @@ from viewfinder.retrievers.mai import numpy_network
 
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import Model
-from viewfinder.index import RegionBlock, single_vector_scores
+from viewfinder.search.region_scores import RegionBlock, single_vector_scores
 
 torch.set_num_threads(1)
 rng = np.random.default_rng(0)

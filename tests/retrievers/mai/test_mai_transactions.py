@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from viewfinder.data.fashionmt import Transaction, split_modification, write_transactions
+from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.network import NOWHERE
 from viewfinder.retrievers.mai.settings import Combination, Model, Preset
@@ -26,6 +26,7 @@ from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, tiny_pictures
 from viewfinder.training import TrainingSettings
+from viewfinder.wording.modifications import split_modification
 
 ENCODER = ColourEncoder()
 WORDS = ("is", "red", "blue", "green", "prefer", "the", "first", "second", "keep", "first's", "top", "more")

@@ -12,7 +12,7 @@ from torch import nn
 from viewfinder.data.visual_genome import build_vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers import SentenceEncoder
+from viewfinder.query import SentenceEncoder
 from viewfinder.retrievers.shared import numpy_network
 from viewfinder.retrievers.shared.network import RegionProjection, UpdateCell, WordReader, add_scale, scale_raw
 from viewfinder.retrievers.shared.numpy_network import (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
-from viewfinder.index import RegionBlock, late_interaction
 from viewfinder.retrievers.shared.network import RegionProjection, paired_similarity, region_similarity
+from viewfinder.search.region_scores import RegionBlock, late_interaction
 
 TEMPERATURE = log(3)
 

@@ -11,16 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.conversation import Answer, BackTo, Keep, Like, Question, Reject, Say, Show, Turn, is_dont_know
-from viewfinder.retrievers import Picture, ResolvedTurn
-from viewfinder.retrievers.shared.wording import (
-    ValueFamily,
-    VerbalizedTurn,
-    caption_picture,
-    find_named_changes,
-    verbalize_turn,
-)
+from viewfinder.conversation import Answer, BackTo, Keep, Like, Question, Reject, Say, Show, Turn
+from viewfinder.query import Picture, ResolvedTurn
+from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, caption_picture, verbalize_turn
 from viewfinder.testing import ColourEncoder
+from viewfinder.wording.changes import ValueFamily, find_named_changes
+from viewfinder.wording.replies import is_dont_know
 
 WORDS = ("dog", "dogs", "snow", "red", "ball", *(f"word {number}" for number in range(95)))
 """A hundred words: one of chance 0.1 is ten times as likely as if all were alike, so it tells something."""

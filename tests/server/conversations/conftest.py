@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import viewfinder.library
-from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.database import Database, FeedbackRows, SessionRows, UploadRows
 from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]

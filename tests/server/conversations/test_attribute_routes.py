@@ -13,14 +13,14 @@ from PIL import Image
 
 import viewfinder.library
 import viewfinder.retrievers
-from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.retrievers.fashioniq.retriever import FashionIq, load
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.app import create_app
 from viewfinder.server.conversations.schemas import SessionIn
 from viewfinder.server.settings import ServerSettings
-from viewfinder.session import Session
+from viewfinder.session.session import Session
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, draw_halves, load_colour_encoder
 
 API = "/api/v1"

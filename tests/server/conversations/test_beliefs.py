@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn, turn_from_json
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
-from viewfinder.retrievers import Part, Query, RegionSpace, load_retriever
+from viewfinder.query import Part, Query, RegionSpace
+from viewfinder.retrievers import load_retriever
+from viewfinder.search.gallery import Gallery
 from viewfinder.server.conversations.answers import find_beliefs, remove_clause
 from viewfinder.server.conversations.schemas import Belief
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]

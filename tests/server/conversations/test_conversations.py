@@ -17,10 +17,10 @@ from PIL import Image
 
 from viewfinder.conversation import Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery, UnknownName
-from viewfinder.index.ranking import Hits
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
+from viewfinder.search.hits import Hits
 from viewfinder.server.access.tokens import LOCAL, Caller
 from viewfinder.server.conversations.answers import question_to_api
 from viewfinder.server.conversations.conversations import Conversations
@@ -41,7 +41,7 @@ from viewfinder.server.database import Database, UploadRows
 from viewfinder.server.pictures.uploads import ReceivedFile, Uploads
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.testing import draw_halves
 
 OpenConversations = Callable[..., Conversations]

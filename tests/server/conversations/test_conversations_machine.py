@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 from pydantic import TypeAdapter
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import BackTo, Conversation, turn_from_json
 from viewfinder.errors import BadInput
-from viewfinder.index.byte_cache import ByteCache
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.tokens import LOCAL
@@ -25,7 +25,7 @@ from viewfinder.server.database import Database, FeedbackRows, SessionRows, Uplo
 from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS
 
 WORDS = st.sampled_from([*COLOURS, "red over blue", "green without white", "don't know"])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import (
     Answer,
     BackTo,
@@ -22,11 +23,10 @@ from viewfinder.conversation import (
     turn_to_json,
 )
 from viewfinder.errors import BadInput
-from viewfinder.index import Gallery
-from viewfinder.index.byte_cache import ByteCache
 from viewfinder.retrievers import Composer
+from viewfinder.search.gallery import Gallery
 from viewfinder.server.conversations.editing import RepeatedTurns, following_turns, repeat_turns
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 NAMES = list(COLOURS)

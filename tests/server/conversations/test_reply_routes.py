@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 
 import viewfinder.library
 import viewfinder.retrievers
-from viewfinder.index import FileRecord, PictureRow
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 SESSIONS = "/api/v1/sessions"

@@ -17,11 +17,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import viewfinder.library
-from viewfinder.index.rows import AttributeColumn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.pictures.library import SHOWN_VALUES, count_facet, count_values, encoder_name
 from viewfinder.server.settings import ServerSettings
+from viewfinder.store.rows import AttributeColumn
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 API = "/api/v1/collection"

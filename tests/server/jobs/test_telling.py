@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.index import Failure
-from viewfinder.index.ingest import AddReport
-from viewfinder.index.raw_vectors import FillReport
 from viewfinder.pictures import BadFile
 from viewfinder.server.jobs.worker import merge_reports, report_adding, report_filling
 from viewfinder.server.redaction import hide_paths
+from viewfinder.store.ingest import AddReport
+from viewfinder.store.regions import FillReport
+from viewfinder.store.rows import Failure
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 
 import viewfinder.library
 import viewfinder.retrievers
-from viewfinder.index.snapshot import BY_ROW, DERIVED
 from viewfinder.library import Library
 from viewfinder.server.jobs.worker import run_job
+from viewfinder.store.snapshot import BY_ROW, DERIVED
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 WORKER = [sys.executable, "-m", "viewfinder.server.jobs.worker"]

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import expect
 
 from tests.hostile.cuts import Cut, CuttingProxy
-from viewfinder.index.store import Store
+from viewfinder.store.store import Store
 
 if TYPE_CHECKING:
     from tests.server.page.conftest import Open, Person, Photos, Server, Watched

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from viewfinder.index import FileRecord, PictureRow, Snapshot
-from viewfinder.index.ranking import Hit, PicturePath
-from viewfinder.index.rows import pictures_to_arrow
 from viewfinder.library import Library
+from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.server.pictures.library import make_hits
+from viewfinder.store.rows import FileRecord, PictureRow, pictures_to_arrow
+from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import tiny_snapshot
 
 

@@ -12,8 +12,8 @@ import pytest
 import uvicorn
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem, write_chatsearch
-from viewfinder.server.reviewing.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.studies.reviewing.app import create_app
 from viewfinder.testing import tiny_pictures
 
 Serve = Callable[[Path], AbstractContextManager[str]]

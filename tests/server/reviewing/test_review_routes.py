@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, TextItem, read_chatsearch, write_chatsearch
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import Database, TokenRows
-from viewfinder.server.reviewing.app import create_app
 from viewfinder.server.settings import ServerSettings, database_url
+from viewfinder.studies.reviewing.app import create_app
 
 API = "/api/v1/review"
 TOKENS = {"guest": ["read"], "anna": ["read", "write"]}

@@ -10,7 +10,7 @@ import pytest
 from viewfinder.data.chatsearch import ChatTurn, ImageItem, Review, TextItem, Verdict, read_reviews, review_file
 from viewfinder.errors import BadInput
 from viewfinder.server.problems import Problem
-from viewfinder.server.reviewing.reviews import Reviews, open_reviews
+from viewfinder.studies.reviewing.reviews import Reviews, open_reviews
 
 
 @pytest.fixture

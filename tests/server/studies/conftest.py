@@ -14,7 +14,7 @@ from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.database import Database, FeedbackRows, SessionRows, StudyRows, UploadRows
 from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.settings import ServerSettings
-from viewfinder.server.studies.studies import Studies
+from viewfinder.studies.studies import Studies
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 Open = Callable[[Database], Studies]

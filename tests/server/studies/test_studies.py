@@ -14,9 +14,9 @@ from viewfinder.server.conversations.schemas import AnswerTurn, LikeTurn, Reject
 from viewfinder.server.conversations.sent_twice import request_key
 from viewfinder.server.database import Database
 from viewfinder.server.problems import Problem
-from viewfinder.server.studies.plan import Participation, StudyPlan
-from viewfinder.server.studies.plan import Trial as ShownTrial
-from viewfinder.server.studies.studies import Studies
+from viewfinder.studies.plan import Participation, StudyPlan
+from viewfinder.studies.plan import Trial as ShownTrial
+from viewfinder.studies.studies import Studies
 
 Open = Callable[[Database], Studies]
 NOWHERE = "00000000-0000-0000-0000-000000000000"

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from viewfinder.evaluation import compare_runs, read_run
-from viewfinder.server.studies.figures import (
+from viewfinder.studies.figures import (
     EndedTrial,
     export_archive,
     found_by_round,
@@ -16,7 +16,7 @@ from viewfinder.server.studies.figures import (
     select_trials,
     study_figures,
 )
-from viewfinder.server.studies.plan import SettledPlan, StudyPlan
+from viewfinder.studies.plan import SettledPlan, StudyPlan
 
 
 def settled(rounds: int = 2, task: str = "describe") -> SettledPlan:

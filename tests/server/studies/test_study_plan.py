@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from viewfinder.errors import BadInput
-from viewfinder.server.studies.plan import Drawn, SettledPlan, StudyPlan, assign_trials, draw_targets, participant_group
+from viewfinder.studies.plan import Drawn, SettledPlan, StudyPlan, assign_trials, draw_targets, participant_group
 
 LEAST = {"name": "Colours", "consent": "I agree.", "targets": ["a"]}
 

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 from viewfinder.conversation import Answer, Conversation, Like, Question, Reject, Say, Turn
 from viewfinder.server.conversations.schemas import AnswerTurn, TurnIn
 from viewfinder.server.problems import Problem
-from viewfinder.server.studies.plan import Kind
-from viewfinder.server.studies.studies import check_turn, describe_trial_turn
+from viewfinder.studies.plan import Kind
+from viewfinder.studies.studies import check_turn, describe_trial_turn
 
 COLOUR = Question("What colour is it?", ("red", "blue"), by="information_gain", attribute="colour")
 

@@ -6,8 +6,8 @@ import pytest
 
 from viewfinder.conversation import Conversation, Question, Say
 from viewfinder.server.database import TrialRow
-from viewfinder.server.studies.plan import StudyPlan, Trial
-from viewfinder.server.studies.studies import show_trial
+from viewfinder.studies.plan import StudyPlan, Trial
+from viewfinder.studies.studies import show_trial
 from viewfinder.testing import tiny_snapshot
 
 NOTHING_YET = Conversation()

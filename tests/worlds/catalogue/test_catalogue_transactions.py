@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from viewfinder.data.fashionmt import parse_ordinal_reference
-from viewfinder.data.fashionmt import split_modification as read_clauses
+from viewfinder.wording.modifications import parse_ordinal_reference
+from viewfinder.wording.modifications import split_modification as read_clauses
 from viewfinder.worlds.catalogue.items import Item, sample_item
 from viewfinder.worlds.catalogue.statements import (
     comparison_statements,

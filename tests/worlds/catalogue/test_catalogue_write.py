@@ -16,11 +16,12 @@ from viewfinder.data.fashion_iq import (
     read_sessions,
     read_shuffled,
 )
-from viewfinder.data.fashionmt import parse_ordinal_reference, read_transactions
+from viewfinder.data.fashionmt import read_transactions
 from viewfinder.data.files import read_jsonl
 from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
+from viewfinder.wording.modifications import parse_ordinal_reference
 from viewfinder.worlds.catalogue import write_catalogue
 from viewfinder.worlds.catalogue.items import COLUMNS
 

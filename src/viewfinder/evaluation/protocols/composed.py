@@ -45,13 +45,13 @@ from viewfinder.data.fashion_iq import (
 from viewfinder.data.fashionmt import (
     Transaction,
     fashionmt_sources,
-    parse_ordinal_reference,
     product_of,
     read_caption_files,
     read_titles,
     read_transactions,
 )
 from viewfinder.evaluation.plan import COMPARER, SearchDialogue, Task
+from viewfinder.wording.modifications import parse_ordinal_reference
 
 SINGLE_TURN_METRICS = ("R@10", "R@50")
 DIALOGUE_METRICS = ("P", "R@10", "R@50")

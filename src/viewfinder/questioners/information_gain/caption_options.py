@@ -17,7 +17,7 @@ from jaxtyping import Float
 
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, guessed_option
-from viewfinder.questioners.said import stem
+from viewfinder.wording.stems import stem
 
 CAPTIONS_READ = 200
 """Of the likeliest candidates."""

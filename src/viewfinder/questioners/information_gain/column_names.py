@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from viewfinder.questioners.said import stem
+from viewfinder.wording.stems import stem
 
 # Words inside baseColour, base_colour, BASE-COLOUR, URLPath, size2.
 PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")

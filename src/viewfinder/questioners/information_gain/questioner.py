@@ -20,9 +20,8 @@ from itertools import islice, pairwise
 import numpy as np
 from jaxtyping import Float, Int
 
-from viewfinder.conversation import DONT_KNOW, SOMETHING_ELSE, Question
+from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagGroup, TagVectors
-from viewfinder.questioners.answers import find_choices, parse_number
 from viewfinder.questioners.base import Candidates, Column
 from viewfinder.questioners.information_gain.caption_options import caption_options
 from viewfinder.questioners.information_gain.column_names import (
@@ -55,8 +54,13 @@ from viewfinder.questioners.information_gain.trained_options import (
     trained_options,
 )
 from viewfinder.questioners.photographs import open_question, photograph_options
-from viewfinder.questioners.said import ConversationSoFar, PhraseIndex, stem
+from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.questioners.trained import TrainedQuestions
+from viewfinder.wording.choices import find_choices
+from viewfinder.wording.numbers import parse_number
+from viewfinder.wording.phrases import PhraseIndex
+from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.wording.stems import stem
 
 ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
 """At equal gain what is known comes before what is guessed."""

@@ -17,11 +17,14 @@ from functools import partial
 import numpy as np
 from jaxtyping import Float, Float32
 
-from viewfinder.conversation import Answer, is_dont_know
+from viewfinder.conversation import Answer
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import ERROR, Option, table_gains
-from viewfinder.questioners.said import ConversationSoFar, PhraseIndex, stems
+from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.questioners.trained import PredictedAnswers, TrainedQuestions
+from viewfinder.wording.phrases import PhraseIndex
+from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.stems import stems
 
 RIDGE = 1e-6
 

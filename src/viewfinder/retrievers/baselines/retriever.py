@@ -14,7 +14,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
-from viewfinder.retrievers.base import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
+from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.baselines.settings import ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
@@ -22,7 +22,7 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_read_words,
     numpy_update_cell,
 )
-from viewfinder.retrievers.shared.wording import verbalize_turn
+from viewfinder.retrievers.shared.verbalize import verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 

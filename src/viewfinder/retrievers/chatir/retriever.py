@@ -16,14 +16,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.conversation import Answer, PictureId, Reject, Say, is_dont_know
-from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.conversation import Answer, PictureId, Reject, Say
+from viewfinder.query import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences, check_shared_space, numpy_project_regions
-from viewfinder.retrievers.shared.wording import TurnVector, VerbalizedTurn, turn_parts, verbalize_turn
+from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
+from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.wording.replies import is_dont_know
 
 SYSTEM = "chatir"
 SHIPPED = Path(__file__).with_name("lab.safetensors")

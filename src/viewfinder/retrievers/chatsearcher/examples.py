@@ -12,11 +12,12 @@ from itertools import pairwise
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
 from viewfinder.data.dialogues import Dialogue
-from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference, split_modification
+from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.picture_texts import WebPage
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.users.photographs import cut_fragment
+from viewfinder.wording.modifications import parse_ordinal_reference, split_modification
 
 KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
 

@@ -21,12 +21,13 @@ from jaxtyping import Float32
 
 from viewfinder.conversation import Answer, Like, PictureId, Say, Show
 from viewfinder.data.chatsearch import ImageItem, TextItem
-from viewfinder.retrievers.base import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
+from viewfinder.query import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatsearcher import numpy_network
 from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
 from viewfinder.retrievers.chatsearcher.settings import LEAST_TEMPERATURE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences
-from viewfinder.retrievers.shared.wording import TurnVector, VerbalizedTurn, turn_parts, verbalize_turn
+from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
+from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 

@@ -22,11 +22,9 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.conversation import PictureId
-from viewfinder.data.fashionmt import split_modification
 from viewfinder.encoders.base import unit_rows
-from viewfinder.retrievers.base import Operation, Part, Picture, Query, Reads, ResolvedTurn
+from viewfinder.query import Operation, Part, Picture, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.combiner.settings import ModelSettings
-from viewfinder.retrievers.shared.back_references import find_back_reference, to_operations
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     check_shared_space,
@@ -34,9 +32,11 @@ from viewfinder.retrievers.shared.numpy_network import (
     numpy_sigmoid,
     numpy_update_cell,
 )
-from viewfinder.retrievers.shared.wording import PictureTurn, read_picture_turn
+from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.wording.back_references import find_back_reference, to_operations
+from viewfinder.wording.modifications import split_modification
 
 Row = Float32[np.ndarray, " d"]
 

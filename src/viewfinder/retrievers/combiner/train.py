@@ -19,7 +19,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from viewfinder import training
-from viewfinder.data.fashionmt import Transaction, parse_ordinal_reference
+from viewfinder.data.fashionmt import Transaction
 from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
@@ -28,6 +28,7 @@ from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, mo
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset, Repeats
 from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
 from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
+from viewfinder.wording.modifications import parse_ordinal_reference
 
 NO_TURN = -1
 """Stands in place of a row: the transaction is over."""

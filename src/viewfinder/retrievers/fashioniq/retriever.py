@@ -20,7 +20,7 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import Like, PictureId, Show
 from viewfinder.data.fashion_iq import tokenize_captions
 from viewfinder.encoders.tags import AttributePredictor
-from viewfinder.retrievers.base import Query, RawPictures, Reads, RegionSpace, ResolvedTurn
+from viewfinder.query import Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq.numpy_network import NUMPY_NETWORKS, FeedbackVectors, numpy_pictures
 from viewfinder.retrievers.fashioniq.settings import (
     MOST_SCALE,
@@ -30,7 +30,8 @@ from viewfinder.retrievers.fashioniq.settings import (
     TransformerModel,
 )
 from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words, split_words
-from viewfinder.retrievers.shared.wording import PictureTurn, TurnVector, read_picture_turn, turn_parts
+from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
+from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
 

@@ -19,28 +19,15 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.conversation import Keep, PictureId, Reject
-from viewfinder.retrievers.base import (
-    Operation,
-    Picture,
-    Query,
-    RawPictures,
-    Reads,
-    RegionSpace,
-    ResolvedTurn,
-    SentenceEncoder,
-)
+from viewfinder.query import Operation, Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai import numpy_network
 from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
 from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
-from viewfinder.retrievers.shared.back_references import (
-    BackReference,
-    find_back_reference,
-    to_operations,
-    turn_of_place,
-)
-from viewfinder.retrievers.shared.wording import PictureTurn, TurnVector, read_picture_turn, turn_parts
+from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
+from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
 from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.wording.back_references import BackReference, find_back_reference, to_operations, turn_of_place
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")
 """How a text refers to the pictures of a conversation."""

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float32, Int
 
-from viewfinder.data.fashionmt import split_modification
-from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.query import SentenceEncoder
 from viewfinder.retrievers.mai.settings import Model, TextForm
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, WordLookup, numpy_linear
 from viewfinder.training.weights import Weights
+from viewfinder.wording.modifications import split_modification
 
 
 def modification_text(modification: str, form: TextForm = "whole") -> str:

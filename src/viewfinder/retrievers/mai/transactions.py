@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float16, Float32, Int
 from torch import Tensor
 
 from viewfinder.data import read_flickr8k
-from viewfinder.data.fashionmt import ORDINALS, Transaction, parse_ordinal_reference, split_modification
+from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.splits import split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
@@ -25,6 +25,7 @@ from viewfinder.retrievers.mai.settings import Model, Preset
 from viewfinder.retrievers.mai.texts import draw_clauses, modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
+from viewfinder.wording.modifications import ORDINALS, parse_ordinal_reference, split_modification
 
 CAPTIONS = "captions.csv"
 

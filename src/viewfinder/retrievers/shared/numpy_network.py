@@ -21,7 +21,7 @@ from jaxtyping import Float, Float32
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
-from viewfinder.retrievers.base import SentenceEncoder
+from viewfinder.query import SentenceEncoder
 from viewfinder.training.weights import Card
 
 Arrays = Mapping[str, np.ndarray]

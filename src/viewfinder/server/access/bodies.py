@@ -25,9 +25,9 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from viewfinder.index.turns import stop_if_asked
 from viewfinder.server.access.tokens import ScopeCheck
 from viewfinder.server.problems import Problem, refuse
+from viewfinder.stopping import stop_if_asked
 
 if TYPE_CHECKING:
     from viewfinder.server.access.limits import ThreadPool

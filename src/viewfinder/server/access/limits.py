@@ -29,9 +29,9 @@ from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from viewfinder.index.turns import Stopped, stoppable
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.problems import Problem, refuse
+from viewfinder.stopping import Stopped, stoppable
 
 
 class Deadline:

@@ -32,17 +32,19 @@ from viewfinder.conversation import (
     turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.index import Gallery, Verdict
-from viewfinder.index.ranking import Hits, Ranking
-from viewfinder.index.turns import ImageFile
-from viewfinder.retrievers import Part, Query
-from viewfinder.retrievers.composer import Clauses, split_clauses
+from viewfinder.query import Part, Query
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.hits import Hits
+from viewfinder.search.ranking import Ranking
+from viewfinder.search.verdicts import Verdict
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.pools import RetrieverPool, session_picture_bias
 from viewfinder.server.conversations.schemas import Belief, Hit, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
-from viewfinder.session import Session
+from viewfinder.session.resolve import ImageFile
+from viewfinder.session.session import Session
+from viewfinder.wording.clauses import Clauses, split_clauses
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Caller

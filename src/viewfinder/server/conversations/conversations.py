@@ -18,8 +18,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Conversation, Node, PictureId, Question
-from viewfinder.index.ranking import Ranking
-from viewfinder.index.turns import stoppable
+from viewfinder.search.ranking import Ranking
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.answers import (
     answers_open_question,
@@ -41,7 +40,8 @@ from viewfinder.server.conversations.sent_twice import check_same
 from viewfinder.server.database import AlreadySaid, FeedbackRow, Said, SessionRow, TurnTaken
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
-from viewfinder.session import Session
+from viewfinder.session.session import Session
+from viewfinder.stopping import stoppable
 
 if TYPE_CHECKING:
     from viewfinder.library import Library

@@ -23,7 +23,7 @@ from viewfinder.conversation import (
     describe_turn,
 )
 from viewfinder.errors import BadInput
-from viewfinder.session import Session
+from viewfinder.session.session import Session
 
 
 @dataclass

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from viewfinder.conversation import Conversation, Question
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName, ViewfinderError
-from viewfinder.index.turns import stop_if_asked
 from viewfinder.plugins import find_fault
 from viewfinder.server.conversations.pools import ReadablePictures, session_picture_bias
 from viewfinder.server.conversations.questions_elsewhere import QuestionsElsewhere
 from viewfinder.server.database import SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
-from viewfinder.session import Session
+from viewfinder.session.session import Session
+from viewfinder.stopping import stop_if_asked
 
 if TYPE_CHECKING:
     from viewfinder.server.conversations.pools import QuestionerPool, RetrieverPool

@@ -26,18 +26,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
-from viewfinder.index import Gallery, check_fits
-from viewfinder.index.raw_vectors import StoredVectors, best_labels, name_labels
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.pictures import decode_one
+from viewfinder.query import RegionSpace
 from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
 from viewfinder.questioners import QUESTIONERS, load_questioner
-from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, RegionSpace, Retriever, load_retriever
+from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retriever, load_retriever
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.raw_vectors import best_labels, check_fits, name_labels
 from viewfinder.server.conversations.schemas import MOST_LEANING, PictureAttribute, PictureAttributes, SessionIn
 from viewfinder.server.pictures.library import current_gallery
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.redaction import hide_paths, to_unicode
+from viewfinder.store.regions import StoredVectors
 
 if TYPE_CHECKING:
     from viewfinder.library import Library

@@ -20,7 +20,7 @@ from sse_starlette import EventSourceResponse
 from starlette.background import BackgroundTask
 
 from viewfinder.conversation import Question
-from viewfinder.index.ranking import Ranking
+from viewfinder.search.ranking import Ranking
 from viewfinder.server.access.bodies import WORDY_BODY, json_body, json_up_to, receive_json, takes_body
 from viewfinder.server.access.limits import Given, Result
 from viewfinder.server.access.tokens import Admin, Caller, Reader, ReaderWriter, Writer

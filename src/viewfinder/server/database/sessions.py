@@ -16,9 +16,9 @@ from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.index.turns import stop_if_asked
 from viewfinder.server.database.engine import Database, Store, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
+from viewfinder.stopping import stop_if_asked
 
 
 @dataclass(frozen=True)

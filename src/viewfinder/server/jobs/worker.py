@@ -26,10 +26,10 @@ from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
 
 if TYPE_CHECKING:
-    from viewfinder.index.ingest import AddReport
-    from viewfinder.index.raw_vectors import FillReport
     from viewfinder.library import Library
-    from viewfinder.retrievers import RegionSpace
+    from viewfinder.query import RegionSpace
+    from viewfinder.store.ingest import AddReport
+    from viewfinder.store.regions import FillReport
 
 LISTED = 10
 """Failures that a report names; all are at /collection/failures."""

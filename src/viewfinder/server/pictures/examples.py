@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewfinder.encoders.tags import tag_groups
-from viewfinder.index.rows import FACTS
 from viewfinder.questioners.information_gain.column_names import is_record_column, is_yes_or_no
+from viewfinder.store.rows import FACTS
 
 if TYPE_CHECKING:
-    from viewfinder.index.rows import AttributeColumn
-    from viewfinder.index.snapshot import Snapshot
+    from viewfinder.store.rows import AttributeColumn
+    from viewfinder.store.snapshot import Snapshot
 
 EXAMPLES = 4
 

@@ -17,10 +17,11 @@ from pydantic import TypeAdapter
 
 from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.index import Gallery, Snapshot, ranking
-from viewfinder.index.turns import resolve_turn
 from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
+from viewfinder.search import hits as results
+from viewfinder.search import ranking
+from viewfinder.search.gallery import Gallery
 from viewfinder.server.conversations.schemas import Card, Hit
 from viewfinder.server.jobs.worker import report_failure
 from viewfinder.server.pictures.examples import suggest_descriptions
@@ -41,11 +42,13 @@ from viewfinder.server.pictures.schemas import (
 )
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.redaction import to_unicode
+from viewfinder.session.resolve import resolve_turn
+from viewfinder.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from viewfinder.index.rows import AttributeColumn
     from viewfinder.library import Library
     from viewfinder.server.settings import ServerSettings
+    from viewfinder.store.rows import AttributeColumn
 
 FORMATS: dict[str, tuple[str, str]] = {
     "JPEG": ("jpg", "image/jpeg"),
@@ -117,7 +120,7 @@ _HITS = TypeAdapter(list[Hit])  # all of a page at once: one by one takes half a
 
 def make_hits(
     snapshot: Snapshot,
-    found: Sequence[ranking.Hit],
+    found: Sequence[results.Hit],
     why: Mapping[str, dict[str, Any]] | None = None,
     *,
     rows: Sequence[int] | None = None,

@@ -10,8 +10,8 @@ from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 from starlette.responses import MalformedRangeHeader
 
-from viewfinder.index.grounding import GROUNDER
 from viewfinder.library import Library
+from viewfinder.search.grounding import GROUNDER
 from viewfinder.server.access.bodies import ENVELOPE, WORDY_BODY, json_up_to, takes_body
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.pictures.library import browse_pictures as browse

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from viewfinder.errors import LibraryError, PictureError
-from viewfinder.index.bucket import find_bucket
 from viewfinder.pictures.thumbnails import (
     PLACEHOLDER,
     THUMBNAILS,
@@ -23,6 +22,7 @@ from viewfinder.pictures.thumbnails import (
 )
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
+from viewfinder.store.bucket import find_bucket
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -51,7 +51,7 @@ class Thumbnails:
         self.aside = ThreadPool(at_once)
         """Threads for all that reads pictures' files: a screen full of new ones must not keep a search waiting."""
         self.looking = ThreadPool(1)
-        """For looking closely (`viewfinder.index.grounding`), which takes all cores: one picture after another."""
+        """For looking closely (`viewfinder.search.grounding`), which takes all cores: one picture after another."""
 
     def ready(self, picture_id: str, size: int) -> bytes | PictureSource:
         """A copy of a picture of the library, if it was made before; else what it can be made from.

@@ -28,7 +28,6 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect, Request
 
 from viewfinder.errors import PictureError, UnknownName
-from viewfinder.index.removal import SENT
 from viewfinder.pictures import AtMost, DecodedFile, Limits, decode_one
 from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, cache_thumbnails, thumbnail_path
 from viewfinder.server.access.bodies import ENVELOPE
@@ -36,6 +35,7 @@ from viewfinder.server.database.records import UploadRow, UploadRows
 from viewfinder.server.pictures.library import FORMATS, is_in_library
 from viewfinder.server.pictures.thumbnails import PictureSource
 from viewfinder.server.problems import Problem, not_found
+from viewfinder.store.removal import SENT
 
 if TYPE_CHECKING:
     from viewfinder.library import Library

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
-from viewfinder.data.fashionmt import ORDINALS, Transaction
+from viewfinder.data.fashionmt import Transaction
+from viewfinder.wording.modifications import ORDINALS
 from viewfinder.worlds.catalogue.items import Item, Word
 from viewfinder.worlds.catalogue.statements import (
     Statement,

@@ -1,0 +1,1 @@
+"""Numbers in, a ranking out: galleries, kernels, verdicts, written words."""

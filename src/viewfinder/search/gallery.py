@@ -1,0 +1,701 @@
+"""Pictures to search in: a snapshot of a library seen through its encoder.
+
+A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Ranking` orders them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
+
+from viewfinder.byte_cache import ByteCache
+from viewfinder.conversation import Answer
+from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.tags import TagVectors
+from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
+from viewfinder.errors import LibraryError, UnknownName
+from viewfinder.query import (
+    NOTHING_MORE,
+    Evidence,
+    LikelihoodRatios,
+    Part,
+    Picture,
+    Predictor,
+    Query,
+    RawPictures,
+    Reads,
+    RegionSpace,
+    SentenceEncoder,
+    WordMatch,
+)
+from viewfinder.questioners.answers import answer_likelihoods
+from viewfinder.questioners.photographs import photograph_labels
+from viewfinder.search.explanation import explain_regions, explain_turns
+from viewfinder.search.kernels import best_rows, dot_scores, top_k
+from viewfinder.search.late_interaction import late_scores, region_shares
+from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch
+from viewfinder.search.parts import (
+    contrast_scores,
+    positive_weight,
+    sum_plain_parts,
+    vectors_of_parts,
+    vocabulary_vectors,
+)
+from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
+from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
+from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
+from viewfinder.search.verdicts import CERTAIN, CROWD, UNHEARD, Judgement, Spread, judge_conversation
+from viewfinder.search.written_words import WordIndex, build_entries, rows_of_all
+from viewfinder.store.rows import FACTS
+from viewfinder.store.snapshot import Snapshot
+from viewfinder.wording.content import content_stems
+
+MAX_RATIO_BYTES = 128 << 20
+"""What answers and texts say of all pictures is kept up to this size: at 50,000 pictures that of 640 answers, or of far
+more texts."""
+
+LEAST_LIKELY = 1e-6
+"""No answer is taken to be less likely than this."""
+
+FEW, BLOCK = 200_000, 8192
+"""Up to so many pictures, large values are kept for each of them; this many are also computed at once."""
+
+TAG_SAMPLE = 2000
+"""Pictures that represent the collection when tags are measured."""
+
+WHOLE = (0.0, 0.0, 1.0, 1.0)
+"""The box of a whole picture."""
+
+UNKNOWN_SIDE = 1000
+"""Pictures of a data set of which only the vectors are known are taken to be squares of this size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The score of every picture.
+
+    `adds_pn` is what each part adds, kept if computing it for a few pictures would cost as much as for all (rank
+    fusion: a rank is one among all). `ids`: the ids of all rows, if these are not in the order of ids.
+    """
+
+    total_n: Float32[np.ndarray, " n"]
+    excluded_n: Bool[np.ndarray, " n"]
+    adds_pn: Float32[np.ndarray, "parts n"] | None = None
+    ids: Sequence[str] | None = None
+
+    def at(self, rows_r: Int[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The scores of these pictures."""
+        return np.asarray(self.total_n[rows_r])
+
+    def count_open(self, allowed_n: Bool[np.ndarray, " n"] | None) -> int:
+        """How many pictures are allowed and not excluded."""
+        open_n = ~self.excluded_n
+        return int(open_n.sum() if allowed_n is None else (open_n & allowed_n).sum())
+
+    def crowd(self) -> Int[np.ndarray, " k"]:
+        """Rows of the `CROWD` best among all pictures."""
+        return top_k(self.total_n, CROWD)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the scores of all are distributed; there must be at least one picture."""
+        return Spread.of(self.total_n)
+
+    def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
+        """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
+        open_n = allowed_n
+        if self.excluded_n.any():
+            open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        return best_rows(self.total_n, count, open_n, None, self.ids)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighed:
+    """What an answer or a text says of the pictures, read once.
+
+    `rows_of_all`: the pictures of which all words of the text are written; None if it has none that may be names.
+    """
+
+    text: str
+    ratios: LikelihoodRatios | None
+    rows_of_all: Int64[np.ndarray, " k"] | None = None
+
+
+class Gallery:
+    """Pictures to search in. Rows are those of the snapshot; a gallery never changes.
+
+    `raw` is the source of the pictures' raw vectors, which trained systems project into spaces of their own.
+    `match_words`: whether what is said is also looked up in captions and catalogue; off when systems are compared by
+    what they see, with descriptions that may be those very captions.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, encoder: Encoder, raw: RawVectors | None = None, *, match_words: bool = False
+    ) -> None:
+        self.snapshot = snapshot
+        self.encoder = encoder
+        self.raw = raw
+        self.indexed: IndexedPictures | None = None
+        """The index with which turns find the best pictures, once there is one; without, they scan all."""
+        self.shards: Shards | None = None
+        """Scans the pictures for turns in place of this process."""
+        self._near = NearSearch(self)
+        self._match_words = match_words
+        self._blocks: dict[str, RegionBlock] = {}
+        # A turn asks for it many times, and so does every later turn of every conversation.
+        self._said = ByteCache(MAX_RATIO_BYTES)
+
+    def __len__(self) -> int:
+        return len(self.snapshot.matrix_nd)
+
+    @cached_property
+    def key(self) -> tuple[str, ...]:
+        """Differs for every state of the library, and for every encoder."""
+        return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
+
+    def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
+        """How many numbers a picture has for each kind of a query's parts (`retrievers.Part`), in this space if any."""
+        found = dict.fromkeys(("words", "picture", "contrast"), int(self.snapshot.matrix_nd.shape[1]))
+        if (vocabulary := self.encoder.vocabulary) is not None:
+            found["vocabulary"] = len(vocabulary.words)
+        if space is not None:
+            found["regions"] = space.width
+        return found
+
+    # -- pictures
+
+    @cached_property
+    def background_n(self) -> Float32[np.ndarray, " n"]:
+        """How well each picture answers any text at all."""
+        return self.snapshot.derived(
+            f"background-{self.encoder.version}",
+            lambda snapshot: check_finite(
+                self.encoder.background(snapshot.matrix_nd), self.encoder, "how well pictures answer any text"
+            ),
+            by_row=True,
+        )
+
+    @cached_property
+    def tags(self) -> TagVectors:
+        """Zero-shot tags, measured against a sample of this collection."""
+        rows_k = np.linspace(0, max(len(self) - 1, 0), min(len(self), TAG_SAMPLE)).astype(int)
+        return TagVectors.of(self.encode_texts, background=self.snapshot.matrix_nd[rows_k])
+
+    def likeness_in_words(
+        self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
+    ) -> Float32[np.ndarray, " k"]:
+        """What the vocabulary says about the pictures in `rows`, compared with `vector_l`.
+
+        For a small collection it is cached, at 5 KB a picture; for a large one it is computed from their vectors.
+        """
+        vocabulary = self.encoder.vocabulary
+        assert vocabulary is not None
+        if len(self) <= FEW:
+            vocabulary_nl = self.snapshot.derived(
+                f"vocabulary-{self.encoder.version}",
+                lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary),
+                by_row=True,
+            )
+            return np.asarray(vocabulary_nl[rows] @ vector_l, np.float32)
+        vectors_kd = self.snapshot.matrix_nd[rows]
+        found = [
+            vocabulary_vectors(vectors_kd[at : at + BLOCK], vocabulary) @ vector_l
+            for at in range(0, len(vectors_kd), BLOCK)
+        ]
+        return np.asarray(np.concatenate(found or [np.zeros(0)]), np.float32)
+
+    def warm(self) -> Gallery:
+        """Computes all that the first search would have to compute; returns the gallery itself."""
+        self.background_n  # noqa: B018 (computed on first use)
+        if self.encoder.vocabulary is not None:
+            self.likeness_in_words(np.zeros(len(self.encoder.vocabulary.words), np.float32), np.zeros(0, np.int64))
+        self.tags  # noqa: B018
+        self.label_chances()
+        self.words  # noqa: B018
+        if self.indexed is not None and len(self):
+            self._near.moments  # noqa: B018
+        return self
+
+    @cached_property
+    def sentences(self) -> SentenceEncoder:
+        """Encodes texts for systems that are trained on frozen sentence vectors."""
+        return SentenceEncoder(self.encoder.sentences_version, self.encode_sentences)
+
+    def encode_texts(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
+        """Vectors of texts, comparable with those of the pictures. Raises PartFailed: the encoder gave no such."""
+        return check_texts(self.encoder.words(texts), texts, self.encoder)
+
+    def encode_sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Frozen sentence vectors; raises as `encode_texts`."""
+        return check_texts(self.encoder.sentences(texts), texts, self.encoder)
+
+    def caption(self, row: int) -> str:
+        """The first caption of a picture; "" if it has none."""
+        return next(iter(self.snapshot.captions(row)), "")
+
+    def row(self, picture_id: str) -> int:
+        """The row of a picture; raises as `rows`."""
+        return self.rows([picture_id])[0]
+
+    def rows(self, ids: Sequence[str]) -> list[int]:
+        """The rows of pictures. Raises UnknownName: one is not in this library."""
+        rows = self.snapshot.rows_of(ids)
+        for picture_id, row in zip(ids, rows, strict=True):
+            if row is None:
+                raise UnknownName(f"no picture in this library has the id {picture_id!r}; ids are what `find` prints")
+        return [row for row in rows if row is not None]
+
+    def picture(self, picture_id: str, reads: Reads = NOTHING_MORE) -> Picture:
+        """What a retriever may know of a picture, `reads` included. Raises UnknownName, and as `check_fits`."""
+        row, space = self.row(picture_id), reads.space
+        raw_1g = regions_1re = None
+        if space is not None and reads.named == "raw":
+            raw = check_fits(space, self.raw)
+            [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
+        vectors = self._vectors_by_name(self.snapshot.matrix_nd[row], reads, raw_1g, regions_1re)
+        if space is not None and reads.named == "own":
+            vectors["own"] = self.block(space).vectors(np.array([row]))[0]
+        seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
+        return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
+
+    def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
+        """The same for an image that is in no library; raises EncoderMismatch as `picture`."""
+        space = None if reads.named == "global" else reads.space
+        if space is not None:
+            check_fits(space, self.encoder)
+        regions = space is not None and (reads.regions or reads.named_regions)
+        raw = self.encoder.pictures([pixels], regions=regions)
+        raw_1g = self._check_image(np.asarray(raw.global_bd, np.float32))
+        vector_d = self._check_image(self.encoder.project(raw_1g))[0]
+        as_raw = space is not None and reads.named == "raw"
+        vectors = self._vectors_by_name(
+            vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
+        )
+        if space is not None and reads.named == "own":
+            captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # it has no captions
+            regions_1re = raw.regions_brd if space.reads_regions else None
+            vectors["own"] = space.project(RawPictures(raw_1g, regions_1re, captions, sentences))[0]
+        if reads.predictor is None:
+            return Picture(None, vectors)
+        [best_c2] = best_labels(reads.predictor, raw_1g, reads.count)
+        return Picture(None, vectors, predicted=tuple(name_labels(best_c2, reads.predictor.labels)))
+
+    def _check_image(self, made_1d: Float[np.ndarray, "1 _"]) -> Float[np.ndarray, "1 _"]:
+        """What the encoder gave of an image of the user's own. Raises PartFailed: it is no vector."""
+        return check_finite(check_rows(made_1d, 1, self.encoder), self.encoder, "this image")
+
+    def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
+        """The likeliest attributes of pictures and their chances, best first. Raises LibraryError: no raw vectors."""
+
+        def predict(snapshot: Snapshot) -> Float32[np.ndarray, "n c 2"]:
+            if self.raw is None:
+                raise LibraryError("attributes are predicted from raw vectors, and of these pictures there are none")
+            batches = self.raw.batches(snapshot.ids, regions=False)
+            found = [best_labels(predictor, np.asarray(raw_bg, np.float32), count) for raw_bg, _ in batches]
+            return np.concatenate([np.zeros((0, min(count, len(predictor.labels)), 2), np.float32), *found])
+
+        seen_nc2 = self.snapshot.derived(f"attributes-{predictor.fingerprint}-{count}", predict, by_row=True)
+        return [name_labels(seen_nc2[row], predictor.labels) for row in rows]
+
+    def _vectors_by_name(
+        self,
+        vector_d: Float[np.ndarray, " d"],
+        reads: Reads,
+        raw_1g: Float[np.ndarray, "1 g"] | None = None,
+        regions_1re: Float[np.ndarray, "1 r e"] | None = None,
+    ) -> dict[str, Float[np.ndarray, ...]]:
+        """The representations of one picture, under the names that retrievers use (`Picture.vectors`)."""
+        vectors: dict[str, Float[np.ndarray, ...]] = {"global": np.array(vector_d)}
+        if reads.words and self.encoder.vocabulary is not None:
+            vectors["vocabulary"] = vocabulary_vectors(vector_d[None], self.encoder.vocabulary)[0]
+        if raw_1g is not None:
+            vectors["raw"] = np.asarray(raw_1g[0], np.float32)
+        if regions_1re is not None:
+            vectors["raw regions"] = regions_1re[0]
+        return vectors
+
+    # -- what answers are compared with
+
+    def column_values(self, name: str) -> tuple[str, ...] | None:
+        """The values of a catalogue column; None if there is no column of exactly this name."""
+        return self.snapshot.column(name).values if name in self.snapshot.columns() else None
+
+    def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """Which pictures have one of these values, and which have any."""
+        column = self.snapshot.column(name)
+        has_n = np.zeros(len(self), bool)
+        for value in values:
+            has_n |= column.mask(value)
+        return has_n, column.first_codes_n >= 0
+
+    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
+        """How likely each label of `questioners.photographs` holds, computed once; None for encoders other than the
+        starter.
+
+        In half precision for a large collection: they are read label by label, and then all of them are in memory.
+        """
+        labels = photograph_labels()
+        reads_vectors = self.encoder.version == labels.vectors_version
+        if self.encoder.raw_version != labels.raw_version or not (reads_vectors or self.raw is not None):
+            return None
+        kind = np.float32 if len(self) <= FEW else np.float16
+
+        def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
+            yield np.zeros((0, len(labels.labels)), np.float32)
+            if reads_vectors:
+                blocks = range(0, len(snapshot), BLOCK)
+                yield from (labels.chances(snapshot.matrix_nd[at : at + BLOCK]) for at in blocks)
+            elif self.raw is not None:
+                batches = self.raw.batches(snapshot.ids, regions=False)
+                yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
+
+        def predict_all(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
+            return np.concatenate([chances_bl.astype(kind) for chances_bl in predict(snapshot)])
+
+        return self.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
+
+    def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
+        """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
+        labels = photograph_labels()
+        if len(self) > FEW and self.encoder.version == labels.vectors_version:
+            return labels.chances(self.snapshot.matrix_nd[rows_k])
+        chances_nl = self.label_chances()
+        return None if chances_nl is None else np.asarray(chances_nl[rows_k])
+
+    def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
+        """How likely each tag of a group is, for every picture."""
+        return self.tags.probabilities(self.snapshot.matrix_nd)[group]
+
+    def answer_ratios(self, answer: Answer) -> LikelihoodRatios | None:
+        """How much likelier this answer is for each picture than for pictures on average.
+
+        None if the answer says nothing by itself.
+        """
+        # All that the answer's likelihoods depend on.
+        key = answer.question.attribute, answer.question.choices, answer.text
+        return self._read_once(key, lambda: self._weigh_answer(answer)).ratios
+
+    def _weigh_answer(self, answer: Answer) -> _Weighed:
+        likely_n = answer_likelihoods(answer, self)
+        if likely_n is None or not len(self):
+            return _Weighed(answer.text, None)
+        mean = max(float(likely_n.mean()), LEAST_LIKELY)
+        nats_n = np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
+        return _Weighed(answer.text, LikelihoodRatios(nats_n, None))
+
+    def _read_once(self, key: Hashable, weigh: Callable[[], _Weighed]) -> _Weighed:
+        known: _Weighed | None = self._said.get(key)
+        if known is None:
+            known = weigh()
+            self._said.put(key, known)
+        return known
+
+    @cached_property
+    def words(self) -> WordIndex | None:
+        """What is written about the pictures; None if nothing is, or if words are not to be matched."""
+        if not self._match_words:
+            return None
+        headings = set(self.snapshot.columns()) - set(FACTS)
+        index = WordIndex(self.snapshot.derived_by_block("words-2", build_entries), len(self), headings)
+        return index if len(index) else None
+
+    def written_ratios(self, text: str) -> LikelihoodRatios | None:
+        """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
+        return None if self.words is None else self._look_up(self.words, text).ratios
+
+    def _look_up(self, words: WordIndex, text: str) -> _Weighed:
+        return self._read_once(text, lambda: self._weigh_text(words, text))
+
+    def _weigh_text(self, words: WordIndex, text: str) -> _Weighed:
+        known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
+        found = words.find(text)
+        ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
+        return _Weighed(text, ratios, rows_of_all(found.values()) if found else None)
+
+    def _rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
+        """The pictures of which all words of the texts are written."""
+        words = self.words
+        found = [] if words is None else [self._look_up(words, text).rows_of_all for text in texts]
+        return rows_of_all(rows_k for rows_k in found if rows_k is not None)
+
+    # -- scores
+
+    def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
+        """The score of every picture for a query, in one pass over the vectors. Raises as `check_fits`.
+
+        Unless `exact`, late interaction over many pictures (`scores.MANY`) is approximate for all but the best of those
+        allowed and not excluded; the order of these is the exact one, except where 8 bits misjudge.
+        """
+        excluded_n = np.zeros(len(self), dtype=bool)
+        excluded_n[self._excluded_rows(query)] = True
+        prior_n, adds_pn = self.prior(query), None
+        if not isinstance(query.space, RegionSpace):
+            total_n = self.dot_scores(query)
+        elif query.compare == "rank_fusion" and query.parts:
+            adds_pn = region_shares(query, query.space, self.block(query.space))
+            total_n = adds_pn.sum(axis=0)
+        elif query.parts:
+            open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
+            block = self.block(query.space)
+            known_n = np.zeros(len(self), np.float32) if prior_n is None else prior_n
+            total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=known_n)
+            # Includes what answers add, because it decides which pictures are scored in full.
+            return Scores(total_n, excluded_n, ids=self.snapshot.ids_to_order)
+        else:
+            total_n = np.zeros(len(self), np.float32)
+        if prior_n is not None:
+            total_n = total_n + prior_n
+        return Scores(total_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
+
+    def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
+        """What a turn needs of `scores`, from shards or the index if these serve the query. Raises as `scores`."""
+        near = None
+        if self.shards is not None:
+            near = self._scores_of_shards(self.shards, query, allowed_n)
+        elif self.indexed is not None:
+            near = self._near.scores(self.indexed, query, allowed_n)
+        return self.scores(query, allowed_n=allowed_n) if near is None else near
+
+    def _scores_of_shards(
+        self, shards: Shards, query: Query, allowed_n: Bool[np.ndarray, " n"] | None
+    ) -> NearScores | None:
+        """None for queries over vectors of a system's own: each of these is compared with all others."""
+        if isinstance(query.space, RegionSpace) or not query.parts:
+            return None
+        excluded_k = self._excluded_rows(query)
+        open_n = allowed_n
+        if len(excluded_k):
+            open_n = np.ones(len(self), bool) if allowed_n is None else allowed_n.copy()
+            open_n[excluded_k] = False
+        # What answers and written words add depends on all pictures: it is known here, one number per picture.
+        answers, lost = shards.ask(query, self.prior(query), open_n)
+        return merge_answers(
+            answers,
+            lost,
+            size=len(self),
+            excluded_k=excluded_k,
+            allowed_n=allowed_n,
+            score=partial(self.scores_at, query),
+            ids=self.snapshot.ids_to_order,
+        )
+
+    def answer_shard(
+        self,
+        question: ShardQuestion,
+        rows_r: Int[np.ndarray, " r"] | slice,
+        ids_r: Sequence[str] | None = None,
+    ) -> ShardAnswer:
+        """The answer of the shard of these rows; `ids_r`: their ids, if rows are not in the order of ids."""
+        total_r = self.dot_scores(question.query, rows_r)
+        if question.prior_r is not None:
+            total_r = total_r + question.prior_r
+        return make_answer(total_r, question, ids_r)
+
+    def _excluded_rows(self, query: Query) -> Int64[np.ndarray, " k"]:
+        """Rows of the excluded pictures that exist here, ascending."""
+        found = [row for row in self.snapshot.rows_of(query.excluded) if row is not None]
+        return np.array(sorted(found), np.int64)
+
+    def scores_at(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
+        """The scores of these pictures for a query over one vector a picture."""
+        total_k, prior_k = self.dot_scores(query, rows_k), self.prior(query, rows_k)
+        return total_k if prior_k is None else total_k + prior_k
+
+    def shares(
+        self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
+    ) -> Float[np.ndarray, "k parts"]:
+        """What each part adds to the score of these pictures; with `evidence_shares` rows sum to the scores.
+
+        Given the `scores` of the same query, rank fusion needs no second pass over all pictures.
+        """
+        if not query.parts:
+            return np.zeros((len(rows_k), 0))
+        if not isinstance(query.space, RegionSpace):
+            weight, vectors_kd = positive_weight(query), self.snapshot.matrix_nd[rows_k]
+            likeness = (self.likeness(part, rows_k, vectors_kd) for part in query.parts)
+            shares = (part.weight * alike_k / weight for part, alike_k in zip(query.parts, likeness, strict=True))
+            return np.stack([*shares], axis=1)
+        block = self.block(query.space)
+        if query.compare != "rank_fusion":
+            return region_shares(query, query.space, block.at(rows_k)).T
+        if not isinstance(scores, Scores) or scores.adds_pn is None:
+            return region_shares(query, query.space, block)[:, rows_k].T
+        return scores.adds_pn[:, rows_k].T
+
+    def why(
+        self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
+    ) -> list[dict[str, Any]]:
+        """Why these pictures are hits, as JSON: `turns` (`explain_turns`), and `regions` where the query has them."""
+        shares_kp = self.shares(query, rows_k, scores)
+        found = explain_turns(query, np.concatenate([shares_kp, self.evidence_shares(query, rows_k)], axis=1))
+        if isinstance(query.space, RegionSpace) and query.parts:
+            looks = zip(found, rows_k.tolist(), shares_kp, self.attention(query, rows_k), strict=True)
+            for entry, row, shares_p, attention_pr in looks:
+                entry["regions"] = explain_regions(query, shares_p, attention_pr, self.boxes(row, query.space))
+        return found
+
+    def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
+        """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
+        shares_ke = np.zeros((len(rows_k), len(query.evidence) + len(query.word_matches)), np.float32)
+        terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
+        for at, term in enumerate(terms):
+            # Nothing where there are no ratios: what they were about has gone.
+            if (ratios := self._ratios(term)) is not None:
+                shares_ke[:, at] = ratios.at(rows_k) / np.float32(query.sharpness)
+        return shares_ke
+
+    def prior(self, query: Query, rows_k: Int[np.ndarray, " k"] | None = None) -> Float32[np.ndarray, " k"] | None:
+        """What answers and word matches add to the scores of these pictures, or of all; None: nothing."""
+        return self._added(query, (*query.evidence, *query.word_matches), rows_k)
+
+    def _added(
+        self, query: Query, terms: Sequence[Evidence | WordMatch], rows_k: Int[np.ndarray, " k"] | None = None
+    ) -> Float32[np.ndarray, " k"] | None:
+        if not terms:
+            return None
+        total_k = np.zeros(len(self) if rows_k is None else len(rows_k), np.float32)
+        for ratios in map(self._ratios, terms):
+            if ratios is None or ratios.is_nothing:
+                continue
+            if rows_k is None:
+                ratios.add_to(total_k, query.sharpness)
+            else:
+                total_k += ratios.at(rows_k) / np.float32(query.sharpness)
+        return total_k
+
+    def _ratios(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
+        return self.answer_ratios(term.answer) if isinstance(term, Evidence) else self.written_ratios(term.text)
+
+    def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
+        """What was said, judged against these pictures; None if nothing was, or if nobody measured what scores mean."""
+        calibration = self.encoder.calibration
+        if calibration is None or not texts or not len(self):
+            return None
+        texts_md = np.concatenate([self.encode_texts([text]) for text in texts])  # just encoded, and cached
+        # If the query is their plain mean, with nothing else but what is written, its scores are those of what was
+        # said. Systems may read the same words as another vector than the encoder's.
+        alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
+        plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
+        read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
+        telling = [match for match in query.word_matches if not ((ratios := self._ratios(match)) and ratios.is_nothing)]
+        adds_n = self._added(query, telling)
+        is_said = len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5)
+        said: Scores | NearScores
+        if is_said and isinstance(scores, Scores):
+            said = scores if adds_n is None else replace(scores, total_n=scores.total_n - adds_n)
+        elif is_said and isinstance(scores, NearScores) and scores.is_of_all and not query.word_matches:
+            said = scores
+        else:
+            said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
+            if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
+                return None
+        best = said.crowd().tolist() if self.snapshot.has_captions else []
+        named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
+        found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
+        written_n = None if adds_n is None else adds_n * query.sharpness
+        held_k = self._rows_of_all(texts)
+        if len(held_k):
+            written_n = np.zeros(len(self), np.float32) if written_n is None else written_n
+            written_n[held_k] = CERTAIN
+        return replace(found, written_n=written_n)
+
+    # -- regions
+
+    def block(self, space: RegionSpace) -> RegionBlock:
+        """All pictures as a trained system sees them, made on the first call, then mapped. Raises as `check_fits`."""
+        raw = check_fits(space, self.raw)
+
+        def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:
+            captions = map(self.caption, range(len(self) if space.reads_captions else 0))
+            sentences = self.sentences if space.reads_captions else None
+            batches = (
+                space.project(RawPictures(global_bg, regions_bre, tuple(islice(captions, len(global_bg))), sentences))
+                for global_bg, regions_bre in raw.batches(snapshot.ids, regions=space.reads_regions)
+            )
+            return tile_batches(batches, len(self), space.regions, space.width)
+
+        if space.name not in self._blocks:
+            # Captions need no mark in the name: other captions are another state of the tables.
+            flat_fd = self.snapshot.derived(f"regions-{space.name}-{TILE}", project)
+
+            def keep(name: str, compute: Callable[[int], np.ndarray]) -> np.ndarray:
+                def rows_of(new: Snapshot) -> np.ndarray:
+                    return compute(len(self) - len(new))
+
+                return self.snapshot.derived(f"regions-{space.name}-{name}", rows_of, by_row=True)
+
+            self._blocks[space.name] = RegionBlock.mapped(flat_fd, space.regions, keep)
+        return self._blocks[space.name]
+
+    def attention(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k parts r"]:
+        """How much each part of a query in a `RegionSpace` looks at each vector of these pictures: the softmax."""
+        space = query.space
+        if not isinstance(space, RegionSpace):
+            raise ValueError("a query over one vector a picture looks at no regions")
+        if not query.parts:
+            return np.zeros((len(rows_k), 0, space.regions), np.float32)
+        regions_krd = self.block(space).vectors(rows_k)
+        return attention_weights(regions_krd, vectors_of_parts(query), temperature=space.temperature)
+
+    def boxes(self, row: int, space: RegionSpace | None = None) -> Float[np.ndarray, "_boxes 4"]:
+        """Where a picture's regions lie: (x0, y0, x1, y1) as shares of its width and height.
+
+        With a `space`, one box for each of its vectors: the whole picture last if it `has_whole`, and alone if there is
+        only one vector. No boxes if it is not known where regions lie.
+        """
+        alone = space is not None and space.regions == 1
+        boxes_r4: Float[np.ndarray, "_boxes 4"] = np.zeros((0, 4), np.float32)
+        if isinstance(self.raw, Boxed) and not alone:
+            boxes_r4 = self.raw.boxes(self.snapshot.ids[row])
+        elif not alone and (self.raw is None or self.raw.raw_version == self.encoder.raw_version):
+            width, height = (side or UNKNOWN_SIDE for side in self.snapshot.size(row))
+            boxes_r4 = self.encoder.region_boxes(width, height) / np.array([width, height] * 2, np.float32)
+        # else: regions of a detector that does not say where it looked
+        if space and (space.has_whole or alone):
+            boxes_r4 = np.concatenate([boxes_r4, np.array([WHOLE], np.float32)])
+        return boxes_r4 if space is None or len(boxes_r4) == space.regions else np.zeros((0, 4), np.float32)
+
+    # -- one vector a picture
+
+    def dot_scores(self, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)) -> Float32[np.ndarray, " k"]:
+        """The weighted mean likeness of pictures to the query's parts, in one scan of their vectors."""
+        plain, vectors_kd = sum_plain_parts(query), self.snapshot.matrix_nd[rows]
+        total_k = np.zeros(len(vectors_kd), np.float32)
+        if plain.vector_d is not None:
+            total_k += dot_scores(vectors_kd, plain.vector_d)
+        if plain.centred:
+            total_k -= np.float32(plain.centred) * self.background_n[rows]
+        for part in plain.others:
+            total_k += np.float32(part.weight / positive_weight(query)) * self.likeness(part, rows)
+        return total_k
+
+    def likeness(
+        self,
+        part: Part,
+        rows: Int[np.ndarray, " k"] | slice,
+        vectors_kd: Float[np.ndarray, "k d"] | None = None,
+    ) -> Float[np.ndarray, " k"]:
+        """How similar the pictures in `rows` are to one part; `vectors_kd`: their vectors, if they are at hand."""
+        if part.kind == "value":
+            assert part.value is not None
+            column, value = part.value
+            try:
+                held_n = self.snapshot.column(column).mask(value)
+            except UnknownName:  # the catalogue has changed since the turn was said
+                held_n = np.zeros(len(self), dtype=bool)
+            return np.asarray(held_n[rows], np.float32)
+        assert part.vector_d is not None
+        if part.kind == "vocabulary":
+            return self.likeness_in_words(part.vector_d, rows)
+        if part.kind == "contrast":
+            assert part.rivals_rd is not None
+            return contrast_scores(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
+        vectors_kd = self.snapshot.matrix_nd[rows] if vectors_kd is None else vectors_kd
+        likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
+        return likeness_k - self.background_n[rows] if part.centred else likeness_k

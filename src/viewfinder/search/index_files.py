@@ -1,0 +1,268 @@
+"""The approximate index of a library: where it lies, whether it can still be used, and how it is made or grown.
+
+    <library>/approximate/<space>.npz      a cache: what `approximate.save_index` writes
+
+It is made for one state of a collection and serves later ones too: pictures that it lacks are scanned beside it, those
+that have gone are skipped. When it lacks 10,000 (half of `MOST_LACKING`) it grows, in its existing lists, or is rebuilt
+if the collection has twice the pictures for which they were chosen, or if it is measured to find too little of what it
+took in. When one in twenty of its pictures has gone (half of `MOST_GONE`) it is rebuilt. With twice as many it is no
+longer used. Its maker replaces the file, and searches go on with what they have read. Collections smaller than
+`SMALLEST` are scanned, and so are all where faiss is missing, or where the file is not as it was written: nothing about
+a cache is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+
+from viewfinder.encoders.base import to_file_name
+from viewfinder.search.approximate import (
+    ApproximateIndex,
+    Queries,
+    UnusableIndex,
+    build_index,
+    has_faiss,
+    load_card,
+    load_index,
+    measure_index,
+    save_index,
+    with_background,
+)
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.near_scores import IndexedPictures, sample_rows
+from viewfinder.store.tables import private_files
+
+APPROXIMATE = "approximate"
+"""The folder in a library."""
+
+SMALLEST = 200_000
+"""From this many pictures on an index pays: below, a scan takes less than a fifth of a turn's 100 ms."""
+
+MOST_LACKING = 20_000
+"""Pictures that an index may lack: scanning them takes about as long as searching it."""
+
+MOST_GONE = 0.1
+"""The share of an index's pictures that may have gone."""
+
+MOST_GROWN = 2
+"""An index is rebuilt when a collection has this many times the pictures for which its lists were chosen."""
+
+LEAST_RECALL = 0.96
+"""An index that took in pictures is rebuilt if some sort of queries finds less of its ten best pictures.
+
+At least `approximate.ENOUGH_RECALL` is aimed at when it is built, and measured with an error of 0.005.
+"""
+
+QUERIES = 400
+"""Texts on which an index is measured; half of them choose how many lists are looked into."""
+
+FEWEST_MEASURED = 12
+"""Pictures that must have been added before queries like them are measured by themselves."""
+
+BUILDING = ".building-"
+"""Begins the name of a file that is being written."""
+
+DEAD_S = 3600
+"""A file that is being written is what a killed process left when nothing has been written to it for so long."""
+
+BESIDE = (0.0, 1.0, -0.3)
+"""How much a picture counts beside what is said about it, in turn; the last is for a rejected one."""
+
+AGAINST = -0.5
+"""How much something counts that is said to be absent."""
+
+WORDS = 3
+"""Words of a text that stands for a caption."""
+
+Tell = Callable[[str], None]
+
+
+def index_file(folder: Path, space: str) -> Path:
+    """Where the index of a space of a library lies."""
+    return folder / APPROXIMATE / f"{to_file_name(space)}.npz"
+
+
+def read_index(folder: Path, space: str, width: int) -> ApproximateIndex | None:
+    """The index of a space of vectors of this width; None if there is none that can be used."""
+    file = index_file(folder, space)
+    with suppress(OSError, UnusableIndex):
+        if file.is_file() and has_faiss():
+            return load_index(file, width)
+    return None
+
+
+def read_card(folder: Path, space: str) -> dict[str, object] | None:
+    """What is known about the index of a space, without reading it; None if there is none that can be used."""
+    file = index_file(folder, space)
+    with suppress(OSError, UnusableIndex):
+        if file.is_file():
+            card, pictures = load_card(file)
+            queries, kind = card.queries
+            return {
+                "pictures": pictures,
+                "megabytes": file.stat().st_size // 1_000_000,
+                "recall": card.recall,
+                "recall_against": card.recall_against,
+                "recall_added": card.recall_added,
+                "measured_on": f"{queries} {kind}",
+            }
+    return None
+
+
+def pays(size: int) -> bool:
+    """Whether a collection of this size is searched with an index, if that is possible here."""
+    return size >= SMALLEST and has_faiss()
+
+
+def serves(indexed: IndexedPictures | None) -> bool:
+    """Whether turns are faster with this index than without."""
+    return indexed is not None and len(indexed.lacking_k) <= MOST_LACKING and not _is_stale(indexed)
+
+
+def is_due(indexed: IndexedPictures | None) -> bool:
+    """Whether an index is to be made or grown, before the present one can no longer be used."""
+    return indexed is None or len(indexed.lacking_k) > MOST_LACKING // 2 or 2 * indexed.gone > MOST_GONE * indexed.size
+
+
+def _is_stale(indexed: IndexedPictures) -> bool:
+    return indexed.gone > MOST_GONE * indexed.size
+
+
+def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) -> ApproximateIndex | None:
+    """The index of a gallery, grown or rebuilt if that is due, and saved; None if another process is doing so.
+
+    Takes a minute for a million pictures.
+    """
+    from filelock import FileLock, Timeout
+
+    space, matrix_nd = gallery.snapshot.space, gallery.snapshot.matrix_nd
+    file = index_file(folder, space)
+    with private_files(folder):
+        file.parent.mkdir(exist_ok=True)
+    with suppress(Timeout), FileLock(file.with_suffix(".lock"), timeout=0):
+        _remove_leftovers(file)
+        found = read_index(folder, space, matrix_nd.shape[1])
+        indexed = None if found is None else IndexedPictures(found, gallery.snapshot.ids)
+        if found is not None and indexed is not None and not len(indexed.lacking_k) and not _will_be_stale(indexed):
+            return found
+        added_k = np.empty(0, np.int64) if indexed is None else indexed.lacking_k
+        grown = None if found is None or indexed is None else _grow(found, gallery, indexed, tell)
+        if grown is None:
+            tell(f"an index of {len(gallery):,} pictures is made")
+            queries = _queries_of_both(gallery, added_k, QUERIES)
+            grown = build_index(gallery.snapshot.ids, matrix_nd, gallery.background_n, queries)
+        write_index(grown, folder, space)
+        return grown
+    return None
+
+
+def _will_be_stale(indexed: IndexedPictures) -> bool:
+    return 2 * indexed.gone > MOST_GONE * indexed.size
+
+
+def _queries_of_both(gallery: Gallery, added_k: Int64[np.ndarray, " k"], count: int) -> Queries:
+    """So many queries about any pictures, and so many about those in these rows, unless they are few."""
+    queries = queries_like(gallery, count=count)
+    return queries if len(added_k) < FEWEST_MEASURED else queries.joined(queries_like(gallery, added_k, count))
+
+
+def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures, tell: Tell) -> ApproximateIndex | None:
+    """The index with the pictures that it lacks, measured again; None if it is to be rebuilt.
+
+    New pictures may be of another kind than those for which the lists were chosen. Then they lie in few lists, or far
+    from the middle of any, and queries miss them.
+    """
+    if _will_be_stale(indexed) or len(gallery) >= MOST_GROWN * index.card.trained_on:
+        return None
+    rows_k = indexed.lacking_k
+    tell(f"the index takes {len(rows_k):,} more pictures")
+    matrix_nd, background_n = gallery.snapshot.matrix_nd, gallery.background_n
+    index.add(
+        [gallery.snapshot.ids[row] for row in rows_k.tolist()], with_background(matrix_nd[rows_k], background_n[rows_k])
+    )
+    grown = IndexedPictures(index, gallery.snapshot.ids)
+    queries = _queries_of_both(gallery, rows_k, QUERIES // 2)  # none of them is needed to choose anything
+    index.card = measure_index(index, grown.row_s, matrix_nd, background_n, queries)
+    if index.card.least_recall >= LEAST_RECALL:
+        return index
+    tell(f"with them it finds only {index.card.least_recall:.1%} of what it should")
+    return None
+
+
+def _remove_leftovers(file: Path) -> None:
+    """Removes what killed processes were writing; the caller holds the lock of this index."""
+    for path in file.parent.glob(f"{BUILDING}*.npz"):
+        with suppress(OSError):
+            if path == _building(file) or time.time() - path.stat().st_mtime > DEAD_S:
+                path.unlink()
+
+
+def _building(file: Path) -> Path:
+    return file.with_name(f"{BUILDING}{file.name}")
+
+
+def write_index(index: ApproximateIndex, folder: Path, space: str) -> None:
+    """Saves an index under a temporary name and renames it, so that nobody reads half a file, even after the machine
+    has lost its power; the caller holds the lock of this index.
+    """
+    file = index_file(folder, space)
+    with private_files(folder):
+        file.parent.mkdir(exist_ok=True)
+    beside = _building(file)
+    try:
+        with private_files(folder):
+            save_index(index, beside)
+            beside.replace(file)
+        _sync_folder(file.parent)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Puts the names in a folder on the disk: a file that was renamed may else be an empty one after a crash."""
+    with suppress(OSError):  # some systems open no folders
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, count: int = QUERIES) -> Queries:
+    """Queries like those of conversations about the pictures in these rows (default: about any).
+
+    They are made from captions, else from words that hold for pictures: words lie elsewhere than pictures, so an index
+    that finds the neighbours of pictures may miss those of words. Of three queries, one is what is said about a
+    picture; one is that and the picture too; one is that, but neither this picture nor the word that fits it best.
+    Only if there are no words at all are the queries pictures, moved a little.
+    """
+    snapshot = gallery.snapshot
+    rows_k = sample_rows(len(gallery), count) if of_k is None else of_k[sample_rows(len(of_k), count)]
+    pictures_kd = snapshot.matrix_nd[rows_k]
+    kind, texts = "captions", [next(iter(snapshot.captions(row)), "") for row in rows_k.tolist()]
+    vocabulary = gallery.encoder.vocabulary
+    unwanted_kd = np.roll(pictures_kd, 1, axis=0)
+    if vocabulary is not None:
+        best_kw = np.argsort(-(pictures_kd @ vocabulary.vectors_ld.T), axis=1)[:, :WORDS]
+        unwanted_kd = vocabulary.vectors_ld[best_kw[:, 0]]
+    if vocabulary is not None and sum(map(bool, texts)) < len(texts) // 2:
+        kind, texts = "words", [" ".join(vocabulary.words[at] for at in best_w) for best_w in best_kw.tolist()]
+    said_m = np.flatnonzero([bool(text) for text in texts])
+    if len(said_m) >= FEWEST_MEASURED:
+        vectors_md = np.concatenate([gallery.encoder.words([texts[at]]) for at in said_m.tolist()])
+        weight_m = np.resize(np.array(BESIDE, np.float32), len(said_m))
+        against_m = weight_m < 0
+        vectors_md = vectors_md + weight_m[:, None] * pictures_kd[said_m]
+        vectors_md += AGAINST * against_m[:, None] * unwanted_kd[said_m]
+        return Queries(with_background(vectors_md, np.full(len(said_m), -1.0, np.float32)), against_m, kind)
+    moved_kd = np.random.default_rng(0).normal(scale=0.5 / np.sqrt(pictures_kd.shape[1]), size=pictures_kd.shape)
+    against_m = np.arange(len(rows_k)) % len(BESIDE) == 2
+    moved_kd += AGAINST * against_m[:, None] * unwanted_kd
+    return Queries(with_background(pictures_kd + moved_kd, np.zeros(len(rows_k), np.float32)), against_m, "pictures")

@@ -1,0 +1,125 @@
+"""Scores of many vectors a picture for a query, exactly or by a first look in 8 bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int64
+
+from viewfinder.query import Query, RegionSpace
+from viewfinder.search.kernels import top_k
+from viewfinder.search.parts import vectors_of_parts, weights_of_parts
+from viewfinder.search.region_scores import (
+    RegionBlock,
+    late_interaction,
+    late_interaction_coarse,
+    nearest_group_scores,
+    query_vector_scores,
+    rank_fusion,
+    single_vector_scores,
+)
+
+MANY = 20_000
+"""Above this many, pictures are first scored in 8 bits, and only the best (and `exact` scores) in full."""
+
+CANDIDATES = 100
+"""How many of the best by 8 bits are scored in full."""
+
+GROUPED = 200_000
+"""Above this many, pictures are first scored by groups of their regions, which misses some (docs/scale.md)."""
+
+GROUP_SHARE = 0.01
+"""The share of pictures, the best by groups, that are scored by all their regions in 8 bits."""
+
+
+def late_scores(
+    query: Query,
+    space: RegionSpace,
+    block: RegionBlock,
+    *,
+    exact: bool,
+    allowed_n: Bool[np.ndarray, " n"],
+    prior_n: Float32[np.ndarray, " n"],
+) -> Float32[np.ndarray, " n"]:
+    """The mean likeness to the parts, plus what else is known (`prior_n`).
+
+    In full; beyond `MANY` pictures, only for the best of those allowed.
+    """
+    weights_m = weights_of_parts(query)
+    if not weights_m.any():
+        return prior_n
+    vectors_md = vectors_of_parts(query)
+    if space.regions == 1:
+        # With one vector there is nothing to choose: parts are added up first and compared in a single scan.
+        return np.asarray(single_vector_scores(block, weights_m @ vectors_md) + prior_n)
+    if exact or len(block) <= MANY:
+        alike_n = late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
+        return np.asarray(alike_n + prior_n)
+    scores_n = late_interaction_near(
+        block, vectors_md, temperature=space.temperature, weights_m=weights_m, prior_n=prior_n
+    )
+    if not allowed_n.all():
+        # Only now, so that pictures that are not allowed are not moved too: chances are measured against the whole
+        # collection.
+        for count, score in closer_looks(block, vectors_md, temperature=space.temperature, weights_m=weights_m):
+            found_k = np.sort(top_k(scores_n, count, allowed_n=allowed_n))
+            closer_k = score(found_k) + prior_n[found_k]
+            np.minimum(scores_n, closer_k.min(initial=np.inf), out=scores_n, where=allowed_n)
+            scores_n[found_k] = closer_k
+    return scores_n
+
+
+def late_interaction_near(
+    block: RegionBlock,
+    queries_md: Float[np.ndarray, "m d"],
+    *,
+    candidates: int = CANDIDATES,
+    temperature: float = 9.0,
+    weights_m: Float[np.ndarray, " m"] | None = None,
+    prior_n: Float32[np.ndarray, " n"] | None = None,
+) -> Float32[np.ndarray, " n"]:
+    """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`; `prior_n` is added.
+
+    Above `GROUPED` pictures, the first look is at groups of regions, and all regions are compared in 8 bits only of the
+    best by these. The order is consistent: if the other pictures would overlap those that were looked at more closely,
+    they are all moved below them by the same amount. So a picture is misplaced among the first only if a look puts it
+    behind as many others as the next one takes.
+    """
+    how: Any = {"temperature": temperature, "weights_m": weights_m}
+    if len(block) > GROUPED:
+        scores_n = nearest_group_scores(block.groups, queries_md, weights_m=weights_m)
+    else:
+        scores_n = late_interaction_coarse(block.codes, queries_md, **how)
+    prior = np.zeros(len(block), np.float32) if prior_n is None else prior_n
+    scores_n += prior
+    for count, score in closer_looks(block, queries_md, candidates=candidates, **how):
+        found_k = np.sort(top_k(scores_n, count))
+        if len(found_k):
+            closer_k = score(found_k) + prior[found_k]
+            scores_n[found_k] = -np.inf
+            highest, lowest = scores_n.max(initial=-np.inf), closer_k.min()
+            if highest >= lowest:
+                scores_n -= np.float32(highest - lowest + 1e-6 * max(1.0, abs(highest)))
+            scores_n[found_k] = closer_k
+    return scores_n
+
+
+def closer_looks(
+    block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, candidates: int = CANDIDATES, **how: Any
+) -> Iterator[tuple[int, Callable[[Int64[np.ndarray, " k"]], Float32[np.ndarray, " k"]]]]:
+    """How many of the best each further look takes, and how it scores them (`how`: as `late_interaction`)."""
+    if len(block) > GROUPED:
+        many = math.ceil(GROUP_SHARE * len(block))
+        yield many, lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how)
+    yield candidates, lambda rows_k: late_interaction(block.at(rows_k), queries_md, **how)
+
+
+def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
+    """What each part adds to the score of every picture; columns sum to `late_scores`, or to `rank_fusion` of all."""
+    likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
+    if query.compare == "rank_fusion":
+        return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))
+    return np.asarray(weights_of_parts(query)[:, None] * likeness_mn)

@@ -1,0 +1,143 @@
+"""The order in which a query puts a whole collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from viewfinder.conversation import Node, PictureId
+from viewfinder.query import Query
+from viewfinder.search.gallery import Gallery, Scores
+from viewfinder.search.hits import Hit, PicturePath
+from viewfinder.search.near_scores import NearScores
+from viewfinder.search.region_scores import TIE
+from viewfinder.search.verdicts import ChanceOf, Judgement, Verdict, find_unheard, judge_matches, judge_result
+from viewfinder.session.said import texts_said
+
+AT_LEAST = 100
+"""Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
+
+
+class Ranking:
+    """A collection as a query orders it. It holds one number per picture, so use it at once and do not keep it.
+
+    `allowed_n`: the pictures that meet the filters, None without filters. `adapters`: the turns that the retriever
+    could not take as given, and what was done instead. `path`: the turns so far, by whose descriptions it is judged.
+    """
+
+    def __init__(
+        self,
+        gallery: Gallery,
+        query: Query,
+        allowed_n: Bool[np.ndarray, " n"] | None = None,
+        adapters: tuple[str, ...] = (),
+        path: Sequence[Node] = (),
+    ) -> None:
+        self.gallery, self.query, self.adapters = gallery, query, adapters
+        self._allowed_n = allowed_n
+        self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)
+        self._path = path
+        self._rows_k: Int[np.ndarray, " k"] | None = None
+
+    @property
+    def total(self) -> int:
+        """How many pictures are ranked, without rejected ones and those that filters leave out."""
+        if not self.query.parts:
+            return 0
+        return self.scores.count_open(self._allowed_n)
+
+    @property
+    def missing(self) -> int:
+        """How many pictures could not be searched."""
+        return self.scores.missing if isinstance(self.scores, NearScores) else 0
+
+    @property
+    def verdict(self) -> Verdict:
+        """Is what the conversation asks for here at all?"""
+        best = self.best(1).tolist()
+        if best and self._judgement is not None:
+            return self._judgement.verdict
+        return judge_result(self._chances(best)[0] if best else None)
+
+    @property
+    def unheard(self) -> tuple[str, ...]:
+        """If nothing is found, the words last said that the encoder does not know, unless it knows most (`Hits`)."""
+        calibration, said = self.gallery.encoder.calibration, texts_said(self._path)
+        if calibration is None or not said or self.verdict != "nothing":
+            return ()
+        return find_unheard(calibration.familiar, said[-1])
+
+    @cached_property
+    def _judgement(self) -> Judgement | None:
+        return self.gallery.judge(texts_said(self._path), self.query, self.scores)
+
+    def _chances(self, rows: Sequence[int]) -> list[float]:
+        """How likely pictures are to be what was said; without words, how far they stand out."""
+        if not rows:
+            return []
+        if self._judgement is not None:
+            return self._judgement.matches(rows)
+        spread = self.scores.spread
+        chance_of = ChanceOf(spread.mean, spread.deviation)
+        return [chance_of(score) for score in self._rounded_scores(rows)]
+
+    def best(self, count: int) -> Int[np.ndarray, " k"]:
+        """Rows of the best pictures, ties by id; none while nothing is looked for."""
+        if not self.query.parts:
+            return np.zeros(0, np.int64)
+        if self._rows_k is None or count > len(self._rows_k):
+            self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
+            if isinstance(self.scores, NearScores) and len(self._rows_k) < min(count, self.total):
+                # Rarely does anybody look this far down: a full scan.
+                self.scores = self.gallery.scores(self.query, allowed_n=self._allowed_n)
+                self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
+        return self._rows_k[:count]
+
+    def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:
+        """The best pictures after the first `start`, without reasons (`why` gives them)."""
+        rows, ids = self.best(start + count)[start:].tolist(), self.gallery.snapshot.ids
+        scores = self._rounded_scores(rows)
+        # The first file that still exists; `os.path`, because this runs for every result.
+        files = [
+            next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
+            for paths in self.gallery.snapshot.paths_of(rows)
+        ]
+        matches = judge_matches(self._chances(rows))
+        return tuple(
+            [
+                Hit(start + at, ids[row], PicturePath(file), score, match)
+                for at, (row, file, score, match) in enumerate(zip(rows, files, scores, matches, strict=True), start=1)
+            ]
+        )
+
+    def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
+        """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""
+        rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
+        return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
+
+    def explained(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The first hits of this ranking with their reasons."""
+        found = self.gallery.why(self.query, self.best(len(hits)), self.scores) if hits else []
+        return [replace(hit, why=why) for hit, why in zip(hits, found, strict=True)]
+
+    def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
+        """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.
+
+        Filters do not count here; rejected pictures, and those that a "but ..." went on from, rank last.
+        """
+        [row] = self.gallery.rows([picture])
+        scores = self.gallery.scores(self.query, exact=True)
+        open_n = ~scores.excluded_n
+        if not open_n[row]:
+            return len(self.gallery) - 1, len(self.gallery) - 1
+        lead_k = scores.total_n[open_n] - scores.total_n[row]
+        return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
+
+    def _rounded_scores(self, rows: Sequence[int]) -> list[float]:
+        return [round(score, 4) for score in self.scores.at(np.asarray(rows, np.int64)).tolist()]

@@ -1,0 +1,219 @@
+"""What a score means: is the wanted picture here at all, and which hits are it?"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float, Float32, Int64
+
+from viewfinder.encoders.base import Calibration
+from viewfinder.search.kernels import top_k
+from viewfinder.wording.content import SMALL_WORDS, content_stems
+from viewfinder.wording.stems import stems
+
+Match = Literal["likely", "maybe", "unlikely"]
+Verdict = Literal["found", "unsure", "nothing"]
+
+LIKELY, MAYBE = 0.5, 0.25
+"""Chances above which a hit is called likely, or maybe; docs/benchmarks.md tells what they amount to."""
+
+OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
+"""Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
+
+
+@dataclass(frozen=True)
+class ChanceOf:
+    """score -> chance, for one query on one collection: logistic in how far the score stands out there.
+
+    The fallback if nothing was said, or if nobody measured what the encoder's scores mean.
+    """
+
+    mean: float
+    deviation: float
+
+    @staticmethod
+    def of(total_n: Float32[np.ndarray, " n"]) -> ChanceOf:
+        """For these scores of all pictures."""
+        return ChanceOf(float(total_n.mean()), float(total_n.std())) if len(total_n) else ChanceOf(0.0, 0.0)
+
+    def __call__(self, score: float) -> float:
+        """The chance that a picture with this score is one that is meant."""
+        # In a collection of one picture, or of equal ones, nothing stands out; scores were rounded to 1e-4 before.
+        outlier = (score - self.mean) / max(self.deviation, 1e-3)
+        return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
+
+
+def judge_matches(chances: Iterable[float]) -> list[Match]:
+    """The words for chances."""
+    return ["likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely" for chance in chances]
+
+
+def judge_result(best_chance: float | None) -> Verdict:
+    """The word for a whole result, by the chance of its best hit; None if there is no hit."""
+    if best_chance is None or best_chance < MAYBE:
+        return "nothing"
+    return "found" if best_chance >= LIKELY else "unsure"
+
+
+# -- what was said, judged against a collection
+# Whatever the retriever, what was said is compared with the collection in the encoder's own space. Two logistic curves
+# turn this into chances: how near the best pictures come to the usual score of a picture that is meant, how far they
+# stand out, how much was said, in how common words, and how large the collection is. They were fitted on photographs
+# with people who speak in sentences and in fragments (`tuning.verdicts`).
+
+FEATURES = ("crowd", "deviation", "mean", "expected", "log size", "words", "turns", "familiar")
+"""The mean of the ten best scores, the deviation and mean of all, the score expected, log10 of the number of pictures,
+words a turn (13 at most), turns (5 at most), how common the words are. Every curve then has a score, and 1."""
+
+UNHEARD, NAMED_HERE = -5.0, -2.0
+"""log10 of the share of captions that have a word: for a word in no caption, and the least for one in a caption of the
+best pictures of the collection itself."""
+
+CROWD, MOST_WORDS, MOST_TURNS = 10, 13, 5
+
+SENTENCE = 6
+"""From this many words per turn on average, people speak in sentences."""
+
+
+def mean_familiarity(familiar: Mapping[str, float], texts: Iterable[str], named: Collection[str] = ()) -> float:
+    """How common the words said are: the mean log10 of the share of captions that have each; `named` are known here."""
+    words = content_stems(texts)
+    shares = [max(familiar.get(word, UNHEARD), NAMED_HERE if word in named else UNHEARD) for word in words]
+    return float(np.mean(shares)) if shares else UNHEARD
+
+
+def find_unheard(familiar: Mapping[str, float], text: str) -> tuple[str, ...]:
+    """The words of a text that are in no caption which the encoder learnt from, where they are half of it or more.
+
+    Such a text is of another language, about something rare, or misspelt.
+
+    >>> known = {"dog": -1.0, "snow": -1.5}
+    >>> find_unheard(known, "a dog in the snow"), find_unheard(known, "ein Hund im Schnee")
+    ((), ('ein', 'Hund', 'Schnee'))
+    """
+    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 2 or not word.isascii()]
+    content = [word for word in dict.fromkeys(words) if word.lower() not in SMALL_WORDS]
+    unheard = tuple(word for word in content if not any(stem in familiar for stem in stems(word)))
+    return unheard if 2 * len(unheard) >= len(content) else ()
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The distribution of a collection's scores: of how many, the mean of the `CROWD` best, the best of all."""
+
+    size: int
+    mean: float
+    deviation: float
+    crowd: float
+    highest: float
+
+    @staticmethod
+    def of(total_n: Float32[np.ndarray, " n"]) -> Spread:
+        """The spread of the scores of all pictures, at least one."""
+        return Spread.of_best(total_n, len(total_n), float(total_n.mean()), float(total_n.std()))
+
+    @staticmethod
+    def of_best(best_c: Float32[np.ndarray, " c"], size: int, mean: float, deviation: float) -> Spread:
+        """The spread if `best_c` holds the best of `size` pictures, whose mean and deviation are known."""
+        crowd_k = best_c[top_k(best_c, CROWD)]
+        return Spread(size, mean, deviation, float(crowd_k.mean()), float(crowd_k[0]))
+
+
+def conversation_features(
+    said: Spread, expected: float, familiar: float, texts: Sequence[str]
+) -> Float[np.ndarray, " f"]:
+    """The `FEATURES` of what was said: `said` are the scores of all pictures for all texts together."""
+    words = float(np.mean([len(text.split()) for text in texts]))
+    return np.array(
+        [
+            said.crowd, said.deviation, said.mean, expected, math.log10(said.size),
+            min(words, MOST_WORDS), min(len(texts), MOST_TURNS), familiar,
+        ]
+    )  # fmt: skip
+
+
+def is_in_sentences(features_f: Float[np.ndarray, " f"]) -> bool:
+    """Whether people spoke in sentences rather than fragments, by the features."""
+    return bool(features_f[FEATURES.index("words")] >= SENTENCE)
+
+
+def expected_score(calibration: Calibration, texts_md: Float[np.ndarray, "m d"]) -> float:
+    """The usual score of a picture that the texts are about, by their vectors; the mean over the texts."""
+    return float((texts_md @ calibration.expected[:-1] + calibration.expected[-1]).mean())
+
+
+def curve(weights: Sequence[float], features_f: Float[np.ndarray, " f"], score: float, nats: float = 0.0) -> float:
+    """A chance: the logistic of the weighted features and the score, the bias last; `nats` is other evidence."""
+    logit = float(np.dot(weights, [*features_f, score, 1.0])) + nats
+    return 1 / (1 + math.exp(-min(max(logit, -50.0), 50.0)))
+
+
+def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
+    """The logarithm of the mean of likelihood ratios given as logarithms, most of them 0."""
+    telling_k = nats_n[nats_n != 0].astype(np.float64)
+    highest = telling_k.max(initial=0.0)
+    whole = np.exp(telling_k - highest).sum() + (len(nats_n) - len(telling_k)) * np.exp(-highest)
+    return float(np.log(whole / len(nats_n)) + highest)
+
+
+CERTAIN = 50.0
+"""Nats that settle it: a picture of which every word said is written is what was said, however it looks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What was said, judged against a collection.
+
+    `scores_at` gives pictures' scores for it, `highest` is the best picture's; `written_n` says how much likelier each
+    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN`: all is written.
+    """
+
+    calibration: Calibration
+    features_f: Float[np.ndarray, " f"]
+    highest: float
+    scores_at: Callable[[Int64[np.ndarray, " k"]], Float[np.ndarray, " k"]]
+    written_n: Float32[np.ndarray, " n"] | None = None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether what was said is here: found if that is likelier than not."""
+        # If it is here, any picture may be meant: the mean over all of them.
+        written = 0.0 if self.written_n is None else mean_odds(self.written_n)
+        chance = curve(self.calibration.here, self.features_f, self.highest, written)
+        limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
+        return "nothing" if chance < limit else "found" if chance >= LIKELY else "unsure"
+
+    def match(self, row: int) -> float:
+        """The chance that a picture is what was said."""
+        return self.matches([row])[0]
+
+    def matches(self, rows: Sequence[int]) -> list[float]:
+        """The chances of some pictures."""
+        scores = self.scores_at(np.asarray(rows, np.int64)).tolist()
+        written = [0.0] * len(rows) if self.written_n is None else self.written_n[list(rows)].tolist()
+        known = zip(scores, written, strict=True)
+        return [curve(self.calibration.match, self.features_f, *of_picture) for of_picture in known]
+
+
+def judge_conversation(
+    calibration: Calibration,
+    said: Spread,
+    scores_at: Callable[[Int64[np.ndarray, " k"]], Float[np.ndarray, " k"]],
+    texts_md: Float[np.ndarray, "m d"],
+    texts: Sequence[str],
+    named: Collection[str] = (),
+) -> Judgement:
+    """The judgement of `texts` (vectors `texts_md`) on a collection of at least one picture.
+
+    `said` is the spread of all pictures' scores for them, `scores_at` gives those of some; `named`: stems that captions
+    of the best pictures have.
+    """
+    familiar = mean_familiarity(calibration.familiar, texts, named)
+    features_f = conversation_features(said, expected_score(calibration, texts_md), familiar, texts)
+    return Judgement(calibration, features_f, said.highest, scores_at)

@@ -1,0 +1,186 @@
+"""What people wrote about pictures, as text: which pictures have the words that were said in captions or catalogue.
+
+Pictures and words are compared as vectors, but no vector holds a brand, a model or a number. How much likelier somebody
+says a text of this picture than of another is a mixture of two ways to speak. Most people describe, and then the words
+of the catalogue tell nothing; some name, and then nearly all that is said is written there. So a name moves its picture
+to the top, and a sentence in which a word happens to be a value moves nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Int64
+
+from viewfinder.query import LikelihoodRatios
+from viewfinder.store.rows import FACTS
+from viewfinder.store.snapshot import Snapshot
+from viewfinder.wording.content import SMALL_WORDS
+from viewfinder.wording.stems import WORD, stem
+
+NAMING = 0.4
+"""The odds that a speaker names the picture rather than describes it."""
+
+SAID_IF_THERE = 0.5
+"""The chance that somebody who names a picture says a word that is written about it."""
+
+SAID_IF_NOT = 0.02
+"""How much more rarely somebody who names a picture says a word that is not written about it than other people do."""
+
+LEAST_TELLING = -5.0
+"""Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
+
+ROUNDING = 1e-3
+"""More than sums of such log odds differ by rounding."""
+
+
+class WordIndex:
+    """Finds pictures by the words in their captions and catalogue rows.
+
+    `blocks` are the entries of blocks of pictures, each with its first row. Entries are one array, so that they can be
+    stored beside a snapshot and mapped: for every word of every picture the word's key, ascending, and the picture's
+    row in its block, ascending with it. `headings` are the names of the columns.
+    """
+
+    def __init__(
+        self, blocks: Sequence[tuple[int, Int64[np.ndarray, "2 _e"]]], pictures: int, headings: Iterable[str] = ()
+    ) -> None:
+        self._blocks = blocks
+        self._pictures = pictures
+        self._headings = frozenset(word for name in headings for word in said_words(name))
+
+    def __len__(self) -> int:
+        """The words of all pictures."""
+        return sum(entries_2e.shape[1] for _, entries_2e in self._blocks)
+
+    def rows(self, word: str) -> Int64[np.ndarray, " k"]:
+        """The pictures that have a word, each once; `word` as `written_words` gives it."""
+        key, found = _key(word), []
+        for start, (keys_e, rows_e) in self._blocks:
+            first, last = keys_e.searchsorted((key, key + 1))
+            found.append(start + rows_e[first:last])
+        return np.concatenate(found)
+
+    def find(self, text: str) -> dict[str, Int64[np.ndarray, " k"]]:
+        """The pictures that have each of the `said_words` of a text, but for words that only say which column is meant
+        ("sku 10111")."""
+        found = {word: self.rows(word) for word in said_words(text)}
+        return {word: rows_k for word, rows_k in found.items() if len(rows_k) or word not in self._headings}
+
+    def likelihood_ratios(
+        self, found_by_word: Mapping[str, Int64[np.ndarray, " _k"]], share_of: Callable[[str], float]
+    ) -> LikelihoodRatios | None:
+        """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
+
+        `found_by_word`: what `find` says of the text; None if no word of it is written about any picture. `share_of`:
+        how often people say a word at all.
+        """
+        found = []
+        for word, rows_k in found_by_word.items():
+            if len(rows_k):
+                usual = max(len(rows_k) / self._pictures, share_of(word))
+                found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
+        if not found:
+            return None
+        # The most telling words first: once the rest could not matter alone, only pictures with one of the earlier
+        # count.
+        found.sort(key=lambda gain: -gain[0])
+        nothing = float(np.log(NAMING) + len(found_by_word) * np.log(SAID_IF_NOT))
+        rest = sum(gain for gain, _ in found)
+        if nothing + rest < LEAST_TELLING - ROUNDING:  # not even a picture with all these words
+            return LikelihoodRatios(np.zeros(0, np.float32), np.zeros(0, np.int64))
+        naming_n = np.full(self._pictures, nothing, np.float32)
+        hopeful_k: Int64[np.ndarray, " k"] | None = None
+        for gain, rows_k in found:
+            if nothing + rest < LEAST_TELLING and hopeful_k is None:
+                hopeful_k = np.flatnonzero(naming_n > nothing)
+            if hopeful_k is None or len(rows_k) < len(hopeful_k):
+                naming_n[rows_k] += np.float32(gain)
+            else:
+                place_k = np.minimum(np.searchsorted(rows_k, hopeful_k), len(rows_k) - 1)
+                naming_n[hopeful_k[rows_k[place_k] == hopeful_k]] += np.float32(gain)
+            rest -= gain
+        telling_k = np.flatnonzero(naming_n > LEAST_TELLING)
+        nats_k = np.log1p(np.exp(naming_n[telling_k].astype(np.float64))).astype(np.float32)
+        return LikelihoodRatios.of(nats_k, telling_k, self._pictures)
+
+
+def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, " k"]:
+    """The pictures that are in all of some lists of rows; none if there are no lists."""
+    shortest_first = sorted(found, key=len)
+    rows_k = shortest_first[0] if shortest_first else np.zeros(0, np.int64)
+    for more_m in shortest_first[1:]:
+        if not len(rows_k):
+            break
+        rows_k = rows_k[np.isin(rows_k, more_m, assume_unique=True)]
+    return rows_k
+
+
+def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
+    """A block's entries in a `WordIndex`: captions, and catalogue columns except those that files fill as well.
+
+    Also the names of files that have catalogue rows: a shop names them by the number or the code of the product.
+    """
+    columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
+    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for column in columns:
+        # First the words of each value, once; then those of each picture.
+        keys_v = [[_key(word) for word in written_words(value)] for value in column.values]
+        count_v = np.array([len(found) for found in keys_v], np.int64)
+        first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
+        place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
+        keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
+        rows.append(np.repeat(column.rows, count_c))
+    for row in np.unique(np.concatenate(rows)).tolist():
+        found = [_key(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
+    for row in range(len(snapshot) if snapshot.has_captions else 0):
+        found = [_key(word) for caption in snapshot.captions(row) for word in written_words(caption)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
+    keys_e, rows_e = np.concatenate(keys), np.concatenate(rows)
+    order_e = np.lexsort((rows_e, keys_e))
+    entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
+    is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
+    return entries_2e[:, is_new_e]
+
+
+def written_words(text: str) -> Iterator[str]:
+    """The words of a text without inflection, and also joined into one where marks separate them.
+
+    >>> list(written_words("Men's WR-200 watches"))
+    ['man', 's', 'man', 'wr', '200', 'wr200', 'watch']
+    """
+    for piece in text.casefold().split():
+        words = WORD.findall(piece)
+        yield from map(_stem, words)
+        if len(words) > 1:
+            yield _stem("".join(words))
+
+
+def said_words(text: str) -> list[str]:
+    """The words of a text that may be names, each once; a single letter counts with the word it is attached to.
+
+    >>> said_words("a v-neck T-Shirt, size 7, of Levi's")
+    ['vneck', 'tshirt', 'siz', '7', 'levi']
+    """
+    found: list[str] = []
+    for piece in text.casefold().split():
+        words = WORD.findall(piece)
+        found += map(_stem, ["".join(words)] if len(words) == 2 and len(words[0]) == 1 else words)
+    named = (word for word in found if word not in SMALL_WORDS and (len(word) > 1 or word.isdigit()))
+    return list(dict.fromkeys(named))
+
+
+_stem = lru_cache(maxsize=65_536)(stem)
+
+
+@lru_cache(maxsize=65_536)
+def _key(word: str) -> int:
+    return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 2

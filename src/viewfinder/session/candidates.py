@@ -1,0 +1,75 @@
+"""The likeliest pictures at a point of a conversation, as questioners see them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float32, Int
+
+from viewfinder.conversation import Answer, Conversation, Keep, PictureId
+from viewfinder.query import RegionSpace
+from viewfinder.questioners import Candidates, PictureProjection
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.ranking import Ranking
+from viewfinder.wording.replies import is_dont_know
+
+CANDIDATES = 1000
+"""How many of the likeliest pictures a question is about."""
+
+
+def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
+    """The likeliest pictures at the present point of a conversation; `settled`: attributes that filters settle."""
+    snapshot, rows_c = ranking.gallery.snapshot, ranking.best(CANDIDATES)
+    path, open_no_more = conversation.path(), set(settled)
+    turns = tuple(node.turn for node in path if node.turn is not None)
+    for turn in turns:
+        if isinstance(turn, Keep):
+            open_no_more.add(turn.attribute)
+        elif isinstance(turn, Answer) and turn.question.attribute is not None and not is_dont_know(turn.text):
+            open_no_more.add(turn.question.attribute)
+    total_c = ranking.scores.at(rows_c)
+    lead_c = (total_c - total_c[:1]).astype(np.float64)
+    chances_c = np.exp(ranking.query.sharpness * lead_c)
+    return Candidates(
+        probabilities_c=chances_c / (chances_c.sum() or 1.0),
+        vectors_cd=snapshot.matrix_nd[rows_c],
+        columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in snapshot.all_columns},
+        said=tuple(text for turn in turns if (text := getattr(turn, "text", ""))),
+        asked=tuple(node.asked for node in path if node.asked is not None),
+        settled=frozenset(open_no_more),
+        turns=turns,
+        lookup=GalleryLookup(ranking.gallery, rows_c),
+    )
+
+
+class GalleryLookup:
+    """The questioners' `Lookup` over some rows of a gallery."""
+
+    def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"]) -> None:
+        self._gallery, self._rows_c = gallery, rows_c
+        self.words = gallery.encode_texts
+        self.sentences = gallery.encode_sentences
+        self.sentences_version = gallery.encoder.sentences_version
+
+    def ids(self) -> Sequence[PictureId]:
+        """Their ids."""
+        return [self._gallery.snapshot.ids[row] for row in self._rows_c.tolist()]
+
+    def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
+        """How likely each label of `questioners.photographs` holds; None if the encoder's vectors do not tell."""
+        return self._gallery.label_chances_at(self._rows_c)
+
+    def captions(self) -> Sequence[tuple[str, ...]]:
+        """What people wrote about the candidates."""
+        if not self._gallery.snapshot.has_captions:
+            return [()] * len(self._rows_c)
+        return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]
+
+    def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
+        """The candidates as a trained questioner sees them; raises EncoderMismatch as `check_fits`."""
+        name, version, width = projection.name, projection.raw_version, projection.width
+        space = RegionSpace(
+            name, version, lambda raw: projection.project(raw.whole_ng)[:, None], 1, width, reads_regions=False
+        )
+        return self._gallery.block(space).vectors(self._rows_c)[:, 0]

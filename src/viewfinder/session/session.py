@@ -1,0 +1,612 @@
+"""A live search: a gallery, a retriever, a questioner and the conversation so far.
+
+The path of a turn: `take` appends it to the conversation, `resolve_turn` looks up what it refers to, the retriever
+makes one step, the gallery scores the query and a `Ranking` orders it, the questioner looks at the likeliest
+candidates, and the conversation records what was shown and asked. `search` returns the results of a turn at once,
+`follow_up` the question after it, `reply` the words of a retriever that answers in words.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from viewfinder.byte_cache import ByteCache
+from viewfinder.conversation import (
+    Answer,
+    BackTo,
+    Conversation,
+    Keep,
+    Like,
+    Node,
+    PictureId,
+    Question,
+    Reject,
+    Say,
+    Show,
+    Turn,
+    is_skip,
+    turn_from_json,
+    turn_to_json,
+)
+from viewfinder.errors import BadInput, EmptyQuery, check_type
+from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
+from viewfinder.pictures.decode import LONGEST_PACKED
+from viewfinder.query import Evidence, Operation, WordMatch
+from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
+from viewfinder.questioners.base import check_question
+from viewfinder.questioners.photographs import REMEMBER
+from viewfinder.retrievers import AnsweringRetriever, Retriever
+from viewfinder.retrievers.replies import check_query, check_reads, check_state
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.hits import Hit, Hits
+from viewfinder.search.ranking import Ranking
+from viewfinder.session.candidates import select_candidates
+from viewfinder.session.resolve import ImageFile, resolve_turn
+from viewfinder.session.states import MEMO
+from viewfinder.stopping import stop_if_asked
+from viewfinder.store.rows import PictureRow
+from viewfinder.wording.choices import is_choice
+from viewfinder.wording.clauses import split_clauses
+from viewfinder.wording.replies import is_dont_know
+
+if TYPE_CHECKING:
+    import numpy as np
+    from PIL.Image import Image as PillowImage
+    from typing_extensions import TypeIs
+
+    OwnImage = str | Path | bytes | PillowImage | np.ndarray[Any, np.dtype[np.uint8]]
+    """An image of the user's own: a file, what a file holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w)."""
+
+
+Noted = TypeVar("Noted")
+Answered = Literal["pictures", "words"]
+
+Picture = Hit | PictureRow | PictureId
+"""A picture of the collection: a result, a row of a library, or its id."""
+
+
+class PictureSource(Protocol):
+    """Something that has the pictures as they are now, for example a library that grows."""
+
+    def gallery(self) -> Gallery:
+        """The pictures as they are now; the same object until they change."""
+        ...
+
+
+class TurnMethods(ABC):
+    """What one can say, one method per kind of turn: of a session here, and of one on a server (`client`)."""
+
+    @abstractmethod
+    def take(self, turn: Turn) -> Hits:
+        """Takes one turn of any kind; returns what it finds."""
+
+    @property
+    @abstractmethod
+    def question(self) -> Question | None:
+        """The question that waits for an answer, if any."""
+
+    @abstractmethod
+    def _name_image(self, image: OwnImage) -> str:
+        """The name of an image in a `Show`. Raises BadInput: it is not an image."""
+
+    def say(self, text: str) -> Hits:
+        """Describe the picture, or go on describing it."""
+        return self.take(Say(text))
+
+    def like(
+        self,
+        picture: Picture | OwnImage,
+        but: str = "",
+        turn: int | None = None,
+        attributes: Sequence[str] | None = None,
+    ) -> Hits:
+        """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown at that turn.
+
+        An image of your own (anything but a result, a row or an id) is taken as by `show`. `attributes`: the attributes
+        of the picture that count, in place of its `attributes_of`.
+        """
+        if isinstance(picture, Picture):
+            return self.take(Like(id_of(picture), but, turn, _words(attributes)))
+        if turn is not None:
+            raise BadInput("turn: an image of your own was not shown in an earlier turn, leave it out")
+        return self.show(picture, but, attributes)
+
+    def show(self, image: OwnImage, but: str = "", attributes: Sequence[str] | None = None) -> Hits:
+        """Show an image of your own: a file, what one holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w).
+
+        An image without a file is kept by this session only: a saved conversation has its name, not its pixels.
+        """
+        return self.take(Show(self._name_image(image), but, _words(attributes)))
+
+    def answer(self, text: str) -> Hits:
+        """Answer the pending question; "don't know" is an answer too."""
+        return self.take(Answer(self._open_question("answer"), text))
+
+    def skip(self) -> Hits:
+        """Skip the pending question: the retriever hears nothing, and something else is asked."""
+        return self.take(Answer(self._open_question("skip"), ""))
+
+    def keep(self, attribute: str, turn: int) -> Hits:
+        """Keep an attribute of what was on the screen after `turn`."""
+        return self.take(Keep(attribute, turn))
+
+    def reject(self, *pictures: Picture, text: str = "") -> Hits:
+        """Reject pictures, or what `text` says; with neither, everything shown."""
+        return self.take(Reject(tuple(id_of(picture) for picture in pictures), text))
+
+    def back_to(self, turn: int) -> Hits:
+        """Go on from an earlier turn; 0 is the start."""
+        return self.take(BackTo(turn))
+
+    def _open_question(self, verb: str) -> Question:
+        if self.question is None:
+            raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
+        return self.question
+
+
+class Session(TurnMethods):
+    """One conversation, for one thread at a time.
+
+    Args:
+        pictures: those to search, or their source, which is asked once per turn so that a library may grow.
+        retriever: reads the conversation into a query.
+        questioner: asks back; a name, an object or its class; None or "none": nobody asks.
+        n: how many results each turn has.
+        where: catalogue columns to filter by.
+        conversation: an earlier one to continue.
+        memo: the cache of the retriever's states.
+        image_file: finds the file of an image that a `Show` names.
+        whose: who may see what `image_file` finds; states are shared only with sessions of the same owner.
+        picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
+
+    Attributes:
+        gallery: the pictures searched last; None before the first turn.
+        last_query, last_operations: what the newest turn looks for, and what it does to earlier turns.
+        last_rows: where the pictures that it shows stand in `gallery`.
+        adapters: the turns so far that the retriever could not take as given, and what was done instead.
+    """
+
+    def __init__(
+        self,
+        pictures: Gallery | PictureSource,
+        retriever: Retriever[Any],
+        questioner: QuestionerChoice,
+        *,
+        n: int = 10,
+        where: Mapping[str, str] | None = None,
+        conversation: Conversation | None = None,
+        memo: ByteCache = MEMO,
+        image_file: ImageFile = Path,
+        whose: str = "",
+        picture_bias: float | None = None,
+    ) -> None:
+        check_type("n", n, Integral)
+        check_type("where", where, Mapping, type(None))
+        check_type("conversation", conversation, Conversation, type(None))
+        if n < 1:
+            raise BadInput(f"n: {n} results are asked for, give 1 or more")
+        for column, value in (where or {}).items():
+            check_type("a column of where", column, str)
+            check_type(f"where {column}", value, str)
+        self._pictures = pictures
+        self.gallery: Gallery | None = None
+        self._whose = whose
+        self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
+        self._reads = check_reads(self._retriever)
+        self._asks = questioner is not None and questioner != "none"
+        self._make_questioner = find_questioner(questioner)
+        self._questioner: Questioner | None = None
+        self._n = n
+        self._where = dict(where or {})
+        self._memo = memo
+        self.conversation = conversation or Conversation()
+        self.last_query = check_query(self._retriever, self._retriever.query(self._begin()))
+        self.last_operations: tuple[Operation, ...] = ()
+        self.last_rows: list[int] = []
+        self.adapters: tuple[str, ...] = ()
+        self._image_file = image_file
+        self._images: dict[str, bytes] = {}
+        self._to_ask_about: Ranking | None = None
+        if self._where:
+            self._look().snapshot.where(self._where)  # report an unknown column now, not after the first turn
+
+    # -- turns
+
+    def take(self, turn: Turn) -> Hits:
+        """Takes one turn of any kind; if it cannot be taken, the conversation stays as it was.
+
+        Raises:
+            BadInput: it refers to a turn, picture, attribute or file that does not exist, or says nothing.
+            EncoderMismatch: the retriever was trained on vectors of another encoder.
+        """
+        started = time.perf_counter()
+        hits, ranking = self._searched(turn)
+        explained = ranking.explained(hits)
+        self.follow_up()
+        return _judged(explained, ranking, started)
+
+    def search(self, turn: Turn) -> Hits:
+        """Takes one turn and returns its results at once: without reasons (`ranking` gives them), and nothing is asked
+        before `follow_up`. Raises as `take`.
+        """
+        started = time.perf_counter()
+        hits, ranking = self._searched(turn)
+        return _judged(hits, ranking, started)
+
+    def repeat(self, turn: Turn) -> None:
+        """Takes one of many replayed turns: its results are recorded, not judged or returned. Raises as `take`."""
+        self._take(turn)
+
+    def follow_up(self) -> Question | None:
+        """Chooses what to ask after the newest turn, once; returns the question that is now open."""
+        choose = self.question_choice()
+        if choose is not None:
+            self.record_question(choose())
+        return self.question
+
+    @property
+    def question_due(self) -> bool:
+        """Whether what to ask after the newest turn is still to be chosen (the choice may be: nothing)."""
+        return self._to_ask_about is not None
+
+    def question_choice(self) -> Callable[[], Question | None] | None:
+        """What `follow_up` would call to choose; None if no question is due.
+
+        It changes nothing, so another thread may run it while the conversation goes on. Its result is for
+        `record_question`, unless another turn was taken meanwhile.
+        """
+        return None if self._to_ask_about is None else partial(self._ask, self.conversation, self._to_ask_about)
+
+    def reopen_question(self) -> None:
+        """Makes a question due after the newest turn, for a conversation that continues with other settings."""
+        due = self._asks and self.answered_with != "words"
+        self._to_ask_about = self.ranking() if due else None
+
+    def record_question(self, question: Question | None) -> None:
+        """Records what was asked after the newest turn; then none is due any more."""
+        self._to_ask_about = None
+        self.conversation = self.conversation.recorded(shown=self.conversation.here.shown, asked=question)
+
+    def ranking(self, number: int | None = None) -> Ranking:
+        """The collection as a node orders it now (default: the present node). Raises ValueError: no such node."""
+        node = self.conversation.here if number is None else self.conversation.node(number)
+        return self._ranking(self.conversation, node)
+
+    @property
+    def is_remembered(self) -> bool:
+        """Whether the retriever's present state is in the memo, so that the next turn costs one step."""
+        node = self.conversation.standing_at(self.conversation.here)
+        return node.turn is None or self._memo.get((*self._retriever_key, *self._look().key, node.key)) is not None
+
+    def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
+        """What the turns up to a node (default: the present one) do to earlier ones, by their number.
+
+        Raises ValueError: there is no such node.
+        """
+        gallery, lost = self._look(), dict[int, str]()
+        node = self.conversation.here if number is None else self.conversation.node(number)
+
+        def done(node: Node, state: Any) -> tuple[Operation, ...]:
+            # If the retriever was not told of a turn, state and operations are those of a turn before it.
+            is_told = self._is_told(node.turn, gallery) and node.number not in lost
+            return self._retriever.query(state).operations if is_told else ()
+
+        return dict(self._noted("operations", done, self.conversation, node, gallery, lost))
+
+    # -- answers of retrievers that speak
+
+    @property
+    def answered_with(self) -> Answered | None:
+        """Whether the newest turn is answered with pictures or in words; in words, its results are the previous ones.
+
+        None if nothing was said yet, and from retrievers that do not speak: they answer with pictures only.
+        """
+        return self.answered_at(self.conversation.here.number)
+
+    def answered_at(self, number: int) -> Answered | None:
+        """`answered_with` for any node of the conversation. Raises ValueError: there is no such node."""
+        state = self._answering(number)
+        if state is None or self._speaker is None:
+            return None
+        return "pictures" if self._speaker.shows(state) else "words"
+
+    def reply(self, number: int | None = None) -> Iterator[str]:
+        """The words with which a turn (default: the newest) is answered, piece by piece as they are written.
+
+        Join them without a separator; another thread may do so. Raises ValueError: there is no such node.
+        """
+        state = self._answering(self.conversation.here.number if number is None else number)
+        return iter(()) if state is None or self._speaker is None else self._speaker.reply(state)
+
+    @property
+    def picture_bias(self) -> float | None:
+        """How much the retriever leans to pictures when it chooses how to answer; None: it does not speak.
+
+        Setting it rereads the whole conversation: what was answered one way may then be answered the other. With
+        infinity every answer is pictures, with minus infinity words.
+
+        Raises:
+            BadInput: it is set, and the retriever does not speak; or it is not a number.
+        """
+        return None if self._speaker is None else self._speaker.picture_bias
+
+    @picture_bias.setter
+    def picture_bias(self, pictures: float) -> None:
+        self._use(_biased(self._retriever, pictures))
+        if self.question_due:
+            self.reopen_question()
+
+    # -- the present
+
+    @property
+    def question(self) -> Question | None:
+        """The question that waits for an answer, if any."""
+        return self.conversation.pending
+
+    def attributes_of(self, picture: Picture) -> tuple[str, ...]:
+        """What the retriever reads of this picture when picked, the likeliest first. Raises UnknownName."""
+        return tuple(self.attribute_chances(picture))
+
+    def attribute_chances(self, picture: Picture) -> dict[str, float]:
+        """The `attributes_of` a picture, and how likely each is."""
+        gallery, predictor = self._look(), self._reads.predictor
+        row = gallery.row(id_of(picture))
+        return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
+
+    def rank_of(self, picture: Picture) -> int:
+        """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
+
+        As in the papers' measures, 0 is the best: the first result, whose `Hit.rank` is 1, has `rank_of` 0. Rejected
+        pictures, and those that a "but ..." went on from, rank last.
+        """
+        return self.rank_bounds(picture)[1]
+
+    def rank_bounds(self, picture: Picture) -> tuple[int, int]:
+        """The 0-based rank of a picture, at best and at worst where scores tie."""
+        return self.ranking().rank_bounds(id_of(picture))
+
+    # -- inside
+
+    def _use(self, retriever: Retriever[Any]) -> None:
+        self._retriever = retriever
+        check_reads(retriever)
+        self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
+        # Tells apart retrievers of one name with different weights, whose states must not be mixed.
+        weights = getattr(retriever, "fingerprint", None)
+        if not isinstance(weights, str):
+            weights = "global" if retriever.reads.space is None else retriever.reads.space.name
+        self._retriever_key = (retriever.name, weights, str(self.picture_bias), self._whose)
+
+    def _look(self) -> Gallery:
+        """The pictures as they are now."""
+        self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
+        return self.gallery
+
+    def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
+        ranking = self._take(turn)
+        return ranking.hits(self._n), ranking
+
+    def _name_image(self, image: OwnImage) -> str:
+        if isinstance(image, str | Path):
+            return str(image)
+        if isinstance(image, bytes):
+            image = decode_content(image, AtMost(LONGEST_PACKED)).pixels
+        packed = pack_image(image)
+        name = f"pixels:{picture_id(packed)}"
+        self._images[name] = packed
+        return name
+
+    def _find_image(self, name: str) -> Path | bytes:
+        return self._images.get(name) or self._image_file(name)
+
+    def _take(self, turn: Turn) -> Ranking:
+        try:
+            turn = turn_from_json(turn_to_json(turn))  # refuses whatever is not a valid turn
+        except (TypeError, ValueError) as error:
+            raise BadInput(str(error)) from error
+        if isinstance(turn, Say) and not turn.text.strip():
+            raise EmptyQuery("nothing was said: describe the picture in a few words")
+        try:
+            conversation = self.conversation.then(turn)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
+        ids, self.last_rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
+        shown = tuple([ids[row] for row in self.last_rows])
+        # Going back restores what was asked there, not the next best question.
+        goes_back = isinstance(turn, BackTo)
+        asked = conversation.pending if goes_back else None
+        self.conversation = conversation.recorded(shown=shown, asked=asked)
+        self.last_query, self.adapters = ranking.query, ranking.adapters
+        self.last_operations = ranking.query.operations if self._is_told(turn, ranking.gallery) else ()
+        # Nothing is asked after words either: the system does not speak twice in a row.
+        due = shown and not goes_back and self._asks
+        self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
+        return ranking
+
+    def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
+        """`new`: the node's turn was just said, so what it names must exist."""
+        gallery, lost = self._look(), dict[int, str]()
+        state = self._state(conversation, node, gallery, lost, new=new)
+        query = check_query(self._retriever, self._retriever.query(state), gallery.widths(self._reads.space))
+        stop_if_asked()
+        unread = [
+            f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
+            for said in (conversation.path(node.number) if self._reads.predictor is None else ())
+            if isinstance(said.turn, Like | Show) and said.turn.attributes is not None
+        ]
+        allowed_n = gallery.snapshot.where(self._where) if self._where else None
+        adapters = (*query.adapters, *lost.values(), *unread)
+        path = conversation.path(node.number)
+        asks_for = path
+        if (speaker := self._speaker) is not None:  # an answer in words needs no pictures
+            shows = self._noted("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
+            with_pictures = {number for number, _ in shows}
+            asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
+        query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(asks_for, gallery))
+        return Ranking(gallery, query, allowed_n, adapters, path)
+
+    def _state(
+        self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
+    ) -> Any:
+        """The retriever's state at a node: from the memo, or by one step from each node after the last in it.
+
+        `lost` collects turns that could not be taken, by their number. What a turn means may depend on the catalogue,
+        so another state of the library is another state here.
+        """
+        newest = node if new else None
+        key = (*self._retriever_key, *gallery.key)
+        ahead: list[Node] = []
+        state = None
+        while state is None:
+            node = conversation.standing_at(node)
+            state = self._begin() if node.turn is None else self._memo.get((*key, node.key))
+            if state is None:
+                ahead.append(node)
+                node = conversation.nodes[node.parent]
+        for later in reversed(ahead):
+            stop_if_asked()
+            if not _is_evidence_alone(later.turn, gallery):
+                try:
+                    resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads)
+                except BadInput as error:
+                    if later is newest:
+                        raise
+                    # It was taken when it was said, but what it named has gone since; the rest counts without it.
+                    lost[later.number] = f"drop: turn {later.number}: {error}"
+                    continue
+                state = check_state(self._retriever, self._retriever.step(state, resolved), "step")
+            if not lost:  # a memoised state would hide the loss
+                self._memo.put((*key, later.key), state)
+        return state
+
+    def _begin(self) -> Any:
+        return check_state(self._retriever, self._retriever.begin(), "begin")
+
+    def _noted(
+        self,
+        name: str,
+        note: Callable[[Node, Any], Noted],
+        conversation: Conversation,
+        node: Node,
+        gallery: Gallery,
+        lost: dict[int, str],
+    ) -> tuple[tuple[int, Noted], ...]:
+        """What `note` says of the turns up to a node and the states after them, by number, if it says anything.
+
+        In the memo the newest turn has all of it, so that each turn is looked at once and only one entry stays in use.
+        """
+        key = (*self._retriever_key, *gallery.key, name)
+        ahead: list[Node] = []
+        noted: tuple[tuple[int, Noted], ...] | None = None
+        while noted is None:
+            node = conversation.standing_at(node)
+            noted = () if node.turn is None else self._memo.get((*key, node.key))
+            if noted is None:
+                ahead.append(node)
+                node = conversation.nodes[node.parent]
+        for later in reversed(ahead):
+            stop_if_asked()
+            said = note(later, self._state(conversation, later, gallery, lost))
+            noted = (*noted, (later.number, said)) if said else noted
+            if not lost:
+                self._memo.put((*key, later.key), noted)
+        return noted
+
+    @staticmethod
+    def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
+        """Whether a turn is passed to the retriever."""
+        return not (isinstance(turn, BackTo) or is_skip(turn) or _is_evidence_alone(turn, gallery))
+
+    def _answering(self, number: int) -> Any | None:
+        """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
+        node = self.conversation.standing_at(self.conversation.node(number))
+        if node.turn is None or self._speaker is None:
+            return None
+        lost: dict[int, str] = {}
+        state = self._state(self.conversation, node, self._look(), lost)
+        return None if node.number in lost else state
+
+    def _ask(self, conversation: Conversation, ranking: Ranking) -> Question | None:
+        if self._questioner is None:
+            self._questioner = self._make_questioner(ranking.gallery.tags)
+        asked = self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
+        return check_question(self._questioner, asked)
+
+
+def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:
+    """Results of a ranking with what it says of all; `started`: when the turn came, a `time.perf_counter()`."""
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
+
+
+def _is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
+    """Whether a turn is one of the offered choices, so that no retriever needs to read it as a sentence."""
+    return isinstance(turn, Answer) and is_choice(turn) and gallery.answer_ratios(turn) is not None
+
+
+def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
+    """The answers on a path that count by themselves: not those since the turn from which a picked picture goes on."""
+    found: list[Evidence] = []
+    for node in path:
+        if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
+            found = [evidence for evidence in found if evidence.turn <= since]
+        elif isinstance(node.turn, Answer) and gallery.answer_ratios(node.turn) is not None:
+            found.append(Evidence(node.number, node.turn))
+    return tuple(found)
+
+
+def id_of(picture: Picture) -> PictureId:
+    """The id of a picture. Raises BadInput: it is not a picture."""
+    check_type("picture", picture, Hit, PictureRow, str)
+    return picture if isinstance(picture, str) else picture.id
+
+
+def is_known(picture: Picture | OwnImage, library: Container[Picture]) -> TypeIs[Picture]:
+    """Whether a picture of a library is meant, and not an image of one's own: a text is an id if it is no file's."""
+    if isinstance(picture, str):
+        return not is_file(picture) and picture in library
+    return isinstance(picture, Picture)
+
+
+def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
+    check_type("attributes", attributes, list, tuple, type(None))
+    return None if attributes is None else tuple(attributes)
+
+
+def _match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
+    """What was said that is written about pictures; a picked or shown picture replaces what was said before."""
+    if gallery.words is None:
+        return ()
+    found: list[WordMatch] = []
+    for node in path:
+        match node.turn:
+            case Like(text=said) | Show(text=said):
+                found, text = [], said
+            case Say(said):
+                text = said
+            case Answer(question, said) if question.attribute in (None, REMEMBER) and not is_dont_know(said):
+                text = said
+            case _:
+                continue
+        wanted = split_clauses(text).wanted
+        if wanted and gallery.written_ratios(wanted) is not None:
+            found.append(WordMatch(node.number, wanted))
+    return tuple(found)
+
+
+def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
+    if not isinstance(retriever, AnsweringRetriever):
+        raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
+    check_type("picture_bias", pictures, Real)
+    if math.isnan(pictures):
+        raise BadInput("a leaning is a number: above 0 for pictures, below 0 for words")
+    return retriever.with_picture_bias(pictures)

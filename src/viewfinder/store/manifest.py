@@ -1,0 +1,166 @@
+"""The manifest of one run of `add`: which files were found, and which are known, in a temporary file.
+
+It is a private database of SQLite, which holds 2 MB of it in memory however many files there are, and unlinks its file
+as soon as it is open: nothing is left of it, even after kill -9. Texts lie in it as `pack_text` makes them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from viewfinder.errors import DiskFull
+from viewfinder.pictures import FoundFile, UnreadablePlace, can_be_read_now
+from viewfinder.store.rows import Failure, pack_text, unpack_text
+from viewfinder.store.store import Store
+
+CHUNK = 10_000
+"""Unreadable places that are in memory at once."""
+
+_TABLES = """
+PRAGMA journal_mode = OFF; -- nothing is ever rolled back
+CREATE TABLE found (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER) WITHOUT ROWID;
+CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
+CREATE TABLE pictures (id TEXT PRIMARY KEY, has_vector INTEGER) WITHOUT ROWID;
+CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, picture TEXT) WITHOUT ROWID;
+CREATE TABLE failures (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, reason TEXT) WITHOUT ROWID;
+"""
+
+_UNCHANGED = "FROM found NATURAL JOIN files JOIN pictures ON id = picture WHERE has_vector"
+_STILL_FAILED = "FROM found NATURAL JOIN failures WHERE NOT can_be_read_now(reason)"
+
+
+@dataclass(frozen=True)
+class Matched:
+    """What was found: counts that add up to `found`, and the first `failures` of the bad files that did not change."""
+
+    found: int
+    unreadable: int
+    unchanged: int
+    still_failed: int
+    to_read: int
+    failures: list[Failure]
+
+
+class Manifest:
+    """What is known (`learn`) and what was found (`find`); `match` takes out of this what need not be read."""
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("")  # a temporary file of SQLite's own
+        self._database.executescript(_TABLES)
+        self._database.create_function("can_be_read_now", 1, lambda reason: can_be_read_now(unpack_text(reason)))
+
+    @staticmethod
+    @contextmanager
+    def opened() -> Iterator[Manifest]:
+        """An empty manifest, closed afterwards. Raises DiskFull: there is no place for its file."""
+        manifest = Manifest()
+        try:
+            yield manifest
+        except sqlite3.OperationalError as error:
+            raise DiskFull(
+                f"the list of files has no place among the temporary files ({error}): "
+                "free some space, or set SQLITE_TMPDIR to a folder that has more, and add the same again"
+            ) from error
+        finally:
+            manifest._database.close()
+
+    def learn(self, store: Store, space: str) -> None:
+        """Takes in what a library knows: pictures, their files, which of them have a vector in `space`; failures."""
+        import pyarrow.compute as pc
+
+        many = self._database.executemany
+        for batch in store.stream_files():
+            ids, files = batch["id"], pc.list_flatten(batch["files"])
+            many("INSERT OR REPLACE INTO pictures VALUES (?, 0)", ((picture,) for picture in ids.to_pylist()))
+            columns = [pc.struct_field(files, name) for name in ("path", "size", "mtime_ns")]
+            columns.append(ids.take(pc.list_parent_indices(batch["files"])))
+            rows = zip(*(column.to_pylist() for column in columns), strict=True)
+            many("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", rows)
+        for batch in store.stream_vector_ids(space):
+            many("UPDATE pictures SET has_vector = 1 WHERE id = ?", ((picture,) for picture in batch["id"].to_pylist()))
+        self.add_failures(store.stream_failures())
+
+    def find(self, places: Iterable[FoundFile | UnreadablePlace]) -> None:
+        """Takes in what lies below the roots; a place may come twice."""
+        for place in places:
+            path = pack_text(str(place.path))
+            if isinstance(place, FoundFile):
+                self._change("INSERT OR REPLACE INTO found VALUES (?, ?, ?)", path, place.size, place.mtime_ns)
+            else:
+                self._change("INSERT OR REPLACE INTO unreadable VALUES (?, ?)", path, pack_text(place.reason))
+
+    def match(self, most: int) -> Matched:
+        """Takes out of what was found the files that need not be read again; lists `most` failures, by path."""
+        [[files, unreadable]] = self._database.execute(
+            "SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM unreadable)"
+        )
+        unchanged = self._change(f"DELETE FROM found WHERE path IN (SELECT path {_UNCHANGED})")
+        listed = f"SELECT path, size, mtime_ns, reason {_STILL_FAILED} ORDER BY path LIMIT ?"
+        failures = list(map(_to_failure, self._database.execute(listed, (most,))))
+        failed = self._change(f"DELETE FROM found WHERE path IN (SELECT path {_STILL_FAILED})")
+        return Matched(files + unreadable, unreadable, unchanged, failed, files - unchanged - failed, failures)
+
+    # -- while files are read
+
+    def to_read(self) -> Iterator[FoundFile]:
+        """The files that are left to be read, by path."""
+        for path, size, mtime_ns in self._database.execute("SELECT path, size, mtime_ns FROM found ORDER BY path"):
+            yield FoundFile(Path(unpack_text(path)), size, mtime_ns)
+
+    def unreadable(self) -> Iterator[list[Failure]]:
+        """The places that could not be looked into, by path, some thousands at a time."""
+        rows = self._database.execute("SELECT path, 0, 0, reason FROM unreadable ORDER BY path")
+        while chunk := rows.fetchmany(CHUNK):
+            yield list(map(_to_failure, chunk))
+
+    def places_no_longer_found(self) -> Iterator[Path]:
+        """Known places, not files, that could not be looked into, and were not found so now."""
+        places = (
+            "SELECT path FROM failures WHERE size = 0 AND mtime_ns = 0 AND path NOT IN (SELECT path FROM unreadable)"
+        )
+        for (path,) in self._database.execute(places):
+            yield Path(unpack_text(path))
+
+    def picture_at(self, path: str) -> str | None:
+        """The id of the picture that is known to lie there."""
+        row = self._database.execute("SELECT picture FROM files WHERE path = ?", (pack_text(path),)).fetchone()
+        return None if row is None else str(row[0])
+
+    def has_vector(self, picture: str) -> bool | None:
+        """Whether the picture has a vector; None: it is not known."""
+        row = self._database.execute("SELECT has_vector FROM pictures WHERE id = ?", (picture,)).fetchone()
+        return None if row is None else bool(row[0])
+
+    def has_failed(self, path: str) -> bool:
+        """Whether the file is known to be bad."""
+        return bool(self._database.execute("SELECT 1 FROM failures WHERE path = ?", (pack_text(path),)).fetchall())
+
+    def put_file(self, path: str, picture: str) -> None:
+        """From now on this picture lies there."""
+        self._change("INSERT OR REPLACE INTO files VALUES (?, 0, 0, ?)", pack_text(path), picture)
+
+    def remove_file(self, path: str) -> None:
+        """From now on no picture lies there."""
+        self._change("DELETE FROM files WHERE path = ?", pack_text(path))
+
+    def add_vectors(self, pictures: Iterable[str]) -> None:
+        """From now on these pictures have vectors."""
+        self._database.executemany("INSERT OR REPLACE INTO pictures VALUES (?, 1)", ((it,) for it in pictures))
+
+    def add_failures(self, failures: Iterable[Failure]) -> None:
+        """From now on these are known to be bad; a file's last reason counts."""
+        rows = ((pack_text(it.path), it.size, it.mtime_ns, pack_text(it.reason)) for it in failures)
+        self._database.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
+
+    def _change(self, statement: str, *values: str | int) -> int:
+        """Returns how many rows that changed."""
+        return self._database.execute(statement, values).rowcount
+
+
+def _to_failure(row: tuple[str, int, int, str]) -> Failure:
+    path, size, mtime_ns, reason = row
+    return Failure(unpack_text(path), size, mtime_ns, unpack_text(reason))

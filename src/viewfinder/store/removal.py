@@ -1,0 +1,97 @@
+"""Forgetting pictures: by what one means by them, and with the copies that a library keeps of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from viewfinder.errors import UnknownName, check_type
+from viewfinder.pictures import absolute_path
+from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
+from viewfinder.search.hits import Hit
+from viewfinder.store.bucket import find_bucket, original_name
+from viewfinder.store.objects import parse_url
+from viewfinder.store.rows import PictureRow
+from viewfinder.store.store import Store
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Pictures by their ids, and all files at or below some places, as the store names them."""
+
+    ids: frozenset[str]
+    places: frozenset[str]
+
+    @staticmethod
+    def of(store: Store, pictures: Sequence[Hit | PictureRow | str | Path]) -> Selection:
+        """What is meant by results, rows, ids and paths; a text is a path if no picture has it as its id."""
+        for picture in pictures:
+            check_type("picture", picture, Hit, PictureRow, str, Path)
+        named = [it.id if isinstance(it, Hit | PictureRow) else it for it in pictures]
+        ids = frozenset(row.id for row in store.rows_of([it for it in named if isinstance(it, str)]))
+        return Selection(ids, frozenset(name_place(it) for it in named if it not in ids))
+
+    def find(self, store: Store) -> tuple[list[PictureRow], list[str]]:
+        """The pictures that are meant, or files of which are, and the files in quarantine that are.
+
+        Raises UnknownName: there is nothing at or below a place.
+        """
+        if not self.places:
+            return store.rows_of(sorted(self.ids)), []
+        rows, failures = store.rows(), [failure.path for failure in store.failures()]
+        known = [*(file.path for row in rows for file in row.files), *failures]
+        if unknown := sorted(self.places.difference(*map(name_folders, known))):
+            raise UnknownName(f"nothing in this library is, or lies below, {unknown[0]}: give ids or paths of pictures")
+        meant = [row for row in rows if row.id in self.ids or any(self.covers(file.path) for file in row.files)]
+        return meant, [path for path in failures if self.covers(path)]
+
+    def covers(self, path: str) -> bool:
+        """Whether a file, or a folder, is or lies below one of the places."""
+        return not self.places.isdisjoint(name_folders(path))
+
+    def leave(self, row: PictureRow) -> PictureRow:
+        """A row without the files that are meant."""
+        kept = () if row.id in self.ids else tuple(file for file in row.files if not self.covers(file.path))
+        return replace(row, files=kept)
+
+
+def name_place(path: str | Path) -> str:
+    """A file or folder as the store names it, whether it is still there or not; a URL keeps one slash.
+
+    >>> name_place("/photos/2019/"), name_place("s3://photos/2019")
+    ('/photos/2019', 's3:/photos/2019')
+    """
+    return str(absolute_path(Path(path)) if (url := parse_url(path)) is None else Path(url))
+
+
+def name_folders(path: str) -> Iterator[str]:
+    """A path and all folders above it.
+
+    >>> list(name_folders("/photos/2019/1.jpg"))
+    ['/photos/2019/1.jpg', '/photos/2019', '/photos', '/']
+    """
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+    yield "/"
+
+
+SENT = "pictures"
+"""The folder inside a library in which pictures lie that a server was sent, each under its id."""
+
+
+def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
+    """Deletes what a library itself keeps of pictures: what a server was sent, small copies, originals in a bucket.
+
+    All other files are the user's own and never touched, also where they lie in the library's folder.
+    """
+    sent, files = folder.resolve() / SENT, [(row.id, Path(it.path)) for row in rows for it in row.files]
+    copies = [str(thumbnail_path(Path(THUMBNAILS), row.id, size)) for row in rows for size in SIZES]
+    copies += [f"{SENT}/{file.name}" for picture, file in files if file.parent == sent and file.stem == picture]
+    bucket = find_bucket(folder)
+    if bucket is not None:
+        bucket.delete_files([*copies, *(original_name(row.id) for row in rows)])
+        return
+    for name in copies:
+        (folder / name).unlink(missing_ok=True)

@@ -1,0 +1,416 @@
+"""What the store knows about pictures besides vectors: rows, their Arrow form, columns for filters and questions."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from os.path import split
+from pathlib import Path, PurePath
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int32, Int64
+
+from viewfinder.errors import UnknownName, ViewfinderError
+from viewfinder.store.tables import FAILURES, PICTURES, table_schema
+from viewfinder.wording.numbers import to_number
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """One file that holds a picture, as it was when it was read; `mtime_ns` is its time of change."""
+
+    path: str
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True)
+class PictureRow:
+    """One picture: where it lies, what is known about it, and what the user's catalogue says.
+
+    `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
+    columns; several catalogue rows for one picture give several values. Without files, the picture is gone but still
+    known.
+    """
+
+    id: str
+    files: tuple[FileRecord, ...]
+    width: int
+    height: int
+    format: str
+    bytes: int
+    captured: str | None = None
+    camera: str | None = None
+    captions: tuple[str, ...] = ()
+    attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """The first of its files. Raises IndexError: there is none."""
+        return Path(self.files[0].path)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A file that could not become a picture, as it was at that time, and the reason."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    reason: str
+
+
+def to_values(value: object) -> tuple[str, ...]:
+    """What a catalogue column says of a picture: one value, or a list or tuple of several; None says nothing.
+
+    >>> to_values(12.5), to_values(["red", "blue", "red"]), to_values(None)
+    (('12.5',), ('red', 'blue'), ())
+    """
+    several = value if isinstance(value, list | tuple) else (value,)
+    texts = (str(one).strip() for one in several if one is not None)
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
+    """Rows as an Arrow table."""
+    import pyarrow as pa
+
+    items = [
+        vars(row)
+        | {
+            "files": [{"path": pack_text(it.path), "size": it.size, "mtime_ns": it.mtime_ns} for it in row.files],
+            "captured": row.captured and pack_text(row.captured),
+            "camera": row.camera and pack_text(row.camera),
+            "captions": [pack_text(caption) for caption in row.captions],
+            "attributes": json.dumps({name: list(values) for name, values in row.attributes.items()}),
+        }
+        for row in rows
+    ]
+    return pa.Table.from_pylist(items, schema=table_schema(PICTURES))
+
+
+def describe_pictures(rows: Sequence[PictureRow]) -> Any:
+    """Pictures as an Arrow table for people's own use: facts, then one column of texts per catalogue column.
+
+    Several values of a picture are joined by "; "; a catalogue column with the name of a fact gets a star after it.
+    """
+    import pyarrow as pa
+
+    facts: dict[str, Any] = {
+        "id": pa.array([row.id for row in rows], pa.string()),
+        "path": pa.array([to_utf8(str(row.path)) for row in rows], pa.string()),
+        "paths": pa.array([[to_utf8(it.path) for it in row.files] for row in rows], pa.list_(pa.string())),
+        **{
+            name: pa.array([getattr(row, name) for row in rows], pa.int64() if name != "format" else pa.string())
+            for name in ("width", "height", "format", "bytes")
+        },
+        **{
+            name: pa.array([text and to_utf8(text) for text in (getattr(row, name) for row in rows)], pa.string())
+            for name in ("captured", "camera")
+        },
+        "captions": pa.array([[to_utf8(it) for it in row.captions] for row in rows], pa.list_(pa.string())),
+    }
+    for name in sorted({name for row in rows for name in row.attributes}):
+        values = ["; ".join(map(to_utf8, row.attributes.get(name, ()))) or None for row in rows]
+        facts[f"{name}*" if name in facts else name] = pa.array(values, pa.string())
+    return pa.table(facts)
+
+
+def to_frame(table: Any) -> Any:
+    """An Arrow table as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
+    try:
+        return table.to_pandas()
+    except ModuleNotFoundError as error:
+        raise ViewfinderError("to_pandas needs pandas: `pip install pandas`, or take to_arrow") from error
+
+
+def to_utf8(text: str) -> str:
+    """The text, with question marks for what UTF-8 cannot encode: file names need not be text."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def pictures_from_arrow(table: Any) -> list[PictureRow]:
+    """Rows of an Arrow table, in its order."""
+    return [
+        PictureRow(
+            **item
+            | {
+                "files": tuple(FileRecord(**it | {"path": unpack_text(it["path"])}) for it in item["files"]),
+                "captured": item["captured"] and unpack_text(item["captured"]),
+                "camera": item["camera"] and unpack_text(item["camera"]),
+                "captions": tuple(map(unpack_text, item["captions"])),
+                "attributes": {name: tuple(values) for name, values in json.loads(item["attributes"]).items()},
+            }
+        )
+        for item in table.to_pylist()
+    ]
+
+
+def failures_to_arrow(failures: Sequence[Failure]) -> Any:
+    """Failures as an Arrow table."""
+    import pyarrow as pa
+
+    items = [vars(it) | {"path": pack_text(it.path), "reason": pack_text(it.reason)} for it in failures]
+    return pa.Table.from_pylist(items, schema=table_schema(FAILURES))
+
+
+def failures_from_arrow(table: Any) -> list[Failure]:
+    """Failures of an Arrow table, by path."""
+    texts = ({**item, **{name: unpack_text(item[name]) for name in ("path", "reason")}} for item in table.to_pylist())
+    return sorted((Failure(**item) for item in texts), key=lambda failure: failure.path)
+
+
+def pack_text(text: str) -> str:
+    """The text in a form that Arrow and SQL filters accept; `unpack_text` gives it back.
+
+    File names need not be valid unicode: Python then represents them with lone surrogates, which no Arrow string can
+    hold. Such texts (and those that look like a packed one) are stored as a JSON literal.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(text)
+    return json.dumps(text) if text.startswith('"') or "\0" in text else text
+
+
+def unpack_text(stored: str) -> str:
+    """The text that `pack_text` stored."""
+    return str(json.loads(stored)) if stored.startswith('"') else stored
+
+
+FACTS = ("format", "year", "month", "camera", "folder")
+"""Columns of every collection; a catalogue column of the same name takes precedence."""
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+FEW_KINDS, MOST_KINDS = 20, 500
+"""With so few values a column may tell kinds of pictures apart, however few pictures there are; with more none does."""
+
+
+@dataclass(frozen=True)
+class AttributeColumn:
+    """One column: picture i has the values of `codes[offsets[i]:offsets[i + 1]]`, in the order given.
+
+    `values` stand most frequent first. `offsets` has one entry more than there are pictures.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    offsets: Int64[np.ndarray, " bounds"]
+    codes: Int32[np.ndarray, " c"]
+
+    @staticmethod
+    def of(name: str, values_of_pictures: Sequence[Sequence[str]]) -> AttributeColumn:
+        """A column of these values; empty ones are left out, repeated ones count once per picture."""
+        kept = [list(dict.fromkeys(filter(None, map(str.strip, given)))) for given in values_of_pictures]
+        counts = Counter(value for given in kept for value in given)
+        values = tuple(sorted(counts, key=lambda value: (-counts[value], value)))
+        code = {value: number for number, value in enumerate(values)}
+        offsets = np.zeros(len(kept) + 1, dtype=np.int64)
+        np.cumsum([len(given) for given in kept], out=offsets[1:])
+        codes = np.array([code[value] for given in kept for value in given], dtype=np.int32)
+        return AttributeColumn(name, values, offsets, codes)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def take(self, rows_k: Int64[np.ndarray, " k"]) -> AttributeColumn:
+        """The column of these pictures, each as often as it is given."""
+        counts_k = np.diff(self.offsets)[rows_k]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts_k)])
+        # Where each code comes from: the start of its picture in the source, plus its distance from the start in the
+        # result.
+        sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
+        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).most_frequent_first()
+
+    def most_frequent_first(self) -> AttributeColumn:
+        """The same column with its values in the documented order, without those that no picture has."""
+        counts_v = np.bincount(self.codes, minlength=len(self.values)).tolist()
+        held = [code for code, count in enumerate(counts_v) if count]
+        order = sorted(held, key=lambda code: (-counts_v[code], self.values[code]))
+        if order == list(range(len(self.values))):
+            return self
+        place_v = np.zeros(len(self.values), np.int32)
+        place_v[order] = np.arange(len(order), dtype=np.int32)
+        return AttributeColumn(self.name, tuple(self.values[code] for code in order), self.offsets, place_v[self.codes])
+
+    @cached_property
+    def rows(self) -> Int64[np.ndarray, " c"]:
+        """The picture each code belongs to."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
+
+    @cached_property
+    def first_codes_n(self) -> Int32[np.ndarray, " n"]:
+        """Each picture's first value, -1 where nothing is known."""
+        first_n = np.full(len(self), -1, dtype=np.int32)
+        known_n = np.diff(self.offsets) > 0
+        first_n[known_n] = self.codes[self.offsets[:-1][known_n]]
+        return first_n
+
+    @cached_property
+    def tells_kinds(self) -> bool:
+        """Whether one would choose among its values: they are few, or each stands for several pictures. Names do not,
+        nor does free text."""
+        known = int((np.diff(self.offsets) > 0).sum())
+        return 0 < len(self.values) <= max(FEW_KINDS, min(known // 2, MOST_KINDS))
+
+    @cached_property
+    def numbers_v(self) -> Float64[np.ndarray, " v"] | None:
+        """The number that each value is (`to_number`); None if one is none, or there is no value."""
+        numbers: list[float] = []
+        for value in self.values:
+            if (number := to_number(value)) is None:
+                return None
+            numbers.append(number)
+        return np.array(numbers) if numbers else None
+
+    def of_row(self, row: int) -> tuple[str, ...]:
+        """The values of one picture."""
+        return tuple(self.values[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
+
+    def mask(self, condition: str) -> Bool[np.ndarray, " n"]:
+        """Which pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
+
+        A range `LOW..HIGH` includes both ends, and one may be left out; a date may be a year, a month or a day
+        (`2019-07..2020`). A text that is itself a value of the column means that value; capitals do not matter.
+
+        Raises:
+            UnknownName: no picture meets one of the alternatives; the message lists values.
+        """
+        wanted = self._codes_of(condition) or [code for part in condition.split("|") for code in self._need_codes(part)]
+        mask_n = np.zeros(len(self), dtype=bool)
+        mask_n[self.rows[np.isin(self.codes, wanted)]] = True
+        return mask_n
+
+    def _codes_of(self, value: str) -> list[int]:
+        sought = value.strip().casefold()
+        return [code for code, known in enumerate(self.values) if known.casefold() == sought]
+
+    def _need_codes(self, part: str) -> list[int]:
+        """The codes of the values that one alternative means."""
+        codes = self._codes_of(part)
+        low, dots, high = (end.strip() for end in part.partition(".."))
+        if not codes and (low or high) and (dots or is_date(low)):
+            codes = [code for code, known in enumerate(self.values) if is_between(known, low, high if dots else low)]
+        if not codes:
+            listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
+            raise UnknownName(
+                f"no picture has {self.name} = {part.strip()!r}; known are: {listed or 'no values at all'}"
+            )
+        return codes
+
+    def count_values(self) -> list[tuple[str, int]]:
+        """Every value with the number of pictures that have it, the most frequent first."""
+        counts_v = np.bincount(self.codes, minlength=len(self.values))
+        return list(zip(self.values, counts_v.tolist(), strict=True))
+
+
+def build_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The columns of pictures in Arrow: those of the catalogue by name, then the `FACTS` whose names it does not use.
+
+    Texts that many pictures share are read once: a million pictures take seconds.
+    """
+    catalogue, row_to_text = _distinct(table["attributes"].combine_chunks())
+    stored = [json.loads(text) for text in catalogue]
+    names = sorted({name for values in stored for name in values})
+    taken = {name.casefold() for name in names}
+    columns = {
+        name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
+    }
+    return columns | {name: column for name, column in _fact_columns(table).items() if name not in taken}
+
+
+def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The `FACTS` of pictures in Arrow."""
+    import pyarrow.compute as pc
+
+    whole = {name: table[name].combine_chunks() for name in ("format", "camera", "captured", "files")}
+    formats, row_to_format = _distinct(whole["format"])
+    cameras, row_to_camera = _distinct(whole["camera"])
+    # A packed text begins with a quotation mark.
+    months, row_to_month = _distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
+    dates = [split_date(month) for month in months]
+    folders, row_to_folders = _distinct_folders(whole["files"])
+    return {
+        "format": AttributeColumn.of("format", [(text or "",) for text in formats]).take(row_to_format),
+        "year": AttributeColumn.of("year", [(year or "",) for year, _ in dates]).take(row_to_month),
+        "month": AttributeColumn.of("month", [(month or "",) for _, month in dates]).take(row_to_month),
+        "camera": AttributeColumn.of("camera", [(unpack_text(text or ""),) for text in cameras]).take(row_to_camera),
+        "folder": AttributeColumn.of("folder", folders).take(row_to_folders),
+    }
+
+
+def _distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
+    """The distinct entries of an Arrow array, including None, and which of them each row has."""
+    encoded = array.dictionary_encode(null_encoding="encode")
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+
+
+def _distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
+    """The distinct lists of folder names in which the files of one picture lie, and which list each picture has."""
+    paths, file_to_path = _distinct(files.flatten().field("path"))
+    parents = [split(unpack_text(path))[0] for path in paths]
+    # bytes of a name that are not valid unicode become question marks
+    name_of = {parent: to_utf8(PurePath(parent).name) for parent in set(parents)}
+    names = [name_of[parents[path]] for path in file_to_path.tolist()]
+    ends = np.cumsum([0, *files.value_lengths().to_pylist()]).tolist()
+    place: dict[tuple[str, ...], int] = {}
+    rows = [place.setdefault(tuple(names[low:high]), len(place)) for low, high in pairwise(ends)]
+    return list(place), np.array(rows, np.int64)
+
+
+def find_column(names: Iterable[str], wanted: str) -> str:
+    """The column that a user means: the exact name, or the first that differs only in capitals. Raises UnknownName."""
+    listed = list(names)
+    if wanted in listed:
+        return wanted
+    for name in listed:
+        if name.casefold() == wanted.strip().casefold():
+            return name
+    raise UnknownName(f"there is no column called {wanted!r}; there are: {', '.join(listed)}")
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a year, a month or a day in ISO format.
+
+    >>> is_date("2019-07"), is_date("19.99")
+    (True, False)
+    """
+    return re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", text) is not None
+
+
+def is_between(value: str, low: str, high: str) -> bool:
+    """Whether a value lies in a range of numbers or of dates, ends included; an empty end is open.
+
+    >>> is_between("12,50 €", "10", "20"), is_between("2020-12-31", "2019-07", "2020"), is_between("red", "10", "")
+    (True, True, False)
+    """
+    number = to_number(value)
+    least, most = to_number(low) if low else -math.inf, to_number(high) if high else math.inf
+    if number is not None and least is not None and most is not None:
+        return least <= number <= most
+    day = value[:10]
+    return all(map(is_date, filter(None, (day, low, high)))) and low <= day and (not high or day[: len(high)] <= high)
+
+
+def split_date(captured: str | None) -> tuple[str | None, str | None]:
+    """Year and name of the month of an ISO date (EXIF's colons are understood too).
+
+    >>> split_date("2019-07-14T10:03:00")
+    ('2019', 'July')
+    """
+    found = re.match(r"(\d{4})[-:](\d{2})", captured or "")
+    if not found or not 1 <= int(found[2]) <= 12:
+        return None, None
+    return found[1], MONTHS[int(found[2]) - 1]

@@ -1,0 +1,75 @@
+"""`library.json`: what a library knows about itself besides its tables. It is replaced whole; a copy lies with them."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from viewfinder.errors import NewerLibrary, NotALibrary
+from viewfinder.store.bucket import find_bucket
+from viewfinder.store.tables import TABLES, private_files
+
+SETTINGS = "library.json"
+SCHEMA = "viewfinder/library"
+FORMAT = 1
+SCRATCH = f"{SETTINGS}.new-"
+"""The prefix of the name of a file that is being written."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `library.json` holds. `head` is a file in the library, None for the encoder's own.
+
+    `roots` are the folders that were added.
+    """
+
+    encoder: str
+    space: str | None = None
+    head: str | None = None
+    previous: tuple[str, str | None] | None = None
+    roots: tuple[str, ...] = ()
+    format: int = FORMAT
+
+
+def read_settings(file: Path) -> Settings:
+    """The settings in a `library.json`. Raises NewerLibrary; NotALibrary: they are missing or damaged."""
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        checksum = data.pop("checksum", None)
+        whole = dict(data)
+        if data.pop("schema", None) != SCHEMA:
+            raise ValueError("another schema")
+        if data["format"] > FORMAT:
+            raise NewerLibrary(
+                f"{file.parent} was written by a later viewfinder (format {data['format']}, "
+                f"this one reads {FORMAT}): upgrade viewfinder to open it"
+            )
+        if checksum not in (None, _checksum(whole)):
+            raise ValueError("it was changed since it was written")
+        previous, roots = data.pop("previous", None), tuple(data.pop("roots", ()))
+        return Settings(**data, previous=None if previous is None else (previous[0], previous[1]), roots=roots)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        advice = f"`viewfinder repair {file.parent}` makes it again"
+        raise NotALibrary(f"{file} is not a library's settings: {error}; {advice}") from error
+
+
+def write_settings(folder: Path, settings: Settings) -> None:
+    """Replaces the settings of a library, and their copy. Raises OSError."""
+    data = {"schema": SCHEMA, **asdict(settings)}
+    text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
+    with private_files(folder):
+        for place in (folder / TABLES / SETTINGS, folder / SETTINGS):
+            scratch = place.with_name(f"{SCRATCH}{os.getpid()}")
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(place)
+    if (bucket := find_bucket(folder)) is not None:
+        bucket.push(f"{TABLES}/{SETTINGS}", SETTINGS)
+
+
+def _checksum(data: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(data, sort_keys=True).encode()):08x}"

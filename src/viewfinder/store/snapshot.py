@@ -1,0 +1,345 @@
+"""What searching reads: the pictures of one space of a library, one row each; mapped from disk (`snapshot_files`).
+
+And which state of the tables that must be (`read_generation`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+from jaxtyping import Bool, Float32
+
+from viewfinder.encoders.base import to_file_name
+from viewfinder.store.bucket import find_files
+from viewfinder.store.checksums import listed_versions
+from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
+from viewfinder.store.rows import AttributeColumn, build_columns, find_column, split_date, unpack_text
+from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, missing_library, private_files
+
+DERIVED, BY_ROW, BLOCK = "derived-", "by-row-", "block-"
+"""Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
+
+CAPTURED = "captured"
+"""A fact to filter by that is not offered as a column: most days have one picture."""
+
+
+class Snapshot:
+    """Pictures of one space that exist and have a vector: row i is picture `ids[i]`.
+
+    The first `ordered` rows are in the order of their ids; pictures added since follow them. `block_ends` are the rows
+    at which the files of pictures end: first those in order, then what was added, of which small files are joined.
+    """
+
+    def __init__(
+        self,
+        matrix_nd: Float32[np.ndarray, "n d"],
+        table: Any,
+        columns: Mapping[str, AttributeColumn],
+        *,
+        space: str,
+        generation: str,
+        folder: Path | None,
+        ordered: int | None = None,
+        block_ends: Sequence[int] | None = None,
+    ) -> None:
+        self.matrix_nd = matrix_nd
+        self.ids: tuple[str, ...] = tuple(table["id"].to_pylist())
+        self.ordered = len(self.ids) if ordered is None else ordered
+        self.block_ends = (len(self.ids),) if block_ends is None else tuple(block_ends)
+        self.space = space
+        self.generation = generation
+        self.folder = folder
+        self._table = table
+        self._columns = columns
+        self._derived: dict[str, np.ndarray] = {}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def row_of(self, picture_id: str) -> int | None:
+        """The row of a picture; None if there is no such picture."""
+        return self.rows_of([picture_id])[0]
+
+    def rows_of(self, ids: Iterable[str]) -> list[int | None]:
+        """The rows of pictures, None for each that is not here."""
+        rows = ((picture, bisect_left(self.ids, picture, hi=self.ordered)) for picture in ids)
+        return [
+            row if row < self.ordered and self.ids[row] == picture else self._added_rows.get(picture)
+            for picture, row in rows
+        ]
+
+    @property
+    def ids_to_order(self) -> Sequence[str] | None:
+        """The ids, if rows are not in their order; they are then needed to break ties by id."""
+        return None if self.ordered == len(self) else self.ids
+
+    @cached_property
+    def _added_rows(self) -> dict[str, int]:
+        return {picture: row for row, picture in enumerate(self.ids[self.ordered :], start=self.ordered)}
+
+    def paths(self, row: int) -> tuple[str, ...]:
+        """The files that hold the picture."""
+        return self._paths.at(row)
+
+    def files_there(self, row: int) -> Iterator[Path]:
+        """The files of the picture that are here, then the one in the library's bucket (see `find_files`)."""
+        if self.folder is None:
+            return (path for path in map(Path, self.paths(row)) if path.is_file())
+        return find_files(self.folder.parents[1], self.ids[row], self.paths(row))
+
+    def paths_of(self, rows: Sequence[int]) -> list[tuple[str, ...]]:
+        """`paths` of several pictures."""
+        return [self._paths.at(row) for row in rows]
+
+    def size(self, row: int) -> tuple[int, int]:
+        """Width and height in upright pixels."""
+        return int(self._sizes[0][row]), int(self._sizes[1][row])
+
+    def facts(self, row: int) -> dict[str, Any]:
+        """Width, height, format, bytes, captured, year, month, camera, folder; None where unknown."""
+        names = ("width", "height", "format", "bytes", "captured", "camera")
+        facts = {name: self._table[name][row].as_py() for name in names}
+        texts = {name: facts[name] and unpack_text(facts[name]) for name in ("captured", "camera")}
+        year, month = split_date(texts["captured"])
+        return facts | texts | {"year": year, "month": month, "folder": Path(self.paths(row)[0]).parent.name}
+
+    def captions(self, row: int) -> tuple[str, ...]:
+        """What people wrote about the picture."""
+        return self._captions.at(row)
+
+    @cached_property
+    def has_captions(self) -> bool:
+        """Whether any of the pictures has captions."""
+        return len(self._captions) > 0
+
+    def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
+        """What the catalogue says about the picture."""
+        stored = json.loads(self._table["attributes"][row].as_py())
+        return {name: tuple(values) for name, values in stored.items()}
+
+    def columns(self) -> tuple[str, ...]:
+        """Names of the catalogue's columns, then of those made from facts: format, year, month ..."""
+        return tuple(self._columns)
+
+    def column(self, name: str) -> AttributeColumn:
+        """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them.
+
+        `captured`, the day a photograph was taken, can be used as a filter; it is not among the `columns`.
+        """
+        found = find_column([*self._columns, CAPTURED], name)
+        if found == CAPTURED and found not in self._columns:
+            return self._days
+        try:
+            return self._columns[found]
+        except (OSError, ValueError):  # damaged, or a later process removed the folder; what is mapped stays intact
+            self._columns = build_columns(self._table)
+            return self._columns[found]
+
+    @cached_property
+    def _days(self) -> AttributeColumn:
+        stored = self._table[CAPTURED].to_pylist()
+        return AttributeColumn.of(CAPTURED, [(unpack_text(at)[:10].replace(":", "-"),) if at else () for at in stored])
+
+    @cached_property
+    def all_columns(self) -> tuple[AttributeColumn, ...]:
+        """All of them, in the order of `columns`."""
+        return tuple(self.column(name) for name in self.columns())
+
+    @cached_property
+    def _paths(self) -> TextLists:
+        return TextLists(self._table["files"], "path")
+
+    @cached_property
+    def _captions(self) -> TextLists:
+        return TextLists(self._table["captions"])
+
+    @cached_property
+    def _sizes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._table["width"].to_numpy(), self._table["height"].to_numpy()
+
+    def where(self, conditions: Mapping[str, str]) -> Bool[np.ndarray, " n"]:
+        """The pictures that meet all conditions, as `AttributeColumn.mask` reads them.
+
+        Raises:
+            UnknownName: no such column, or nothing meets the condition.
+        """
+        allowed_n = np.ones(len(self), dtype=bool)
+        for name, value in conditions.items():
+            allowed_n &= self.column(name).mask(value)
+        return allowed_n
+
+    def derived(self, name: str, compute: Callable[[Snapshot], np.ndarray], *, by_row: bool = False) -> np.ndarray:
+        """An array computed once from this snapshot: the next process finds it beside the snapshot.
+
+        `name` must say everything the result depends on besides the snapshot (an encoder's version, say). `by_row`: it
+        has one row per picture, which depends on that picture alone; a snapshot that grew then computes it only for the
+        new ones.
+        """
+        if name not in self._derived:
+            stem = self._stem(BY_ROW if by_row else DERIVED, name)
+            known = _read_derived(stem)
+            if known is None or (by_row and len(known) > len(self)):
+                known = self._keep_derived(stem, compute(self))
+            elif by_row and len(known) < len(self):
+                known = self._keep_derived(stem, compute(self.after(len(known))), known)
+            self._derived[name] = known
+        return self._derived[name]
+
+    def derived_by_block(self, name: str, compute: Callable[[Snapshot], np.ndarray]) -> list[tuple[int, np.ndarray]]:
+        """The same for each block of pictures alone, with its first row: of a snapshot that grew, only of new blocks.
+
+        `compute` is given the pictures of a block as a snapshot of their own.
+        """
+        found = []
+        for first, end in pairwise((0, *self.block_ends)):
+            key, stem = f"{first}-{end}-{name}", self._stem(f"{BLOCK}{first}-{end}-", name)
+            if (known := self._derived.get(key)) is None and (known := _read_derived(stem)) is None:
+                known = self._keep_derived(stem, compute(self._block(first, end)))
+            self._derived[key] = known
+            found.append((first, known))
+        return found
+
+    def _stem(self, prefix: str, name: str) -> Path | None:
+        """Where what is derived lies; None: in memory alone."""
+        return None if self.folder is None else self.folder / f"{prefix}{to_file_name(name)}"
+
+    def _keep_derived(self, stem: Path | None, rows: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
+        """Writes an array beside the snapshot, or appends its new rows, and maps it; else keeps it in memory."""
+        rows = np.ascontiguousarray(rows)
+        if stem is not None:
+            with suppress(OSError, ValueError), hold_snapshots(stem.parents[2]):
+                if before is None:
+                    save_rows(stem, rows)
+                elif len(map_rows(stem)) == len(before):  # otherwise another process was first
+                    extend_rows(stem, rows)
+                return map_rows(stem)
+        return rows if before is None else np.concatenate([before, rows])
+
+    def after(self, row: int) -> Snapshot:
+        """The pictures from this row on, without columns, in memory."""
+        table, mark = self._table.slice(row), self.generation
+        return Snapshot(self.matrix_nd[row:], table, {}, space=self.space, generation=mark, folder=None, ordered=0)
+
+    def _block(self, first: int, end: int) -> Snapshot:
+        """The pictures of these rows, in memory."""
+        if (first, end) == (0, len(self)):
+            return self
+        table = self._table.slice(first, end - first)
+        return Snapshot(
+            self.matrix_nd[first:end], table, build_columns(table), space=self.space, generation=self.generation,
+            folder=None, ordered=0,
+        )  # fmt: skip
+
+
+def _read_derived(stem: Path | None) -> np.ndarray | None:
+    """An array beside a snapshot; None if it is absent, damaged, or cut short by a crash of the machine."""
+    with suppress(OSError, ValueError):
+        return None if stem is None else map_rows(stem)
+    return None
+
+
+@contextmanager
+def hold_snapshots(folder: Path) -> Iterator[None]:
+    """Locks the files of a library's snapshots, to append to them. Raises OSError: not possible within a minute."""
+    if not folder.is_dir():  # moved away: FileLock would make it anew
+        raise FileNotFoundError(folder)
+    with private_files(folder), FileLock(folder / "snapshots.lock", timeout=60.0):
+        yield
+
+
+class TextLists:
+    """A column of lists of packed texts, for reading rows one by one: several times faster than Arrow's own rows."""
+
+    def __init__(self, column: Any, field: str | None = None) -> None:
+        """`field`: of lists of structs, the one that holds the texts."""
+        self._pieces = [
+            (lists.offsets.to_numpy(), lists.values if field is None else lists.values.field(field))
+            for lists in column.chunks
+        ]
+        self._first = np.cumsum([0, *(len(ends) - 1 for ends, _ in self._pieces)]).tolist()
+
+    def __len__(self) -> int:
+        """The texts of all rows."""
+        return sum(int(ends[-1] - ends[0]) for ends, _ in self._pieces)
+
+    def at(self, row: int) -> tuple[str, ...]:
+        """The texts of a row."""
+        piece = bisect_right(self._first, row) - 1
+        (ends, texts), own = self._pieces[piece], row - self._first[piece]
+        found = [texts[place].as_py() for place in range(int(ends[own]), int(ends[own + 1]))]
+        return tuple([unpack_text(text) if text.startswith('"') else text for text in found])
+
+
+# -- which state of the tables a snapshot shows
+
+FORMAT = 3
+"""Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
+
+_NEWEST_FIRST = 2**64 - 1
+"""Lance names version v of a table `<2**64 - 1 - v>.manifest`, in 20 digits (before 2024: `<v>.manifest`)."""
+
+
+def read_generation(folder: Path, space: str) -> str:
+    """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
+
+    Regions count once a filling is done, because what is derived from them lies with the snapshot. Raises NotALibrary,
+    DamagedLibrary.
+    """
+    state = read_state(folder)
+    if state is None:
+        raise missing_library(folder)
+    return f"{FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
+
+
+def read_filled_mark(folder: Path) -> str:
+    """Changes with every `RegionTable.announce`; 0.02 ms."""
+    try:
+        return (folder / TABLES / FILLED).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "0"
+
+
+def newest_version(folder: Path, table: str) -> str | None:
+    """A mark that changes with every commit to a library's table, from the names of its manifests; None: no table."""
+    try:
+        # Every turn asks for it, and joining paths would take longer than reading the folder.
+        names = os.listdir(f"{folder}/{TABLES}/{VERSIONS.format(table)}")  # noqa: PTH208
+    except OSError:
+        return None
+    return _mark_newest(names)
+
+
+def last_written_version(folder: Path, table: str) -> str | None:
+    """The same of a table that may be damaged: its newest version may be known only from the list of checksums."""
+    found = [path.name for path in (folder / TABLES / VERSIONS.format(table)).glob("*.manifest")]
+    return _mark_newest([*found, *listed_versions(folder / TABLES / f"{table}.lance")])
+
+
+def _mark_newest(names: Iterable[str]) -> str | None:
+    stems = {name.removesuffix(".manifest") for name in names if name.endswith(".manifest")}
+    if not stems:
+        return None
+    if all(stem.isdigit() for stem in stems):
+        return str(max(_NEWEST_FIRST - int(stem) if len(stem) == 20 else int(stem) for stem in stems))
+    # An unknown naming scheme: any change to the listing counts as a new version.
+    return hashlib.blake2b("\n".join(sorted(stems)).encode(), digest_size=8).hexdigest()
+
+
+def read_state(folder: Path) -> str | None:
+    """Changes with every commit that readers can see; None: there is no library.
+
+    The tables of vectors are left out: each write to one is followed by one to `pictures` or `spaces`.
+    """
+    marks = [newest_version(folder, table) for table in (PICTURES, SPACES)]
+    return None if None in marks else ":".join(map(str, marks))

@@ -1,0 +1,377 @@
+"""Snapshots on disk: built from the tables, grown as pictures are added, removed when nobody opens them.
+
+    <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
+                                                       pictures-*.arrow        paths, facts, captions, attributes
+                                                       columns.json            the number of each column; sealed
+                                                       column-*                what can be filtered and asked by
+                                                       by-row-*, block-*, derived-*     what callers computed from it
+
+A snapshot is a cache of the store of record. It is rebuilt when the tables change, or when a file is damaged: each is
+sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). It is built in a folder
+of its own that is renamed when complete; if two processes build at once, one discards its copy. If nothing can be
+written, a snapshot lives in memory.
+
+If since an earlier one only pictures were added, and not many (`GROWS_FROM`, `MOST_ADDED`), a snapshot shares the files
+of that one and appends the new pictures, so that adding a thousand pictures costs as much as a thousand.
+
+Columns, those of the catalogue first, are written once, grown with the snapshot, and each read on first use: its values
+in the order in which they came (`.values.json`, sealed), and `.codes`, `.offsets` as in `AttributeColumn`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from viewfinder.errors import LibraryError
+from viewfinder.store.checksums import map_sealed, seal, seal_file
+from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
+from viewfinder.store.rows import FACTS, AttributeColumn, build_columns
+from viewfinder.store.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
+from viewfinder.store.store import Store
+from viewfinder.store.tables import private_files, read_growth
+
+KEEP_S = 600.0
+"""Snapshots of earlier generations are kept this long after they were last opened."""
+
+GROWS_FROM = 20_000
+"""From this many pictures on a snapshot grows; fewer are rewritten in the time that checking takes."""
+
+MOST_ADDED = 0.25
+"""The share of added pictures to those in order: beyond it everything is rewritten."""
+
+MOST_AT_ONCE = 10_000
+"""Pictures added since the earlier snapshot: more are read faster with all others than one by one."""
+
+MATRIX, TABLE = "matrix", "pictures-{}.arrow"
+GENERATION = "generation"
+"""The file that says which state of the tables a snapshot shows: its folder's name is a hash of that."""
+
+_BUILDING = ".building-"
+
+
+def name_snapshot(mark: str) -> str:
+    """`<tables>-<space>`, hashed: snapshots of one state of the tables share the first half."""
+    *tables, space = mark.split(":", 4)
+    texts = (":".join(tables), space)
+    halves = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8) for text in texts)
+    return "-".join(half.hexdigest() for half in halves)
+
+
+def load_snapshot(folder: Path, space: str) -> Snapshot:
+    """The present snapshot of a space, mapped or built. Raises NotALibrary, UnknownName, LibraryError."""
+    mark = read_generation(folder, space)
+    home = folder / "snapshots" / name_snapshot(mark)
+    try:
+        return _open(home, space, mark)
+    except (OSError, ValueError, KeyError):
+        pass  # absent, damaged, or cut short by a crash of the machine
+    with suppress(OSError, ValueError, KeyError, LibraryError):  # else all of it is read
+        if _grow(folder, space, mark):
+            _remove_old(home)
+            return _open(home, space, mark)
+    try:
+        table, matrix_nd = _read_store(folder, space)
+    except LibraryError:
+        if read_generation(folder, space) == mark:
+            raise
+        return load_snapshot(folder, space)  # a writer replaced the tables meanwhile
+    try:
+        _write(home, table, matrix_nd, mark)
+        _remove_old(home)
+        return _open(home, space, mark)
+    except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
+        return Snapshot(matrix_nd, table, build_columns(table), space=space, generation=mark, folder=None)
+
+
+def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
+    """The snapshot of this generation, present or earlier; None if there is none (any more)."""
+    try:
+        return _open(folder / "snapshots" / name_snapshot(mark), mark.split(":", 4)[4], mark)
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d"]]:
+    """Pictures that have files and a vector in this space: an Arrow table and the vectors, by id."""
+    store = Store.open(folder)
+    ids, vectors_nd = store.read_vectors(space)
+    table = store.arrow()
+    has_files = table["files"].combine_chunks().value_lengths().to_numpy() > 0
+    place = {name: row for row, name in enumerate(table["id"].to_pylist()) if has_files[row]}
+    kept = [position for position, name in enumerate(ids) if name in place]
+    order = np.array([place[ids[position]] for position in kept], dtype=np.int64)
+    return table.take(order).combine_chunks(), np.asarray(vectors_nd[kept], dtype=np.float32)
+
+
+def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"], mark: str) -> None:
+    """Writes a snapshot's files."""
+    with _building(home) as folder:
+        save_rows(folder / MATRIX, matrix_nd)
+        save_columns(folder, build_columns(table))
+        _write_table(folder, 0, table)
+        _write_generation(folder, mark)
+
+
+@contextmanager
+def _building(home: Path) -> Iterator[Path]:
+    """A temporary folder, which is renamed to `home` at the end of the `with` block."""
+    with private_files(home.parents[1]):
+        folder = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        home.parent.mkdir(exist_ok=True)  # without parents: a library that was moved away is not begun anew
+        folder.mkdir()
+        try:
+            yield folder
+            try:
+                folder.rename(home)
+            except OSError:  # another process was first: its snapshot wins (readable, or removed)
+                if not home.is_dir():
+                    raise
+                try:
+                    _open(home, "", "")
+                except (OSError, ValueError, KeyError):
+                    shutil.rmtree(home, ignore_errors=True)
+                    folder.rename(home)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write_table(folder: Path, number: int, table: Any) -> None:
+    import pyarrow as pa
+
+    file = folder / TABLE.format(number)
+    with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    seal_file(file)
+
+
+def _write_generation(folder: Path, mark: str) -> None:
+    (folder / GENERATION).write_bytes(seal(mark.encode("utf-8", "surrogatepass")))
+
+
+def read_tables(home: Path) -> list[Any]:
+    """The pieces of a snapshot's table of pictures, mapped. Raises OSError, ValueError: damaged."""
+    import pyarrow as pa
+
+    count = len(list(home.glob(TABLE.format("*"))))
+    files = [home / TABLE.format(number) for number in range(count)]
+    return [pa.ipc.open_file(pa.py_buffer(map_sealed(file))).read_all() for file in files]
+
+
+def _open(home: Path, space: str, mark: str) -> Snapshot:
+    if not home.is_dir():
+        raise FileNotFoundError(home)
+    import pyarrow as pa
+
+    matrix_nd = map_rows(home / MATRIX)
+    tables = read_tables(home)
+    table = pa.concat_tables(tables)
+    if len(matrix_nd) != table.num_rows:
+        raise ValueError(f"{home}: {len(matrix_nd)} vectors for {table.num_rows} pictures")
+    with suppress(OSError):
+        os.utime(home)  # still in use: `_remove_old` spares it
+    ordered = count_rows(home / MATRIX)[0]
+    block_ends = np.cumsum([piece.num_rows for piece in tables]).tolist()
+    return Snapshot(
+        matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered,
+        block_ends=block_ends,
+    )  # fmt: skip
+
+
+# -- growing
+
+
+def _grow(folder: Path, space: str, mark: str) -> bool:
+    """Grows a snapshot from one of an earlier state, if only pictures were added since, and few."""
+    home = folder / "snapshots" / name_snapshot(mark)
+    with hold_snapshots(folder):
+        if home.is_dir():
+            return True
+        found = _find_earlier(folder, mark)
+        if found is None:
+            return False
+        before, names = found
+        counts = count_rows(before / MATRIX)
+        if counts[0] < GROWS_FROM or sum(counts[1:]) + len(names) > counts[0] * MOST_ADDED:
+            return False
+        known = StoredColumns(before)
+        table, vectors_md = Store(folder).read_added(space, names)
+        columns = build_columns(table)
+        if not can_grow(known, columns):
+            return False
+        with _building(home) as building:
+            _link_and_extend(before, building, table, np.asarray(vectors_md, np.float32))
+            grow_columns(before, building, columns, sum(counts))
+            _write_generation(building, mark)
+        return True
+
+
+def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
+    """The latest snapshot from which this generation differs only by added pictures, and their ids."""
+    number, pictures, spaces, filled, space = mark.split(":", 4)
+    growth, state, names = read_growth(folder), f"{pictures}:{spaces}", list[str]()
+    while state in growth and len(names) <= MOST_AT_ONCE:
+        state, added = growth[state]
+        names += added
+        home = folder / "snapshots" / name_snapshot(f"{number}:{state}:{filled}:{space}")
+        if home.is_dir():
+            return (home, names) if len(names) <= MOST_AT_ONCE else None
+    return None
+
+
+def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32[np.ndarray, "m d"]) -> None:
+    """Links the earlier files and appends rows; arrays derived from them are completed when asked for."""
+    import pyarrow as pa
+
+    link_rows(before / MATRIX, folder / MATRIX)
+    extend_rows(folder / MATRIX, vectors_md)
+    for file in before.glob(f"{BY_ROW}*.json"):
+        link_rows(file.with_suffix(""), folder / file.stem)
+    tables = read_tables(before)
+    # Small pieces are joined with the new one, so that there are few, and each picture is written a few times at most.
+    while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
+        table = pa.concat_tables([tables.pop(), table])
+    kept = sum(piece.num_rows for piece in tables)
+    for file in before.glob(f"{BLOCK}*.json"):
+        if int(file.stem.split("-")[2]) <= kept:
+            link_rows(file.with_suffix(""), folder / file.stem)
+    for number in range(len(tables)):
+        name = TABLE.format(number)
+        try:
+            os.link(before / name, folder / name)
+        except OSError:
+            shutil.copyfile(before / name, folder / name)
+    _write_table(folder, len(tables), table)
+
+
+def _remove_old(home: Path) -> None:
+    """Removes snapshots of other states of the tables not opened for `KEEP_S`, and those whose builder was killed."""
+    tables = home.name.split("-")[0]
+    for other in home.parent.iterdir():
+        is_old = not other.name.startswith(tables) and time.time() - other.stat().st_mtime > KEEP_S
+        if is_old or _is_abandoned(other.name):
+            shutil.rmtree(other, ignore_errors=True)
+    for file in home.iterdir():
+        if _is_abandoned(file.name):
+            file.unlink(missing_ok=True)
+
+
+def _is_abandoned(name: str) -> bool:
+    """Whether the process that was building it no longer exists."""
+    if not name.startswith(_BUILDING):
+        return False
+    import psutil
+
+    number = name.removeprefix(_BUILDING).partition("-")[0]
+    return number.isdigit() and not psutil.pid_exists(int(number))
+
+
+LISTED = "columns.json"
+
+
+class StoredColumns(Mapping[str, AttributeColumn]):
+    """Columns of a snapshot's folder. Raises OSError, ValueError: damaged."""
+
+    def __init__(self, folder: Path) -> None:
+        numbers = _read_list(folder)
+        # All are mapped now: another process may rewrite the folder and number them differently.
+        self._parts = {name: _read_parts(folder, number) for name, number in numbers.items()}
+        self._read: dict[str, AttributeColumn] = {}
+
+    def __getitem__(self, name: str) -> AttributeColumn:
+        if name not in self._read:
+            values, offsets, codes = self._parts[name]
+            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).most_frequent_first()
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
+    """Writes columns into a folder. Raises OSError."""
+    for number, column in enumerate(columns.values()):
+        _save(folder, number, column)
+    _write_list(folder, {name: number for number, name in enumerate(columns)})
+
+
+def can_grow(before: Mapping[str, AttributeColumn], added: Mapping[str, AttributeColumn]) -> bool:
+    """Whether columns of pictures and of added pictures can be joined.
+
+    They cannot if the catalogue has a column with the name of a fact, which it replaces for all pictures.
+    """
+    names = [*before, *added]
+    return len({name.casefold() for name in names}) == len(set(names)) and {*FACTS} <= {*before} & {*added}
+
+
+def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn], count: int) -> None:
+    """Appends the columns of added pictures (`added`) to those of `before`, where `can_grow` allows.
+
+    `count`: how many pictures there were before. Raises OSError, ValueError: damaged.
+    """
+    known = _read_list(before)
+    catalogue = sorted({*known, *added} - {*FACTS})
+    numbers = {name: known[name] if name in known else len(known) + at for at, name in enumerate(catalogue)}
+    numbers |= {name: known[name] for name in FACTS}
+    more = len(next(iter(added.values())))
+    for name, number in numbers.items():
+        column = added.get(name) or AttributeColumn.of(name, [()] * more)
+        if name in known:
+            _grow_column(before, folder, number, column)
+        else:
+            offsets = np.concatenate([np.zeros(count, np.int64), column.offsets])
+            _save(folder, number, AttributeColumn(name, column.values, offsets, column.codes))
+    _write_list(folder, numbers)
+
+
+def _grow_column(before: Path, folder: Path, number: int, added: AttributeColumn) -> None:
+    values, offsets, _ = _read_parts(before, number)
+    code = {value: at for at, value in enumerate(_parse_values(values))}
+    code |= {value: len(code) + at for at, value in enumerate(value for value in added.values if value not in code)}
+    codes = np.array([code[value] for value in added.values], np.int32)[added.codes]
+    for part, rows in (("codes", codes), ("offsets", added.offsets[1:] + offsets[-1])):
+        link_rows(before / f"column-{number}.{part}", folder / f"column-{number}.{part}")
+        extend_rows(folder / f"column-{number}.{part}", rows)
+    _write_values(folder, number, tuple(code))
+
+
+def _save(folder: Path, number: int, column: AttributeColumn) -> None:
+    save_rows(folder / f"column-{number}.offsets", column.offsets)
+    save_rows(folder / f"column-{number}.codes", column.codes)
+    _write_values(folder, number, column.values)
+
+
+def _write_values(folder: Path, number: int, values: tuple[str, ...]) -> None:
+    (folder / f"column-{number}.values.json").write_bytes(seal(json.dumps(values).encode()))
+
+
+def _write_list(folder: Path, numbers: Mapping[str, int]) -> None:
+    (folder / LISTED).write_bytes(seal(json.dumps(numbers).encode()))
+
+
+def _read_list(folder: Path) -> dict[str, int]:
+    return dict(json.loads(bytes(map_sealed(folder / LISTED))))
+
+
+def _read_parts(folder: Path, number: int) -> tuple[memoryview, np.ndarray, np.ndarray]:
+    stem = f"column-{number}"
+    values = map_sealed(folder / f"{stem}.values.json")
+    return values, map_rows(folder / f"{stem}.offsets"), map_rows(folder / f"{stem}.codes")
+
+
+def _parse_values(values: memoryview) -> tuple[str, ...]:
+    return tuple(json.loads(bytes(values)))

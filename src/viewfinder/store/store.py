@@ -1,0 +1,370 @@
+"""The store of record: Lance tables inside a library folder.
+
+    <library>/tables/pictures.lance            one row per picture; a picture exists when its row is here
+    <library>/tables/vectors.<space>.lance     id and float16 vector, one table per space
+    <library>/tables/spaces.lance              which vector tables are complete and may be read
+    <library>/tables/failures.lance            files that could not become pictures
+    <library>/tables/regions.<raw>.lance       region vectors, as far as needed so far (see `raw_vectors`)
+    <library>/writing.lock                     held by the one process that writes
+
+Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that commit is the
+acknowledgement. All that a killed writer leaves behind are vectors without a picture, which nobody reads and the next
+`compact` removes. Readers need no lock: they read the pictures first and keep those that have vectors, so they see only
+complete pictures while another process writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from datetime import timedelta
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+from jaxtyping import Float, Float16
+
+from viewfinder.encoders.base import to_file_name
+from viewfinder.errors import UnknownName
+from viewfinder.store.bucket import place_name
+from viewfinder.store.checksums import find_damage
+from viewfinder.store.rows import (
+    Failure,
+    PictureRow,
+    failures_from_arrow,
+    failures_to_arrow,
+    pack_text,
+    pictures_from_arrow,
+    pictures_to_arrow,
+)
+from viewfinder.store.snapshot import read_state
+from viewfinder.store.tables import (
+    FAILURES,
+    PICTURES,
+    SPACES,
+    TABLES,
+    Tables,
+    VectorReader,
+    check_ids,
+    hold_lock,
+    missing_library,
+    private_files,
+    table_schema,
+    vectors_from_arrow,
+    vectors_schema,
+    vectors_to_arrow,
+)
+
+PATIENCE_S = 60.0
+"""How long a write waits for another process to finish writing, unless told otherwise."""
+
+KEEP_VERSIONS = timedelta(minutes=30)
+"""Readers may hold a version this long; `compact` leaves younger ones alone."""
+
+
+class Store:
+    """The pictures, vectors and failures of one library folder. Cheap to make; opens tables on demand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._tables = Tables(folder)
+        self._lock = FileLock(folder / "writing.lock")
+
+    @staticmethod
+    def create(folder: Path) -> Store:
+        """Makes an empty store in `folder`, or completes an interrupted attempt. Raises DiskFull, LibraryError."""
+        store = Store(folder)
+        with store._tables.guarded():
+            folder.mkdir(parents=True, exist_ok=True)
+            with suppress(OSError):  # a user who may write there need not own it
+                folder.chmod(0o700)
+        with store._write():
+            for name in (SPACES, FAILURES, PICTURES):  # `open` looks for the last one
+                store._tables.make(name, table_schema(name))
+        return store
+
+    @staticmethod
+    def open(folder: Path) -> Store:
+        """Opens the store in `folder`. Raises NotALibrary: there is none; DamagedLibrary."""
+        if not Tables(folder).has(PICTURES):
+            raise missing_library(folder)
+        return Store(folder)
+
+    def writing(self, timeout: float = PATIENCE_S) -> AbstractContextManager[None]:
+        """Holds the library for writing, as every write does; may be nested. Raises LibraryBusy after `timeout` s."""
+        return hold_lock(self._lock, self.folder, timeout, f"writing to {place_name(self.folder)}")
+
+    def reopen(self) -> None:
+        """Forgets what is open: the tables were replaced."""
+        self._tables = Tables(self.folder)
+
+    # -- pictures
+
+    def add(self, rows: Sequence[PictureRow], vectors: Mapping[str, Float[np.ndarray, "n _"]]) -> None:
+        """Adds pictures with their vectors in each space, acknowledged when this returns; known ids are replaced.
+
+        Raises ValueError: an id twice, other vectors than rows, another width; DiskFull, LibraryBusy, LibraryError.
+        """
+        ids = [row.id for row in rows]
+        check_ids(ids)
+        if not ids:
+            return
+        with self._write():
+            before = read_state(self.folder)
+            for space, matrix_nd in vectors.items():
+                self._add_vectors(space, ids, matrix_nd)
+            if not self._merge(PICTURES, "id", pictures_to_arrow(rows)).num_updated_rows:
+                self._tables.note_growth(before, read_state(self.folder), ids)
+
+    def keep_originals(self, files: Mapping[str, Path]) -> None:
+        """If the tables lie in a bucket, uploads the pictures' files too: a path here means nothing elsewhere."""
+        if self._tables.bucket is not None:
+            self._tables.bucket.keep_originals(files)
+
+    def replace(self, rows: Sequence[PictureRow]) -> None:
+        """Replaces files, captions or attributes of pictures whose vectors stay; unknown ids are not added."""
+        check_ids([row.id for row in rows])
+        if not rows:
+            return
+        with self._write():
+            table = self._tables.change(PICTURES)
+            table.merge_insert("id").when_matched_update_all().execute(pictures_to_arrow(rows))
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Deletes pictures, their vectors in all spaces, and their regions; unknown ids do no harm."""
+        names = list(ids)
+        with self._write():
+            for table in (PICTURES, *self._vector_tables()):
+                self._tables.delete_where(table, "id", names)
+
+    def rows(self) -> list[PictureRow]:
+        """All pictures in id order."""
+        with self._tables.guarded():
+            return sorted(pictures_from_arrow(self.arrow()), key=lambda row: row.id)
+
+    def rows_of(self, ids: Sequence[str]) -> list[PictureRow]:
+        """Those of these pictures that there are, in no order."""
+        with self._tables.guarded():
+            return pictures_from_arrow(self._tables.select(PICTURES, "id", ids))
+
+    def stream_files(self) -> Iterator[Any]:
+        """The columns `id` and `files` of all pictures, as Arrow batches in no order."""
+        with self._tables.guarded():
+            yield from self._tables.stream(PICTURES, "id", "files")
+
+    def arrow(self) -> Any:
+        """All pictures as an Arrow table (`tables.table_schema`), in no order."""
+        with self._tables.guarded():
+            return self._tables.open(PICTURES).to_arrow()
+
+    def ids(self) -> list[str]:
+        """Ids of all pictures, sorted."""
+        with self._tables.guarded():
+            return sorted(self._tables.column(PICTURES, "id"))
+
+    def is_empty(self) -> bool:
+        """Whether there is no picture."""
+        with self._tables.guarded():
+            return not self._tables.open(PICTURES).count_rows()
+
+    # -- failures
+
+    def quarantine(self, failures: Sequence[Failure]) -> None:
+        """Records files that could not become pictures; a file's last reason counts."""
+        if not failures:
+            return
+        latest = list({failure.path: failure for failure in failures}.values())
+        with self._write():
+            self._merge(FAILURES, "path", failures_to_arrow(latest))
+
+    def failures(self) -> list[Failure]:
+        """All files in quarantine, by path."""
+        with self._tables.guarded():
+            if not self._tables.was_filled(FAILURES):
+                return []
+            return failures_from_arrow(self._tables.open(FAILURES).to_arrow())
+
+    def stream_failures(self) -> Iterator[Failure]:
+        """All files in quarantine, in no order, without having them all in memory."""
+        with self._tables.guarded():
+            if self._tables.was_filled(FAILURES):
+                for batch in self._tables.stream(FAILURES, *table_schema(FAILURES).names):
+                    yield from failures_from_arrow(batch)
+
+    def forget_failures(self, paths: Iterable[str]) -> None:
+        """Takes these files out of quarantine."""
+        with self._write():
+            self._tables.delete_where(FAILURES, "path", [pack_text(path) for path in paths])
+
+    # -- spaces
+
+    def spaces(self) -> dict[str, int]:
+        """Name and vector width of each complete space."""
+        with self._tables.guarded():
+            return {space: width for space, (_, width) in sorted(self._spaces().items())}
+
+    def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
+        """Sorted ids and vectors of all pictures that have one in this space. Raises UnknownName: no such space."""
+        with self._tables.guarded():
+            known = set(self._tables.column(PICTURES, "id"))  # read before the vectors, which were written first
+            table = self._tables.open(self._space(space)).to_arrow()
+            ids, matrix_nd = table["id"].to_pylist(), vectors_from_arrow(table)
+            order = sorted((row for row, name in enumerate(ids) if name in known), key=ids.__getitem__)
+            return [ids[row] for row in order], matrix_nd[order]
+
+    def ids_with_vectors(self, space: str) -> set[str]:
+        """The pictures that have a vector in this space; none if there is no such space."""
+        with self._tables.guarded():
+            known = set(self._tables.column(PICTURES, "id"))
+            spaces = self._spaces()
+            return known.intersection(self._tables.column(spaces[space][0], "id")) if space in spaces else set()
+
+    def stream_vector_ids(self, space: str) -> Iterator[Any]:
+        """The column `id` of a space, as Arrow batches in no order; also ids of which no picture was acknowledged."""
+        with self._tables.guarded():
+            if space in (spaces := self._spaces()):
+                yield from self._tables.stream(spaces[space][0], "id")
+
+    def vectors_without_picture(self) -> set[str]:
+        """Ids that have a vector in a complete space, and no picture; while somebody adds, also the batch under way."""
+        with self._tables.guarded():
+            found = {name for table, _ in self._spaces().values() for name in self._tables.column(table, "id")}
+            return found.difference(self._tables.column(PICTURES, "id"))  # read last, as it is written last
+
+    def find_damage(self) -> list[str]:
+        """All files of the tables that are not as they were written."""
+        paths = sorted((self.folder / TABLES).glob("*.lance"))
+        return [f"{TABLES}/{path.name}/{file}" for path in paths for file in find_damage(path, everything=True)]
+
+    def read_added(self, space: str, ids: Sequence[str]) -> tuple[Any, Float16[np.ndarray, "n d"]]:
+        """Those of these pictures that have files and a vector in this space, by id: an Arrow table, and the vectors.
+
+        Raises UnknownName: no such space.
+        """
+        with self._tables.guarded():
+            table, known = (self._tables.select(name, "id", ids) for name in (PICTURES, self._space(space)))
+        place = {name: row for row, name in enumerate(known["id"].to_pylist())}
+        kept = [
+            row
+            for row, (name, files) in enumerate(zip(table["id"].to_pylist(), table["files"].to_pylist(), strict=True))
+            if files and name in place
+        ]
+        kept.sort(key=table["id"].to_pylist().__getitem__)
+        chosen = table.take(kept)
+        return chosen, vectors_from_arrow(known)[[place[name] for name in chosen["id"].to_pylist()]]
+
+    def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
+        """Vectors in the order asked for. Raises UnknownName: no such space, or a picture without a vector in it."""
+        reader = self.reader(space)
+        if missing := sorted(set(ids) - reader.ids()):
+            raise UnknownName(f"picture {missing[0]!r} has no vector in the space {space!r} of {self.folder}")
+        return reader.read(ids)
+
+    def reader(self, space: str) -> VectorReader:
+        """A reader for the vectors of a space, a few at a time while it exists. Raises UnknownName: no such space."""
+        with self._tables.guarded():
+            return VectorReader(self._tables, self._space(space))
+
+    def pictures_with_regions(self) -> set[str]:
+        """The pictures that have region vectors, of any version of raw vectors (usually there is one)."""
+        with self._tables.guarded():
+            found = {
+                name for table in self._tables.of_regions() for name in self._tables.column(table, "id", checked=False)
+            }
+            return found.intersection(self._tables.column(PICTURES, "id"))
+
+    def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
+        """Builds a whole space beside the others: nobody sees it, or misses the old one of that name, before it is
+        complete.
+
+        `batches` is consumed while the library is held for writing, and may read from it. Raises ValueError: no
+        batch at all, an id twice, or batches of different widths.
+        """
+        iterator = iter(batches)
+        with self._write():
+            first = next(iterator, None)
+            if first is None:
+                raise ValueError(f"the space {space!r} needs at least one batch of vectors")
+            replaced = self._spaces().get(space)
+            self._make_space(space, first[1].shape[1], chain([first], iterator))
+            if replaced is not None:
+                self._tables.connection.drop_table(replaced[0], ignore_missing=True)
+
+    def compact(self, *, keep: timedelta = KEEP_VERSIONS) -> None:
+        """Merges the small files of many commits; removes old versions and what killed writers left.
+
+        Versions younger than `keep` stay, because readers in other processes may be using them.
+        """
+        with self._write():
+            known = set(self._tables.column(PICTURES, "id"))
+            tables = self._vector_tables()
+            written = {path.stem for path in (self.folder / TABLES).glob("vectors.*.lance")}
+            for name in sorted(written.difference(tables)):  # never registered: its writer was killed
+                self._tables.connection.drop_table(name, ignore_missing=True)
+            for name in tables:
+                self._tables.delete_where(name, "id", sorted(set(self._tables.column(name, "id")) - known))
+            before = read_state(self.folder)
+            for name in (PICTURES, SPACES, FAILURES, *tables):
+                self._tables.change(name).optimize(cleanup_older_than=keep)
+                self._tables.forget_cleared(name)
+            self._tables.note_growth(before, read_state(self.folder), ())  # another version of the same pictures
+
+    # -- inside
+
+    def _merge(self, name: str, key: str, rows: Any) -> Any:
+        """Inserts rows, or replaces those of the same key; returns how many were updated and inserted."""
+        merge = self._tables.change(name).merge_insert(key)
+        return merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def _spaces(self) -> dict[str, tuple[str, int]]:
+        items = self._tables.open(SPACES).to_arrow().to_pylist()
+        return {item["space"]: (item["table"], item["width"]) for item in items}
+
+    def _vector_tables(self) -> list[str]:
+        return [*(name for name, _ in self._spaces().values()), *self._tables.of_regions()]
+
+    def _space(self, space: str) -> str:
+        """The table of a space."""
+        spaces = self._spaces()
+        if space not in spaces:
+            listed = ", ".join(sorted(spaces)) or "none yet"
+            raise UnknownName(f"{self.folder} has no space called {space!r}; there are: {listed}")
+        return spaces[space][0]
+
+    def _add_vectors(self, space: str, ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"]) -> None:
+        if (known := self._spaces().get(space)) is None:
+            self._make_space(space, matrix_nd.shape[1], [(ids, matrix_nd)])
+        else:
+            self._merge(known[0], "id", vectors_to_arrow(ids, matrix_nd, known[1]))
+
+    def _make_space(
+        self, space: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]
+    ) -> None:
+        """Makes a table of vectors, registered when complete; what an interrupted attempt left is dropped."""
+        import pyarrow as pa
+
+        name = f"vectors.{to_file_name(space)}"
+        if self._spaces().get(space, ("", 0))[0] == name:
+            name += "_v2"  # while the other is in use; `_v` encodes no character
+        self._tables.connection.drop_table(name, ignore_missing=True)
+        self._tables.connection.create_table(name, schema=vectors_schema(width))
+        table = self._tables.change(name)
+        seen: set[str] = set()
+        for ids, matrix_bd in batches:
+            check_ids(ids)
+            if not seen.isdisjoint(ids):
+                raise ValueError(f"picture {sorted(seen.intersection(ids))[0]!r} comes in two batches")
+            seen.update(ids)
+            table.add(vectors_to_arrow(ids, matrix_bd, width))
+        item = {"space": space, "table": name, "width": width}
+        self._merge(SPACES, "space", pa.Table.from_pylist([item], schema=table_schema(SPACES)))
+
+    @contextmanager
+    def _write(self) -> Iterator[None]:
+        with self.writing(), self._tables.guarded(), private_files(self.folder):
+            try:
+                yield
+            finally:
+                self._tables.record()

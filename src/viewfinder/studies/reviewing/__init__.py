@@ -1,0 +1,1 @@
+"""Review of constructed dialogues by people."""

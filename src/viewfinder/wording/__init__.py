@@ -1,0 +1,1 @@
+"""Every rule of English, below everything that reads sentences."""

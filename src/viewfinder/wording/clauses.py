@@ -1,0 +1,58 @@
+"""What a sentence wants and what it rules out: negation and correction."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+# A negation extends to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
+# "not only", "no doubt" and the like are left alone.
+_NEGATION = re.compile(
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
+    r"doesn't have|don't want)\b"
+    r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
+    r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
+    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
+    re.IGNORECASE,
+)
+
+
+_CORRECTION = re.compile(r"^\s*(?:no|nope)\s*[,;:.!]\s*(?=\S)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """The wanted text ("" when the sentence only rules out) and the unwanted pieces."""
+
+    wanted: str
+    unwanted: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
+def split_clauses(text: str) -> Clauses:
+    """Separate what a sentence wants from what it does not want.
+
+    >>> split_clauses("a dog on the grass without a collar, no people")
+    Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
+    """
+    text = _CORRECTION.sub("", text)
+    unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
+    if not unwanted:
+        return Clauses(text.strip())
+    wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
+    wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
+    return Clauses(wanted, unwanted)
+
+
+def clauses_in_context(text: str, before: str) -> Clauses:
+    """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
+
+    >>> clauses_in_context("no, two of them", "dogs on grass").wanted
+    'dogs on grass, two of them'
+    """
+    clauses = split_clauses(text)
+    if not (before and clauses.wanted and _CORRECTION.match(text)):
+        return clauses
+    return replace(clauses, wanted=f"{before}, {clauses.wanted}")

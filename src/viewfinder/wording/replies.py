@@ -1,0 +1,30 @@
+"""Replies that say nothing of the picture: don't know, and the choices that every question may offer."""
+
+from __future__ import annotations
+
+import re
+
+_DONT_KNOW = re.compile(
+    r"(?:(?:no|sorry),?\s+)?(?:(?:i|it is|it's|i'm|i am|that is|that's)\s+)?"
+    r"(?:(?:can't|cant|cannot|can not|unable to|not able to|hard to|difficult to|impossible to)\s+(?:really\s+)?"
+    r"(?:tell|say|know|be sure)(?:\s+(?:from|that|if|whether|for sure|in|by)\b.*)?"
+    r"|(?:can't|cannot)\s+see\s+(?:it|that)"
+    r"|(?:not\s+|un)(?:sure|clear|known)(?:\s+(?:from|that|if|whether|about|in)\b.*)?"
+    r"|(?:don't|dont|do not|wouldn't)\s+know(?:\s+(?:that|if|whether)\b.*)?"
+    r"|no idea|skip|\?)",
+    re.IGNORECASE,
+)
+
+
+def is_dont_know(text: str) -> bool:
+    """Whether an answer says only that the user cannot tell (or would rather not).
+
+    >>> [is_dont_know(text) for text in ("I can't tell from here.", "not sure, maybe two", "don't know", "")]
+    [True, False, True, True]
+    """
+    plain = " ".join(text.replace("\u2019", "'").split()).rstrip(".!")
+    return not plain or _DONT_KNOW.fullmatch(plain) is not None
+
+
+DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
+"""Choices that a question may offer beside its values."""

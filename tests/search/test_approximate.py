@@ -1,0 +1,215 @@
+"""The approximate index against a scan: what it finds, what it says of itself, how it grows and what damage does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from jaxtyping import Bool, Float32, Int64
+
+from viewfinder.search import near_scores
+from viewfinder.search.approximate import (
+    ApproximateIndex,
+    Queries,
+    UnusableIndex,
+    as_query,
+    build_index,
+    exact_best,
+    load_card,
+    load_index,
+    measure_index,
+    save_index,
+    with_background,
+)
+from viewfinder.search.near_scores import IndexedPictures, Moments, split_layers
+
+faiss = pytest.importorskip("faiss", reason="the extra `scale` is not installed")
+
+COUNT, WIDTH = 3000, 20
+IDS = [f"{at:05}" for at in range(COUNT)]
+
+
+def made(seed: int = 0) -> tuple[Float32[np.ndarray, "n d"], Float32[np.ndarray, " n"]]:
+    """Pictures in groups, as those of a collection are, and a background for each."""
+    rng = np.random.default_rng(seed)
+    groups_gd, near_nd = rng.normal(size=(40, WIDTH)), rng.normal(scale=0.4, size=(COUNT, WIDTH))
+    vectors_nd = groups_gd[rng.integers(40, size=COUNT)] + near_nd
+    vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+    return vectors_nd.astype(np.float32), rng.normal(scale=0.1, size=COUNT).astype(np.float32)
+
+
+VECTORS_ND, BACKGROUND_N = made()
+AGAINST_M = np.arange(60) % 3 == 2
+ASKED_MW = with_background(made(1)[0][:60], np.full(60, -1.0))
+ASKED = Queries(ASKED_MW, AGAINST_M, "pictures")
+
+
+def index_of(rows: slice = slice(None)) -> ApproximateIndex:
+    return build_index(IDS[rows], VECTORS_ND[rows], BACKGROUND_N[rows], ASKED)
+
+
+INDEX = index_of()
+
+
+def best_by_scan(
+    query_w: Float32[np.ndarray, " w"], count: int, allowed_n: Bool[np.ndarray, " n"] | None = None
+) -> Int64[np.ndarray, " k"]:
+    scores_n = with_background(VECTORS_ND, BACKGROUND_N) @ query_w
+    if allowed_n is not None:
+        scores_n = np.where(allowed_n, scores_n, -np.inf)
+    return np.argsort(-scores_n, kind="stable")[:count]
+
+
+def test_a_query_with_a_background_is_one_inner_product() -> None:
+    query_w = as_query(VECTORS_ND[3], 0.5)
+    expected_n = VECTORS_ND @ VECTORS_ND[3] - 0.5 * BACKGROUND_N
+    np.testing.assert_allclose(with_background(VECTORS_ND, BACKGROUND_N) @ query_w, expected_n, atol=1e-6)
+    assert len(query_w) % 16 == 0
+
+
+def test_the_best_of_all_are_found_block_by_block_as_by_one_sort() -> None:
+    found_mk = exact_best(VECTORS_ND, BACKGROUND_N, ASKED_MW[:5], 10)
+    for query_w, found_k in zip(ASKED_MW, found_mk, strict=False):
+        assert set(found_k.tolist()) == set(best_by_scan(query_w, 10).tolist())
+
+
+def test_the_recall_on_the_card_holds_for_queries_that_chose_nothing() -> None:
+    others_mw = with_background(made(2)[0][:100], np.full(100, -1.0))
+    found = [np.isin(best_by_scan(each_w, 10), INDEX.search(each_w, 1000)).mean() for each_w in others_mw]
+    assert INDEX.card.recall >= 0.95
+    assert np.mean(found) >= INDEX.card.recall - 0.05
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+def test_a_filter_leaves_only_what_it_allows_and_the_best_of_that(share: float) -> None:
+    allowed_n = np.random.default_rng(3).random(COUNT) < share
+    recalls = []
+    for query_w in ASKED_MW[:40]:
+        slots_k = INDEX.search(query_w, 100, allowed_s=allowed_n)
+        assert allowed_n[slots_k].all()
+        recalls.append(np.isin(best_by_scan(query_w, 10, allowed_n), slots_k).mean())
+    assert np.mean(recalls) >= 0.9
+
+
+def test_what_is_read_back_finds_the_same(tmp_path: Path) -> None:
+    save_index(INDEX, tmp_path / "index.npz")
+    again = load_index(tmp_path / "index.npz", WIDTH)
+    assert load_card(tmp_path / "index.npz") == (INDEX.card, COUNT)
+    assert again.card == INDEX.card
+    assert again.ids_s.tolist() == [picture.encode() for picture in IDS]
+    np.testing.assert_array_equal(again.search(ASKED_MW[0], 50), INDEX.search(ASKED_MW[0], 50))
+
+
+def test_damage_is_found_when_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "index.npz"
+    save_index(INDEX, file)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 3] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(UnusableIndex, match="CRC"):
+        load_index(file, WIDTH)
+
+
+def test_pictures_added_later_are_found_as_well_as_the_first() -> None:
+    grown = index_of(slice(0, 2000))
+    grown.add(IDS[2000:], with_background(VECTORS_ND[2000:], BACKGROUND_N[2000:]))
+    assert len(grown) == COUNT
+    indexed = IndexedPictures(grown, IDS)
+    assert not len(indexed.lacking_k)
+    recalls = [np.isin(best_by_scan(each_w, 10), indexed.best(each_w, 300, None)).mean() for each_w in ASKED_MW]
+    assert np.mean(recalls) >= 0.9
+
+
+def test_pictures_that_an_index_lacks_are_candidates_and_those_that_went_are_none() -> None:
+    old = index_of(slice(0, 2900))
+    now = IDS[100:]  # a hundred went, a hundred came
+    indexed = IndexedPictures(old, now)
+    assert indexed.gone == 100
+    assert indexed.lacking_k.tolist() == list(range(2800, 2900))
+    rows_c = indexed.candidates(ASKED_MW[0], 50)
+    assert set(range(2800, 2900)) <= set(rows_c.tolist())
+    wanted = [row for row in best_by_scan(ASKED_MW[0], 60).tolist() if row >= 100][:10]
+    assert set(wanted) <= {int(now[row]) for row in rows_c.tolist()}
+    none_n = np.zeros(len(now), bool)
+    none_n[5] = True
+    assert indexed.candidates(ASKED_MW[0], 50, allowed_n=none_n).tolist() == [5]
+
+
+def test_what_a_prior_lifts_is_among_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(near_scores, "SCANNED", 30)  # layers of more pictures go through the index
+    indexed = IndexedPictures(INDEX, IDS)
+    worst = best_by_scan(ASKED_MW[0], COUNT)[-20:]
+    prior_n = np.zeros(COUNT, np.float32)
+    prior_n[worst] = 5.0
+    rows_c = indexed.candidates(ASKED_MW[0], 50, prior_n=prior_n)
+    assert set(worst.tolist()) <= set(rows_c.tolist())
+    assert np.isin(best_by_scan(ASKED_MW[0], 10), rows_c).mean() >= 0.9
+    assert len(rows_c) < 200
+
+
+def test_layers_hold_every_allowed_picture_once_highest_prior_first() -> None:
+    prior_n = np.random.default_rng(4).normal(size=COUNT).astype(np.float32)
+    allowed_n = np.arange(COUNT) % 3 == 0
+    layers = list(split_layers(prior_n, allowed_n))
+    masks = [layer_n for layer_n in layers if layer_n is not None]
+    np.testing.assert_array_equal(np.sum(masks, axis=0), allowed_n)
+    assert len(masks) == 3
+    assert prior_n[masks[0]].min() >= prior_n[masks[1]].max()
+    assert [each is None for each in split_layers(None, None)] == [True]
+    assert len(list(split_layers(np.zeros(COUNT, np.float32), None))) == 1  # nothing to tell apart
+
+
+def test_moments_give_the_mean_and_the_deviation_of_the_scores() -> None:
+    all_nw = with_background(VECTORS_ND, BACKGROUND_N)
+    scores_n = all_nw @ ASKED_MW[0]
+    mean, deviation = Moments.of(all_nw).measure(ASKED_MW[0])
+    assert mean == pytest.approx(float(scores_n.mean()), abs=1e-5)
+    assert deviation == pytest.approx(float(scores_n.std()), abs=1e-5)
+
+
+def of_two_kinds(seed: int = 0) -> tuple[Float32[np.ndarray, "n d"], Float32[np.ndarray, " n"]]:
+    """2,000 pictures, and 900 of another kind that came later: spread out, in dimensions that the first hardly use."""
+    rng = np.random.default_rng(seed)
+    first_nd = VECTORS_ND[:2000] * np.array([1.0] * 10 + [0.02] * 10)
+    later_nd = rng.normal(size=(900, WIDTH)) * np.array([0.02] * 10 + [1.0] * 10)
+    vectors_nd = np.concatenate([first_nd, later_nd])
+    vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+    return vectors_nd.astype(np.float32), np.zeros(2900, np.float32)
+
+
+def near(vectors_nd: Float32[np.ndarray, "n d"], count: int, seed: int) -> Queries:
+    rng = np.random.default_rng(seed)
+    chosen_md = vectors_nd[rng.choice(len(vectors_nd), count)] + rng.normal(scale=0.1, size=(count, WIDTH))
+    return Queries(with_background(chosen_md, np.zeros(count)), np.arange(count) % 3 == 2, "pictures")
+
+
+def test_pictures_of_another_kind_are_measured_by_themselves_and_a_new_index_finds_them() -> None:
+    vectors_nd, background_n = of_two_kinds()
+    ids = [f"{at:05}" for at in range(2900)]
+    grown = build_index(ids[:2000], vectors_nd[:2000], background_n[:2000], near(vectors_nd[:2000], 120, 1))
+    assert grown.card.recall > 0.9
+    assert grown.card.recall_added is None
+    grown.add(ids[2000:], with_background(vectors_nd[2000:], background_n[2000:]))
+    asked = near(vectors_nd[:2000], 120, 2).joined(near(vectors_nd[2000:], 120, 3))
+    card = measure_index(grown, np.arange(2900), vectors_nd, background_n, asked)
+    others = near(vectors_nd[2000:], 200, 4)
+    best_mk = exact_best(vectors_nd, background_n, others.vectors_mw, 10)
+    shares = [
+        np.isin(best_k, grown.search(each_w, 1000, against=bool(against))).mean()
+        for best_k, each_w, against in zip(best_mk, others.vectors_mw, others.against_m, strict=True)
+    ]
+    assert card.recall_added is not None
+    assert card.recall_added < 0.9
+    assert card.recall_added == pytest.approx(np.mean(shares), abs=0.05)
+    assert card.least_recall == card.recall_added
+    anew = build_index(ids, vectors_nd, background_n, asked)
+    assert anew.card.least_recall > 0.96
+
+
+def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> None:
+    row_s = np.arange(COUNT) - 100  # the first hundred have gone
+    row_s[:100] = -1
+    card = measure_index(INDEX, row_s, VECTORS_ND[100:], BACKGROUND_N[100:], ASKED)
+    assert card.recall > 0.95
+    assert card.queries == (60, "pictures")

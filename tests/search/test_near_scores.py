@@ -1,0 +1,183 @@
+"""Turns over an approximate index beside the same turns over a scan: hits, scores, verdicts, how all scores lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from viewfinder.byte_cache import ByteCache
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
+from viewfinder.encoders.base import Calibration, Vocabulary
+from viewfinder.evaluation.pictures import Pictures
+from viewfinder.retrievers import Composer
+from viewfinder.search import gallery, near_scores
+from viewfinder.search.approximate import as_query, build_index
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.index_files import queries_like
+from viewfinder.search.near_scores import IndexedPictures, NearScores, fit_query
+from viewfinder.session.session import Session
+from viewfinder.testing import COLOURS, ColourEncoder
+
+pytest.importorskip("faiss", reason="the extra `scale` is not installed")
+
+NAMES = list(COLOURS)
+COUNT = 4000
+BY_SCORE = (0.0,) * 8
+KNOWN = Calibration((*BY_SCORE, 20.0, -12.0), (*BY_SCORE, 20.0, -12.0), (0.5, 0.5), np.zeros(49, np.float32))
+PLAIN = ColourEncoder()
+ENCODER = ColourEncoder(calibration=KNOWN, vocabulary=Vocabulary(tuple(NAMES), PLAIN.words(NAMES)))
+
+
+def pictures() -> Pictures:
+    """Two colours each, in a light of its own."""
+    rng = np.random.default_rng(0)
+    tops, bottoms = rng.integers(len(NAMES), size=(2, COUNT))
+    looks = [f"{NAMES[top]} over {NAMES[bottom]}" for top, bottom in zip(tops, bottoms, strict=True)]
+    vectors_nd = ENCODER.words(looks) + rng.normal(scale=0.1, size=(COUNT, 48))
+    vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+    keys = tuple(f"{at:05}" for at in range(COUNT))
+    known = {key: {"top": (NAMES[top],)} for key, top in zip(keys, tops, strict=True)}
+    return Pictures(keys, vectors_nd.astype(np.float32), ENCODER, attributes=known)
+
+
+SCAN = pictures().gallery()
+
+
+def near_gallery() -> Gallery:
+    found = pictures().gallery()
+    asked = queries_like(found)
+    assert asked.kind == "words"
+    index = build_index(found.snapshot.ids, found.snapshot.matrix_nd, found.background_n, asked)
+    found.indexed = IndexedPictures(index, found.snapshot.ids)
+    return found
+
+
+NEAR = near_gallery()
+
+
+@pytest.fixture(autouse=True)
+def few_is_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is scanned in full, and how many candidates there are, as small beside this collection as in a large one."""
+    monkeypatch.setattr(near_scores, "SCANNED", 100)
+    monkeypatch.setattr(gallery, "FEW", 100)
+    monkeypatch.setattr(near_scores, "CANDIDATES", 300)
+    monkeypatch.setattr(near_scores, "FITTED_CANDIDATES", 600)
+
+
+def session(over: Gallery, where: Mapping[str, str] | None = None, n: int = 10) -> Session:
+    return Session(over, Composer(), None, n=n, where=where, memo=ByteCache())
+
+
+WHICH_TOP = Question("Which top is it?", ("red", "blue", "green", "don't know"), attribute="top")
+RED_OVER_BLUE = [Say("red over blue")]
+TALKS: list[tuple[Sequence[Turn], Mapping[str, str] | None]] = [
+    (RED_OVER_BLUE, None),
+    ([Say("green"), Say("green over white")], None),
+    ([*RED_OVER_BLUE, Reject(("00003", "00004"), "without green")], None),
+    ([Say("yellow"), Like("00007")], None),
+    ([Say("yellow"), Like("00007", "green")], None),
+    ([Say("white"), Answer(WHICH_TOP, "blue")], None),
+    (RED_OVER_BLUE, {"top": "red"}),
+    (RED_OVER_BLUE, {"top": "red|blue|green|white"}),
+]
+
+
+@pytest.mark.parametrize(("talk", "where"), TALKS)
+def test_a_turn_finds_the_same_with_an_index_as_by_a_scan(
+    talk: Sequence[Turn], where: Mapping[str, str] | None
+) -> None:
+    near, scan = session(NEAR, where), session(SCAN, where)
+    for turn in talk:
+        found, expected = near.take(turn), scan.take(turn)
+    assert isinstance(near.ranking().scores, NearScores)
+    assert len({hit.id for hit in found} & {hit.id for hit in expected}) >= 8
+    assert found.verdict == expected.verdict
+    assert near.ranking().total == scan.ranking().total
+    both = {hit.id: hit for hit in expected}
+    for hit in found:
+        if hit.id in both:
+            assert hit.score == pytest.approx(both[hit.id].score, abs=2e-4)
+            assert hit.match == both[hit.id].match
+            assert hit.why["turns"] == both[hit.id].why["turns"]
+
+
+def test_verdicts_of_many_sentences_are_those_of_a_scan() -> None:
+    texts = [f"{one} over {other}" for one in NAMES for other in NAMES] + [f"a thing {at}" for at in range(40)]
+    given = [(session(NEAR).search(Say(text)).verdict, session(SCAN).search(Say(text)).verdict) for text in texts]
+    assert len({expected for _, expected in given}) > 1
+    assert np.mean([found == expected for found, expected in given]) >= 0.99
+
+
+def test_rejected_pictures_are_not_found_and_their_places_are_filled() -> None:
+    near = session(NEAR, n=200)
+    shown = near.take(Say("red over blue"))
+    after = near.take(Reject(tuple(hit.id for hit in shown)))
+    assert len(after) == 200
+    assert not {hit.id for hit in shown} & {hit.id for hit in after}
+
+
+def test_who_looks_further_down_than_the_candidates_reach_gets_the_whole_order() -> None:
+    near, scan = session(NEAR, n=COUNT), session(SCAN, n=COUNT)
+    assert [hit.id for hit in near.say("red over blue")] == [hit.id for hit in scan.say("red over blue")]
+
+
+def test_the_rank_of_a_picture_is_exact() -> None:
+    near, scan = session(NEAR), session(SCAN)
+    near.say("red over blue")
+    scan.say("red over blue")
+    for picture in ("00000", "01234", "03999"):
+        assert near.rank_bounds(picture) == scan.rank_bounds(picture)
+
+
+@pytest.mark.parametrize("talk", [TALKS[0][0], TALKS[2][0], TALKS[4][0], TALKS[5][0]])
+def test_how_the_scores_of_all_lie_is_told_within_its_error(talk: Sequence[Turn]) -> None:
+    near, scan = session(NEAR), session(SCAN)
+    for turn in talk:
+        near.take(turn)
+        scan.take(turn)
+    found, expected = near.ranking().scores.spread, scan.ranking().scores.spread
+    error = expected.deviation / np.sqrt(near_scores.SMALL_SAMPLE)
+    assert found.mean == pytest.approx(expected.mean, abs=4 * error)
+    assert found.deviation == pytest.approx(expected.deviation, rel=0.05)
+    assert found.size == expected.size
+
+
+def test_scores_of_pictures_that_are_no_candidates_are_computed() -> None:
+    near, scan = session(NEAR), session(SCAN)
+    near.say("red over blue")
+    scan.say("red over blue")
+    rows_r = np.array([0, 17, 3999])
+    np.testing.assert_allclose(near.ranking().scores.at(rows_r), scan.ranking().scores.at(rows_r), atol=1e-6)
+
+
+def test_a_fitted_query_puts_the_best_first_though_scores_are_no_inner_product() -> None:
+    rng = np.random.default_rng(2)
+    vectors_kw = rng.normal(size=(2000, 8)).astype(np.float32)
+    vectors_kw /= np.linalg.norm(vectors_kw, axis=1, keepdims=True)
+    scores_k = np.exp(4 * vectors_kw[:, 0] + vectors_kw[:, 1]).astype(np.float32)
+    order_k = np.argsort(-(vectors_kw @ fit_query(vectors_kw, scores_k)))
+    assert np.isin(np.argsort(-scores_k)[:20], order_k[:200]).mean() >= 0.9
+
+
+def test_an_index_serves_a_snapshot_whose_rows_are_out_of_the_order_of_ids() -> None:
+    assert NEAR.indexed is not None
+    order = np.random.default_rng(1).permutation(COUNT)
+    ids = [SCAN.snapshot.ids[row] for row in order]
+    over = IndexedPictures(NEAR.indexed.index, ids)
+    assert over.gone == 0 and not len(over.lacking_k)
+    query_w = as_query(ENCODER.words(["red over blue"])[0], 1.0)
+    found = [ids[row] for row in over.candidates(query_w, 20)]
+    assert sorted(found) == [SCAN.snapshot.ids[row] for row in NEAR.indexed.candidates(query_w, 20)]
+
+
+def test_of_equal_candidates_the_first_id_comes_first_wherever_its_row_stands() -> None:
+    rows_c = np.array([3, 5, 8, 9])
+    total_c = np.array([1.0, 2.0, 1.0, 1.0], np.float32)
+    ids = ["z"] * 3 + ["d", "z", "e", "z", "z", "a", "c"]
+    scores = NearScores(
+        rows_c, total_c, np.zeros(0, np.int64), 10, lambda rows_r: np.zeros(len(rows_r), np.float32),
+        lambda: (0.0, 1.0), ids=ids,
+    )  # fmt: skip
+    assert [ids[row] for row in scores.best(3)] == ["e", "a", "c"]

@@ -1,0 +1,69 @@
+"""What a sentence wants and what it rules out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from viewfinder.wording.clauses import Clauses, clauses_in_context, split_clauses
+
+WORDS = ["dog", "red", "no", "not", "without", "but", "and", "the", "a", "with", "on", ",", ".", "only", "any", "-"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "unwanted"),
+    [
+        ("a dog", "a dog", ()),
+        ("a dog without a collar", "a dog", ("collar",)),
+        ("a dog on the grass without a collar, no people", "a dog on the grass", ("collar", "people")),
+        ("no people", "", ("people",)),
+        ("A beach. No umbrellas!", "A beach", ("umbrellas",)),
+        ("a shirt but not red", "a shirt", ("red",)),
+        ("without stripes or dots", "", ("stripes or dots",)),
+        ("a street except for cars", "a street", ("cars",)),
+        ("a room and there are no chairs", "a room", ("chairs",)),
+        ("a man without a hat on a horse", "a man on a horse", ("hat",)),
+    ],
+)
+def test_a_negation_reaches_to_the_end_of_its_clause(text: str, wanted: str, unwanted: tuple[str, ...]) -> None:
+    assert split_clauses(text) == Clauses(wanted, unwanted)
+
+
+@pytest.mark.parametrize(
+    "text", ["not only dogs", "no doubt a cat", "not sure what it was", "no matter which", "a knot", "notes on a table"]
+)
+def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
+    assert split_clauses(text) == Clauses(text)
+
+
+@pytest.mark.parametrize("text", ["no, two of them", "No. two of them", "nope: two of them"])
+def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
+    assert split_clauses(text) == Clauses("two of them")
+    assert clauses_in_context(text, "dogs on grass") == Clauses("dogs on grass, two of them")
+    assert clauses_in_context(text, "") == Clauses("two of them")
+
+
+@pytest.mark.parametrize("text", ["two of them", "no people", "no, no people"])
+def test_what_corrects_nothing_stands_alone(text: str) -> None:
+    assert clauses_in_context(text, "dogs on grass") == split_clauses(text)
+
+
+def test_capitals_do_not_hide_a_negation() -> None:
+    assert split_clauses("A dog WITHOUT a collar") == Clauses("A dog", ("collar",))
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join) | st.text(max_size=40))
+def test_any_text_splits_into_pieces_of_itself(text: str) -> None:
+    clauses = split_clauses(text)
+    assert all(piece.strip() and piece in text for piece in clauses.unwanted)
+    assert set(clauses.wanted.split()) <= set(text.split()) | {word.strip(" ,;.") for word in text.split()}
+    if not clauses.unwanted:
+        assert text.strip().endswith(clauses.wanted)
+
+
+def test_a_very_long_text_is_split_in_no_time() -> None:
+    # 10,000 words; a pattern that backtracks badly would take minutes.
+    clauses = split_clauses("a dog and " * 5_000 + "no cat")
+    assert clauses.unwanted == ("cat",)
