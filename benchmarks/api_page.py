@@ -13,6 +13,7 @@ from viewfinder.server.access.bodies import SMALL_BODY
 from viewfinder.server.app import Document, create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 from viewfinder.store.settings import Settings
+from viewfinder.studies.extension import STUDIES
 
 HEAD = """# The API
 
@@ -118,7 +119,7 @@ def _type(schema: Mapping[str, Any]) -> str:  # noqa: PLR0911 (one line a kind o
 
 def main() -> None:
     """Prints the page."""
-    app = create_app(Library(Path("library"), Settings("starter")), ServerSettings())
+    app = create_app(Library(Path("library"), Settings("starter")), ServerSettings(), extensions=STUDIES)
     sys.stdout.write(write_page(app.openapi()))
 
 

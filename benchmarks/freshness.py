@@ -53,12 +53,16 @@ class Figure:
 STARTER = ("encoders/starter/encoder.py", "encoders/starter/network.onnx")
 DECODING = ("pictures/decode.py", "pictures/sandbox.py", "pictures/worker.py")
 ADDING = ("store/ingest.py", *DECODING, *STARTER)
-TURN = ("session/session.py", "session/resolve.py", "retrievers/composer.py", "search/ranking.py", "search/verdicts.py")
+TURN = (
+    *(f"session/{name}.py" for name in ("session", "resolve", "evidence", "said")),
+    "retrievers/composer.py",
+    *(f"search/{name}.py" for name in ("gallery", "ranking", "kernels", "parts", "verdicts", "written_words")),
+)
 QUESTIONS = ("questioners/pool.py", "questioners/information_gain/*.py")
 TALKING = tuple(f"server/conversations/{name}.py" for name in ("conversations", "open_sessions", "routes"))
 SERVER = ("server/access/gate.py", *TALKING)
 PAGE = ("index.html", "js/main.js", "js/conversation.js", "js/grid.js", "css/base.css", "css/grid.css")
-INDEX = ("search/approximate.py", "search/index_files.py", "search/verdicts.py")
+INDEX = tuple(f"search/{name}.py" for name in ("approximate", "index_files", "near_scores", "kernels"))
 REGION_SCORES = ("search/region_scores.py", "retrievers/shared/numpy_network.py")
 
 

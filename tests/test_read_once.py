@@ -16,14 +16,15 @@ from viewfinder.library import Library
 from viewfinder.query import LikelihoodRatios
 from viewfinder.questioners import photographs
 from viewfinder.questioners.photographs import Facet, read_labels
-from viewfinder.retrievers import Composer, composer
-from viewfinder.search.gallery import Gallery
+from viewfinder.retrievers import Composer
 from viewfinder.search.written_words import WordIndex
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.session import evidence
 from viewfinder.session.session import Session
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
+from viewfinder.wording import clauses
 
 TURNS = 24
 """More than any number of texts that was ever kept by count."""
@@ -65,11 +66,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(owner, name, counting)
 
     for owner, name in (
-        (WordIndex, "find"), (WordIndex, "likelihood_ratios"), (Gallery, "_weigh_answer"), (Facet, "mentioned"),
+        (WordIndex, "find"), (WordIndex, "likelihood_ratios"), (evidence, "answer_likelihoods"), (Facet, "mentioned"),
         (Composer, "step"), (Composer, "query"),
     ):  # fmt: skip
         count(owner, name)
-    composer.split_clauses.cache_clear()
+    clauses.split_clauses.cache_clear()
     read_labels.cache_clear()
     return counted
 
@@ -79,7 +80,7 @@ def text(turn: int) -> str:
     return f"{list(COLOURS)[turn % len(COLOURS)]} number {turn}, no {list(COLOURS)[turn % 3]}"
 
 
-def test_a_session_reads_what_is_said_once(library: Library, calls: Counter[str]) -> None:
+def test_a_session_reads_what_is_remembered_once(library: Library, calls: Counter[str]) -> None:
     chat = library.chat()
     for turn in range(1, TURNS + 1):
         if turn % 4 == 0 and chat.question is not None:
@@ -87,11 +88,11 @@ def test_a_session_reads_what_is_said_once(library: Library, calls: Counter[str]
         else:
             chat.say(text(turn))
     assert calls["find"] == calls["likelihood_ratios"] <= TURNS
-    assert calls["_weigh_answer"] <= TURNS // 4
+    assert calls["answer_likelihoods"] <= TURNS // 4
     assert calls["step"] <= TURNS
     assert calls["query"] <= TURNS + 1
     assert calls["mentioned"] <= 2 * len(photographs.facets()) * TURNS
-    assert composer.split_clauses.cache_info().misses <= TURNS
+    assert clauses.split_clauses.cache_info().misses <= TURNS
 
 
 def test_over_http_every_turn_reads_what_it_says_and_nothing_else(library: Library, calls: Counter[str]) -> None:
@@ -101,12 +102,12 @@ def test_over_http_every_turn_reads_what_it_says_and_nothing_else(library: Libra
         spent = []
         for turn in range(1, TURNS + 1):
             before = Counter(calls)
-            misses = composer.split_clauses.cache_info().misses
+            misses = clauses.split_clauses.cache_info().misses
             for at, talk in enumerate(talks):  # others talk meanwhile
                 said = {"say": f"{at} {text(turn)}"}
                 client.post(f"/api/v1/sessions/{talk}/turns", json=said).raise_for_status()
                 client.get(f"/api/v1/sessions/{talk}/turns/{turn}/events").raise_for_status()
-            spent.append({**(calls - before), "split": composer.split_clauses.cache_info().misses - misses})
+            spent.append({**(calls - before), "split": clauses.split_clauses.cache_info().misses - misses})
     # A belief says what would be left without one of its clauses: that is read as well, once for each clause.
     assert all(one["split"] <= 3 * len(talks) for one in spent), spent
     assert all(one["find"] == len(talks) for one in spent), spent
@@ -118,10 +119,10 @@ def test_what_was_read_is_bounded_and_read_again_where_it_has_gone(library: Libr
     gallery, memo = library.gallery(), ByteCache()
     kept = [Session(gallery, Composer(), None, memo=memo).say(text(turn)) for turn in range(8)]
     read = calls["find"]
-    gallery._said.limit(1)  # keeps the newest alone
+    gallery._remembered.limit(1)  # keeps the newest alone
     again = [Session(gallery, Composer(), None, memo=memo).say(text(turn)) for turn in range(8)]
     assert calls["find"] > read
-    assert len(gallery._said) == 1
+    assert len(gallery._remembered) == 1
     assert [[(hit.id, hit.score, hit.match) for hit in hits] for hits in kept] == [
         [(hit.id, hit.score, hit.match) for hit in hits] for hits in again
     ]

@@ -309,7 +309,7 @@ class Library:
         """
         with self.store.writing():
             self._refresh_settings()
-            meant = Selection.of(self.store, pictures)
+            meant = Selection.of(self.store, [it.id if isinstance(it, Hit) else it for it in pictures])
             rows, failures = meant.find(self.store)
             left = [meant.leave(row) for row in rows]
             gone = [row for row, rest in zip(rows, left, strict=True) if not rest.files]

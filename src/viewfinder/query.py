@@ -275,10 +275,15 @@ class Operation:
 
 @dataclass(frozen=True)
 class Evidence:
-    """An answer, weighted by how likely each picture is to be answered that way: the session adds it to any query."""
+    """An answer, weighted by how likely each picture is to be answered that way: the session adds it to any query.
+
+    `ratios` gives the numbers, so that a search knows nothing of questions, and a query that is kept holds none of
+    them; None: what the question was about has gone.
+    """
 
     turn: int
     answer: Answer
+    ratios: Callable[[], LikelihoodRatios | None]
 
     @property
     def label(self) -> str:

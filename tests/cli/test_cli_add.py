@@ -227,7 +227,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.long  # a smaller one is in tests/index/test_store.py
+@pytest.mark.long  # a smaller one is in tests/store/test_store.py
 def test_a_full_disk_is_said_and_loses_nothing(
     viewfinder: Run, program: Callable[..., subprocess.Popen[str]], drawn: Draw, tmp_path: Path, small_disk: Path
 ) -> None:

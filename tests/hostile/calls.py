@@ -247,7 +247,7 @@ def fuzzed_server(home: Path) -> Server:
     tiny_pictures(home / "pictures", 20)
     tiny_pictures(home / "root" / "inside", 2)
     run_program("add", home / "pictures", "--library", home / "library", "--workers", "1")
-    return Server(home / "library", "--root", home / "root", "--originals", tokens=True).wait_until_ready()
+    return Server(home / "library", "--root", home / "root", "--originals", "--studies", tokens=True).wait_until_ready()
 
 
 def secrets(home: Path) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.studies.extension import STUDIES
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, load_colour_encoder
 
 API = "/api/v1"
@@ -52,7 +53,9 @@ def client(library: Library) -> Iterator[TestClient]:
     """What is not foreseen is raised here, not answered with 500."""
     settings = ServerSettings(_env_file=None, originals=True, roots=(library.folder.parent,))
     with TestClient(
-        create_app(library, settings), base_url="http://127.0.0.1:8008", client=("127.0.0.1", 50000)
+        create_app(library, settings, extensions=STUDIES),
+        base_url="http://127.0.0.1:8008",
+        client=("127.0.0.1", 50000),
     ) as client:
         yield client
 
@@ -175,7 +178,7 @@ def test_a_conversation_that_is_nested_too_deeply_is_not_imported(client: TestCl
 
 async def _all_at_once(library: Library, people: int) -> tuple[Counter[int], list[int]]:
     """Statuses of so many turns of one conversation, sent together; and the parents of the turns there are then."""
-    app = create_app(library, ServerSettings(_env_file=None))
+    app = create_app(library, ServerSettings(_env_file=None), extensions=STUDIES)
     transport = httpx.ASGITransport(app)
     async with (
         app.router.lifespan_context(app),

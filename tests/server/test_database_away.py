@@ -13,6 +13,7 @@ from tests.hostile.postgres import Postgres
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.studies.extension import STUDIES
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 API = "/api/v1"
@@ -27,7 +28,7 @@ def test_while_the_database_is_down_it_is_said_when_to_try_again(
     library.add(tmp_path / "pictures", workers=1)
     url = postgres.make_database("away")
     settings = ServerSettings.model_validate({"database_url": url, "roots": [tmp_path / "pictures"]})
-    app = create_app(library, settings)
+    app = create_app(library, settings, extensions=STUDIES)
     with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 5), raise_server_exceptions=False) as client:
         session = client.post(f"{API}/sessions", json={"questioner": "none"}).json()["id"]
         assert client.post(f"{API}/sessions/{session}/turns", json={"say": "red"}).status_code == 201

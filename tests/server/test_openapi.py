@@ -13,6 +13,7 @@ from viewfinder.library import Library
 from viewfinder.server.app import create_app, list_operations
 from viewfinder.server.settings import ServerSettings
 from viewfinder.store.settings import Settings
+from viewfinder.studies.extension import STUDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 OPEN = {"live", "ready", "version", "login", "logout", "me"}
@@ -21,7 +22,11 @@ OPEN = {"live", "ready", "version", "login", "logout", "me"}
 
 @pytest.fixture(scope="module")
 def app() -> FastAPI:
-    return create_app(Library(Path("nowhere"), Settings("starter")), ServerSettings.model_validate({}))
+    return create_app(
+        Library(Path("nowhere"), Settings("starter")),
+        ServerSettings.model_validate({}),
+        extensions=STUDIES,
+    )
 
 
 @pytest.fixture(scope="module")

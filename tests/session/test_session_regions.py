@@ -323,7 +323,7 @@ class GreenGrass:
 def test_an_answer_about_a_photograph_counts_as_its_question_was_chosen(
     retriever: Retriever[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viewfinder.search.gallery.photograph_labels", GreenGrass)
+    monkeypatch.setattr("viewfinder.session.evidence.photograph_labels", GreenGrass)
     greens = [(top, bottom) for top in NAMES for bottom in ("green", "red")]
     live = Session(gallery_of(greens), retriever, "information_gain", n=16, memo=ByteCache())
     live.say("something")

@@ -22,6 +22,7 @@ from viewfinder.errors import BadInput, UnknownName
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.database import TokenRow
+    from viewfinder.server.running import Extensions
     from viewfinder.server.settings import ServerSettings
 
 
@@ -40,6 +41,9 @@ def serve(
         str | None, option("ADDRESS", "A Ray cluster that searches: auto, HOST:PORT. [alone: this machine]")
     ] = None,
     shards: Annotated[int | None, option("N", "Actors that search. [default: one a free core]")] = None,
+    studies: Annotated[
+        bool | None, typer.Option("--studies", help="Serve studies with people, too: needs what `evaluate` needs.")
+    ] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -56,7 +60,7 @@ def serve(
             )
     given = {
         "host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals,
-        "workers": workers, "ray": ray, "shards": shards,
+        "workers": workers, "ray": ray, "shards": shards, "studies": studies,
     }  # fmt: skip
     settings = read_server_settings({name: value for name, value in given.items() if value is not None})
     return serve_library(library_folder(library), settings, as_json=as_json)
@@ -67,7 +71,13 @@ def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = Fal
     from viewfinder.server.running import run_server
     from viewfinder.server.workers import run_workers
 
-    start = partial(run_workers if settings.workers > 1 else run_server, folder, settings)
+    extensions: Extensions = ()
+    if settings.studies:
+        from viewfinder.studies.extension import STUDIES
+
+        extensions = STUDIES
+    run = run_workers if settings.workers > 1 else run_server
+    start = partial(run, folder, settings, extensions=extensions)
     code = _run(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json)
     leave_if_waiting(code)
     return code

@@ -100,7 +100,7 @@ class TurnPrinter:
 def describe_operation(operation: Operation) -> str:
     """What a turn does with an earlier one, for people.
 
-    >>> from viewfinder.retrievers.base import Operation
+    >>> from viewfinder.query import Operation
     >>> describe_operation(Operation("rollback", 1, words="the first"))
     'goes on from turn 1 ("the first")'
     >>> describe_operation(Operation("keep", 2, "colour"))

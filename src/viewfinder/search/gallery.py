@@ -5,17 +5,16 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
 
 from viewfinder.byte_cache import ByteCache
-from viewfinder.conversation import Answer
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
@@ -34,8 +33,6 @@ from viewfinder.query import (
     SentenceEncoder,
     WordMatch,
 )
-from viewfinder.questioners.answers import answer_likelihoods
-from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.search.explanation import explain_regions, explain_turns
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.late_interaction import late_scores, region_shares
@@ -56,12 +53,11 @@ from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.content import content_stems
 
+Numbers = TypeVar("Numbers")
+
 MAX_RATIO_BYTES = 128 << 20
 """What answers and texts say of all pictures is kept up to this size: at 50,000 pictures that of 640 answers, or of far
 more texts."""
-
-LEAST_LIKELY = 1e-6
-"""No answer is taken to be less likely than this."""
 
 FEW, BLOCK = 200_000, 8192
 """Up to so many pictures, large values are kept for each of them; this many are also computed at once."""
@@ -117,7 +113,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class _Weighed:
-    """What an answer or a text says of the pictures, read once.
+    """What a text says of the pictures, read once.
 
     `rows_of_all`: the pictures of which all words of the text are written; None if it has none that may be names.
     """
@@ -148,8 +144,7 @@ class Gallery:
         self._near = NearSearch(self)
         self._match_words = match_words
         self._blocks: dict[str, RegionBlock] = {}
-        # A turn asks for it many times, and so does every later turn of every conversation.
-        self._said = ByteCache(MAX_RATIO_BYTES)
+        self._remembered = ByteCache(MAX_RATIO_BYTES)
 
     def __len__(self) -> int:
         return len(self.snapshot.matrix_nd)
@@ -216,7 +211,6 @@ class Gallery:
         if self.encoder.vocabulary is not None:
             self.likeness_in_words(np.zeros(len(self.encoder.vocabulary.words), np.float32), np.zeros(0, np.int64))
         self.tags  # noqa: B018
-        self.label_chances()
         self.words  # noqa: B018
         if self.indexed is not None and len(self):
             self._near.moments  # noqa: B018
@@ -320,81 +314,19 @@ class Gallery:
             vectors["raw regions"] = regions_1re[0]
         return vectors
 
-    # -- what answers are compared with
+    # -- what is known of pictures by words
 
-    def column_values(self, name: str) -> tuple[str, ...] | None:
-        """The values of a catalogue column; None if there is no column of exactly this name."""
-        return self.snapshot.column(name).values if name in self.snapshot.columns() else None
+    def remember(self, key: Hashable, compute: Callable[[], Numbers]) -> Numbers:
+        """What `compute` gives, from the second call with a key on from a cache that is bounded by bytes.
 
-    def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
-        """Which pictures have one of these values, and which have any."""
-        column = self.snapshot.column(name)
-        has_n = np.zeros(len(self), bool)
-        for value in values:
-            has_n |= column.mask(value)
-        return has_n, column.first_codes_n >= 0
-
-    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds, computed once; None for encoders other than the
-        starter.
-
-        In half precision for a large collection: they are read label by label, and then all of them are in memory.
+        For numbers of these pictures that a turn needs several times, and so does every later turn of every
+        conversation; also for whoever computes them elsewhere.
         """
-        labels = photograph_labels()
-        reads_vectors = self.encoder.version == labels.vectors_version
-        if self.encoder.raw_version != labels.raw_version or not (reads_vectors or self.raw is not None):
-            return None
-        kind = np.float32 if len(self) <= FEW else np.float16
-
-        def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
-            yield np.zeros((0, len(labels.labels)), np.float32)
-            if reads_vectors:
-                blocks = range(0, len(snapshot), BLOCK)
-                yield from (labels.chances(snapshot.matrix_nd[at : at + BLOCK]) for at in blocks)
-            elif self.raw is not None:
-                batches = self.raw.batches(snapshot.ids, regions=False)
-                yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
-
-        def predict_all(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
-            return np.concatenate([chances_bl.astype(kind) for chances_bl in predict(snapshot)])
-
-        return self.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
-
-    def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
-        """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
-        labels = photograph_labels()
-        if len(self) > FEW and self.encoder.version == labels.vectors_version:
-            return labels.chances(self.snapshot.matrix_nd[rows_k])
-        chances_nl = self.label_chances()
-        return None if chances_nl is None else np.asarray(chances_nl[rows_k])
-
-    def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
-        """How likely each tag of a group is, for every picture."""
-        return self.tags.probabilities(self.snapshot.matrix_nd)[group]
-
-    def answer_ratios(self, answer: Answer) -> LikelihoodRatios | None:
-        """How much likelier this answer is for each picture than for pictures on average.
-
-        None if the answer says nothing by itself.
-        """
-        # All that the answer's likelihoods depend on.
-        key = answer.question.attribute, answer.question.choices, answer.text
-        return self._read_once(key, lambda: self._weigh_answer(answer)).ratios
-
-    def _weigh_answer(self, answer: Answer) -> _Weighed:
-        likely_n = answer_likelihoods(answer, self)
-        if likely_n is None or not len(self):
-            return _Weighed(answer.text, None)
-        mean = max(float(likely_n.mean()), LEAST_LIKELY)
-        nats_n = np.asarray(np.log(np.maximum(likely_n, LEAST_LIKELY) / mean), np.float32)
-        return _Weighed(answer.text, LikelihoodRatios(nats_n, None))
-
-    def _read_once(self, key: Hashable, weigh: Callable[[], _Weighed]) -> _Weighed:
-        known: _Weighed | None = self._said.get(key)
+        known: tuple[Numbers] | None = self._remembered.get(key)
         if known is None:
-            known = weigh()
-            self._said.put(key, known)
-        return known
+            known = (compute(),)
+            self._remembered.put(key, known)
+        return known[0]
 
     @cached_property
     def words(self) -> WordIndex | None:
@@ -410,7 +342,7 @@ class Gallery:
         return None if self.words is None else self._look_up(self.words, text).ratios
 
     def _look_up(self, words: WordIndex, text: str) -> _Weighed:
-        return self._read_once(text, lambda: self._weigh_text(words, text))
+        return self.remember(text, lambda: self._weigh_text(words, text))
 
     def _weigh_text(self, words: WordIndex, text: str) -> _Weighed:
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
@@ -474,7 +406,7 @@ class Gallery:
             open_n = np.ones(len(self), bool) if allowed_n is None else allowed_n.copy()
             open_n[excluded_k] = False
         # What answers and written words add depends on all pictures: it is known here, one number per picture.
-        answers, lost = shards.ask(query, self.prior(query), open_n)
+        answers, lost = shards.ask(replace(query, evidence=(), word_matches=()), self.prior(query), open_n)
         return merge_answers(
             answers,
             lost,
@@ -570,7 +502,7 @@ class Gallery:
         return total_k
 
     def _ratios(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
-        return self.answer_ratios(term.answer) if isinstance(term, Evidence) else self.written_ratios(term.text)
+        return term.ratios() if isinstance(term, Evidence) else self.written_ratios(term.text)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
         """What was said, judged against these pictures; None if nothing was, or if nobody measured what scores mean."""

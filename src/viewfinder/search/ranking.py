@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Int
 
-from viewfinder.conversation import Node, PictureId
+from viewfinder.conversation import PictureId
 from viewfinder.query import Query
 from viewfinder.search.gallery import Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.region_scores import TIE
 from viewfinder.search.verdicts import ChanceOf, Judgement, Verdict, find_unheard, judge_matches, judge_result
-from viewfinder.session.said import texts_said
 
 AT_LEAST = 100
 """Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
@@ -28,7 +27,8 @@ class Ranking:
     """A collection as a query orders it. It holds one number per picture, so use it at once and do not keep it.
 
     `allowed_n`: the pictures that meet the filters, None without filters. `adapters`: the turns that the retriever
-    could not take as given, and what was done instead. `path`: the turns so far, by whose descriptions it is judged.
+    could not take as given, and what was done instead. `texts`: what was said of the wanted picture, by which it is
+    judged.
     """
 
     def __init__(
@@ -37,12 +37,12 @@ class Ranking:
         query: Query,
         allowed_n: Bool[np.ndarray, " n"] | None = None,
         adapters: tuple[str, ...] = (),
-        path: Sequence[Node] = (),
+        texts: Sequence[str] = (),
     ) -> None:
         self.gallery, self.query, self.adapters = gallery, query, adapters
         self._allowed_n = allowed_n
         self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)
-        self._path = path
+        self._texts = texts
         self._rows_k: Int[np.ndarray, " k"] | None = None
 
     @property
@@ -68,14 +68,14 @@ class Ranking:
     @property
     def unheard(self) -> tuple[str, ...]:
         """If nothing is found, the words last said that the encoder does not know, unless it knows most (`Hits`)."""
-        calibration, said = self.gallery.encoder.calibration, texts_said(self._path)
+        calibration, said = self.gallery.encoder.calibration, self._texts
         if calibration is None or not said or self.verdict != "nothing":
             return ()
         return find_unheard(calibration.familiar, said[-1])
 
     @cached_property
     def _judgement(self) -> Judgement | None:
-        return self.gallery.judge(texts_said(self._path), self.query, self.scores)
+        return self.gallery.judge(self._texts, self.query, self.scores)
 
     def _chances(self, rows: Sequence[int]) -> list[float]:
         """How likely pictures are to be what was said; without words, how far they stand out."""

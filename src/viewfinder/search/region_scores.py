@@ -415,7 +415,7 @@ def _integer_product() -> Any:
 
 
 INTEGER_PRODUCT = Path(__file__).with_name("integer_product.onnx")
-"""One `MatMulInteger`, which tests/index/test_region_scores.py spells out."""
+"""One `MatMulInteger`, which tests/search/test_region_scores.py spells out."""
 
 
 TIE = 1e-6

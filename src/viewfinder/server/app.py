@@ -30,7 +30,7 @@ from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import ScopeCheck, Tokens
 from viewfinder.server.conversations import routes as conversation_routes
 from viewfinder.server.conversations.conversations import Conversations
-from viewfinder.server.database import Database, FeedbackRows, JobRows, SessionRows, StudyRows, TokenRows, UploadRows
+from viewfinder.server.database import Database, FeedbackRows, JobRows, SessionRows, TokenRows, UploadRows
 from viewfinder.server.jobs import routes as job_routes
 from viewfinder.server.jobs.manager import Jobs
 from viewfinder.server.live_library import LiveLibrary
@@ -41,8 +41,6 @@ from viewfinder.server.problems import ProblemDocument
 from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings, database_url
 from viewfinder.session.states import MEMO
-from viewfinder.studies import routes as study_routes
-from viewfinder.studies.studies import Studies
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -54,14 +52,13 @@ ROUTERS = (
     picture_routes.router,
     job_routes.router,
     conversation_routes.retrievers_router,
-    study_routes.router,
     access_routes.router,
     monitoring.router,
 )
 """The API, in the order of its document; all below /api/v1."""
 
 STATIC = Path(__file__).parent / "static"
-PAGES = {"index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}"), "study.html": ("/study/{rest:path}",)}
+PAGES = {"index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}")}
 """The page's own addresses: its script reads the rest."""
 
 DESCRIPTION = """Find the picture you have in mind by talking about it.
@@ -72,21 +69,31 @@ a turn has the results; the follow-up question and the reasons come as server-se
 """
 
 
-def create_app(library: Library, settings: ServerSettings, shared: Path | None = None) -> FastAPI:
+def create_app(
+    library: Library,
+    settings: ServerSettings,
+    shared: Path | None = None,
+    extensions: Sequence[Callable[[], Extension]] = (),
+) -> FastAPI:
     """The whole server over one library. Nothing is opened before the app starts.
 
     `shared`: a folder in which all processes count what is limited, where several serve this library together.
+    `extensions`: what is served beside the rest, as functions that make it, so that workers can be told of it.
 
     Raises (when it starts):
         DatabaseError: the database cannot be reached or brought up to date.
         ViewfinderError: there is no such cluster as the settings name, or Ray is not installed.
     """
 
+    added = [extend() for extend in extensions]
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         with connect_shards(library.folder, settings) as shards:
             services = open_services(LiveLibrary(library.folder, library.settings, shards), settings)
             app.state.services = services
+            for extension in added:
+                extension.start(app, services)
             services.library.start()
             services.conversations.questioners.start()
             await services.jobs.start()
@@ -114,10 +121,13 @@ def create_app(library: Library, settings: ServerSettings, shared: Path | None =
     app.add_middleware(Access, services_of=lambda: getattr(app.state, "services", None), shared=shared)
     app.state.metrics = metrics = monitoring.Metrics()
     app.add_middleware(monitoring.ObservedRequests, note=metrics.note)  # the outermost: what is refused counts too
-    for router in ROUTERS:
+    routers = (*ROUTERS, *(extension.router for extension in added))
+    for router in routers:
         app.include_router(router)
-    install_pages(app, PAGES)
-    app.openapi = lambda: build_document(app, ROUTERS, settings)  # type: ignore[method-assign]  # FastAPI's documented way
+    install_pages(app, {STATIC: PAGES, **{extension.static: extension.pages for extension in added}})
+    follow_ups = (*FOLLOW_UPS, *(after for extension in added for after in extension.follow_ups))
+    # FastAPI's documented way
+    app.openapi = lambda: build_document(app, routers, follow_ups, settings)  # type: ignore[method-assign]
     return app
 
 
@@ -145,23 +155,28 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
         thumbnails=Thumbnails(library),
         conversations=conversations,
         jobs=Jobs(library, JobRows(database), settings),
-        studies=Studies(StudyRows(database), conversations, library),
     )
 
 
-def install_pages(app: FastAPI, pages: Mapping[str, tuple[str, ...]]) -> None:
-    """Serves each page at its addresses, and all scripts and styles below /static."""
+def install_pages(app: FastAPI, pages_in: Mapping[Path, Mapping[str, tuple[str, ...]]]) -> None:
+    """Serves each page of some folders at its addresses, and all their scripts and styles below /static.
 
-    def sender(name: str) -> Callable[[], Any]:
+    A page may use the scripts and styles of the first page's folder, too: they share addresses.
+    """
+
+    def sender(file: Path) -> Callable[[], Any]:
         async def send_page() -> FileResponse:
-            return FileResponse(STATIC / name, headers={"Cache-Control": "no-cache"})
+            return FileResponse(file, headers={"Cache-Control": "no-cache"})
 
         return send_page
 
-    for name, addresses in pages.items():
-        for address in addresses:
-            app.add_api_route(address, sender(name), methods=["GET", "HEAD"], include_in_schema=False)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    for folder, pages in pages_in.items():
+        for name, addresses in pages.items():
+            for address in addresses:
+                app.add_api_route(address, sender(folder / name), methods=["GET", "HEAD"], include_in_schema=False)
+    files = StaticFiles(directory=STATIC)
+    files.all_directories = [STATIC, *(folder for folder in pages_in if folder != STATIC)]
+    app.mount("/static", files, name="static")
 
 
 Document = dict[str, Any]
@@ -184,7 +199,23 @@ class FollowUp:
     known: dict[str, str]
 
 
-def _here(*names: str) -> dict[str, str]:
+@dataclass(frozen=True)
+class Extension:
+    """What is served beside the rest on request, such as user studies: its API, its pages, and what they work with.
+
+    `start` is called once the services are there, and keeps its own in `app.state`. `pages`: as in `PAGES`, files in
+    `static`.
+    """
+
+    router: APIRouter
+    follow_ups: tuple[FollowUp, ...]
+    static: Path
+    pages: Mapping[str, tuple[str, ...]]
+    start: Callable[[FastAPI, Services], None]
+
+
+def here(*names: str) -> dict[str, str]:
+    """Parameters that are those of the request."""
     return {name: f"$request.path.{name}" for name in names}
 
 
@@ -192,18 +223,14 @@ ID = {"id": "$response.body#/id"}
 SESSION, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
 JOB, PICTURE = f"{API}/collection/jobs/{{id}}", f"{API}/pictures/{{picture}}"
 IN_SESSION = f"{SESSION}/pictures/{{picture}}"
-STUDY = f"{API}/studies/{{study}}"
-PARTICIPANT = f"{STUDY}/participants/{{participant}}"
-TRIAL = f"{PARTICIPANT}/trials/{{trial}}"
-
 FOLLOW_UPS = (
     FollowUp("create_session", 201, SESSION, ID),
     FollowUp("import_session", 201, SESSION, ID),
     FollowUp("list_sessions", 200, SESSION, {"id": "$response.body#/sessions/0/id"}),
-    FollowUp("take_turn", 201, SESSION, _here("id")),
-    FollowUp("take_turn", 201, TURN, {**_here("id"), "number": "$response.body#/turn"}),
-    FollowUp("take_turn", 201, IN_SESSION, {**_here("id"), "picture": "$response.body#/results/0/id"}),
-    FollowUp("edit_turn", 200, TURN, {**_here("id"), "number": "$response.body#/results/turn"}),
+    FollowUp("take_turn", 201, SESSION, here("id")),
+    FollowUp("take_turn", 201, TURN, {**here("id"), "number": "$response.body#/turn"}),
+    FollowUp("take_turn", 201, IN_SESSION, {**here("id"), "picture": "$response.body#/results/0/id"}),
+    FollowUp("edit_turn", 200, TURN, {**here("id"), "number": "$response.body#/results/turn"}),
     FollowUp("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
     FollowUp("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
     FollowUp("upload", 201, f"{API}/uploads/{{upload}}", {"upload": "$response.body#/id"}),
@@ -211,19 +238,12 @@ FOLLOW_UPS = (
     FollowUp("prepare_retriever", 202, JOB, ID),
     FollowUp("list_jobs", 200, JOB, {"id": "$response.body#/jobs/0/id"}),
     FollowUp("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
-    FollowUp("create_study", 201, STUDY, {"study": "$response.body#/id"}),
-    FollowUp(
-        "join_study",
-        201,
-        PARTICIPANT,
-        {**_here("study"), "participant": "$response.body#/id", "trial": "$response.body#/trial/id"},
-    ),
-    FollowUp("start_trial", 200, PARTICIPANT, _here("study", "participant", "trial")),
-    FollowUp("take_trial_turn", 201, TRIAL, _here("study", "participant", "trial")),
 )
 
 
-def build_document(app: FastAPI, routers: Sequence[APIRouter], settings: ServerSettings) -> Document:
+def build_document(
+    app: FastAPI, routers: Sequence[APIRouter], follow_ups: Sequence[FollowUp], settings: ServerSettings
+) -> Document:
     """The OpenAPI 3.1 document of an app with these routers, made once; `x-max-bytes` says how large a body may be."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
@@ -239,7 +259,7 @@ def build_document(app: FastAPI, routers: Sequence[APIRouter], settings: ServerS
             without_files = ("507",) if {"access", "health"} & set(operation["tags"]) else ()
             for status in (*without_body, *without_words, *without_files):
                 operation["responses"].pop(status, None)
-        add_links(made)
+        add_links(made, follow_ups)
         for route in (route for router in routers for route in router.routes):
             if isinstance(route, APIRoute) and route.include_in_schema:
                 checks = [one.call for one in route.dependant.dependencies if isinstance(one.call, ScopeCheck)]
@@ -259,10 +279,10 @@ def list_operations(document: Document) -> Iterator[tuple[str, str, Document]]:
         yield from ((method, path, methods[method]) for method in METHODS if method in methods)
 
 
-def add_links(document: Document) -> None:
-    """Writes `FOLLOW_UPS` into the answers of a document."""
+def add_links(document: Document, follow_ups: Sequence[FollowUp]) -> None:
+    """Writes what may follow into the answers of a document."""
     operations = {operation["operationId"]: (path, operation) for _, path, operation in list_operations(document)}
-    for follows in FOLLOW_UPS:
+    for follows in follow_ups:
         links = operations[follows.operation][1]["responses"][str(follows.status)].setdefault("links", {})
         for name, (path, _) in operations.items():
             wanted = re.findall(r"\{(\w+)\}", path)

@@ -22,6 +22,7 @@ from viewfinder.library import Library
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import is_due, pays
 from viewfinder.search.near_scores import IndexedPictures
+from viewfinder.session.evidence import warm_gallery
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_built_snapshot
@@ -139,8 +140,8 @@ class LiveLibrary(Library):
     def _ready(self, gallery: Gallery) -> Gallery:
         """The gallery, when its first turn need not wait. Raises ViewfinderError: no actor can search it."""
         if self._shards is not None:
-            self._shards.serve(gallery.warm(), self.settings)
-        return gallery.warm()
+            self._shards.serve(warm_gallery(gallery), self.settings)
+        return warm_gallery(gallery)
 
     def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
         """As `Library`; none where a cluster searches, which is exact."""
@@ -155,7 +156,7 @@ class LiveLibrary(Library):
             return
         if self._mark_index(served.snapshot) != self._index[0]:
             served.indexed = self._find_index(served.snapshot)
-            served.warm()
+            warm_gallery(served)
         # The file counts as well: one that was damaged meanwhile is made anew, though no picture has come.
         made_for = served.snapshot.generation, self._index[0]
         if (
@@ -200,7 +201,7 @@ def main() -> None:
         if INDEX in sys.argv[2:]:
             Library.open(Path(sys.argv[1]), create=False).build_index()
             return
-        sys.stdout.write(Library.open(Path(sys.argv[1]), create=False).gallery().warm().snapshot.generation)
+        sys.stdout.write(warm_gallery(Library.open(Path(sys.argv[1]), create=False).gallery()).snapshot.generation)
     except (ViewfinderError, OSError) as error:
         sys.exit(str(error))
 

@@ -15,11 +15,11 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -30,6 +30,9 @@ from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.server import monitoring
 from viewfinder.server.settings import PROXY_VARIABLE, ServerSettings, database_url
+
+if TYPE_CHECKING:
+    from viewfinder.server.app import Extension
 
 HEAD_BYTES = 64 << 10
 """The most bytes of a request's line and headers."""
@@ -119,26 +122,38 @@ COLLECT_AFTER = (20_000, 20, 50)
 They count objects, not bytes: what large requests leave behind is seen to by `BodyLimit`."""
 
 
+Extensions = Sequence[Callable[[], "Extension"]]
+"""Functions of modules, each of which makes what is served beside the rest; a worker is told of them by name."""
+
+
 def run_server(
-    library_folder: Path, settings: ServerSettings, *, ready: Callable[[str], None] = lambda address: None
+    library_folder: Path,
+    settings: ServerSettings,
+    *,
+    extensions: Extensions = (),
+    ready: Callable[[str], None] = lambda address: None,
 ) -> int:
     """Serves a library until SIGTERM or Ctrl-C, then ends in order; the library is made if it is absent.
+
+    `extensions` as for `create_app`.
 
     Raises:
         BadInput: the port is in use or not ours to have, or another machine could reach the server without a token.
         LibraryError, DatabaseError: what is served cannot be opened.
     """
 
-    return run_app(partial(open_app, library_folder, settings), settings, ready=ready)
+    return run_app(partial(open_app, library_folder, settings, None, extensions), settings, ready=ready)
 
 
-def open_app(library_folder: Path, settings: ServerSettings, shared: Path | None = None) -> ASGIApp:
-    """The app over a library, which is made if it is absent; `shared` as for `create_app`. Raises as `run_server`."""
+def open_app(
+    library_folder: Path, settings: ServerSettings, shared: Path | None = None, extensions: Extensions = ()
+) -> ASGIApp:
+    """The app over a library, which is made if it is absent; the rest as for `create_app`. Raises as `run_server`."""
     library = Library.open(library_folder)
     check_guarded(library_folder, settings)
     from viewfinder.server.app import create_app
 
-    return create_app(library, settings, shared)
+    return create_app(library, settings, shared, extensions)
 
 
 def run_app(make: Callable[[], ASGIApp], settings: ServerSettings, *, ready: Callable[[str], None]) -> int:

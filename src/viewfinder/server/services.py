@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from viewfinder.server.pictures.thumbnails import Thumbnails
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
-    from viewfinder.studies.studies import Studies
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ class Services(BaseServices):
     thumbnails: Thumbnails
     conversations: Conversations
     jobs: Jobs
-    studies: Studies
 
 
 async def _services(request: Request) -> BaseServices:

@@ -36,6 +36,7 @@ class ServerSettings(BaseSettings):
     database_url: str | None = None
     roots: tuple[Path, ...] = ()
     originals: bool = False
+    studies: bool = False
     origins: tuple[str, ...] = ()
     tokens_always: bool = Field(False, description="whether this machine needs a token, too: behind a proxy, say")
 

@@ -31,7 +31,7 @@ from viewfinder.library import Library
 from viewfinder.scratch import scratch_folder
 from viewfinder.server import monitoring
 from viewfinder.server.database import Database
-from viewfinder.server.running import LAST, address_shown, check_guarded, open_app, open_listener, serve_on
+from viewfinder.server.running import LAST, Extensions, address_shown, check_guarded, open_app, open_listener, serve_on
 from viewfinder.server.settings import ServerSettings, database_url
 
 COMMAND = (sys.executable, "-P", "-m", "viewfinder.server.workers")
@@ -48,7 +48,11 @@ _LOG = logging.getLogger("viewfinder.server")
 
 
 def run_workers(
-    library_folder: Path, settings: ServerSettings, *, ready: Callable[[str], None] = lambda address: None
+    library_folder: Path,
+    settings: ServerSettings,
+    *,
+    extensions: Extensions = (),
+    ready: Callable[[str], None] = lambda address: None,
 ) -> int:
     """Serves a library by `settings.workers` processes until SIGTERM or Ctrl-C, then ends them in order.
 
@@ -70,7 +74,7 @@ def run_workers(
         Library.open(library_folder)
         Database.open(database_url(library_folder, settings)).close()  # its schema is brought up to date here, once
         check_guarded(library_folder, settings)
-        start = partial(Worker, listener, library_folder, settings, shared)
+        start = partial(Worker, listener, library_folder, settings, shared, extensions)
         with _told_of_signals() as signals:
             workers = Workers(start, settings, signals, shared)
             try:
@@ -85,7 +89,14 @@ def run_workers(
 class Worker:
     """One process, from its start to its end; `ready` when it has said so."""
 
-    def __init__(self, listener: socket.socket, library_folder: Path, settings: ServerSettings, shared: Path) -> None:
+    def __init__(
+        self,
+        listener: socket.socket,
+        library_folder: Path,
+        settings: ServerSettings,
+        shared: Path,
+        extensions: Extensions = (),
+    ) -> None:
         # Not by `multiprocessing`: it would run the program's main module again, whatever that is. Not a fork: threads
         # and native libraries of this process would be in it, half alive.
         self.said, its_end = multiprocessing.Pipe()
@@ -93,7 +104,7 @@ class Worker:
         self.process = subprocess.Popen([*COMMAND, *map(str, places)], stdin=subprocess.DEVNULL, pass_fds=places)
         its_end.close()  # it alone has it now: when it dies, `said` ends
         with suppress(OSError):  # it has died already: that is heard
-            self.said.send((library_folder, settings, shared))
+            self.said.send((library_folder, settings, shared, tuple(extensions)))
         self.ready = False
 
     def listen(self) -> None:
@@ -235,12 +246,12 @@ def main() -> None:
         os.set_inheritable(place, False)  # whoever is started here has nothing to do with them
     supervisor, listener = Connection(places[0]), socket.socket(fileno=places[1])
     try:
-        library_folder, settings, shared = supervisor.recv()
+        library_folder, settings, shared, extensions = supervisor.recv()
     except (EOFError, OSError):  # it was killed before it could say what is served
         return
     threading.Thread(target=_end_with, args=(supervisor,), name="supervisor", daemon=True).start()
     try:
-        make = partial(open_app, library_folder, settings, shared)
+        make = partial(open_app, library_folder, settings, shared, extensions)
         serve_on(listener, make, settings, ready=lambda: supervisor.send(None), by_terminal=False)
     except ViewfinderError as error:
         with suppress(OSError):

@@ -12,6 +12,7 @@ from viewfinder.query import RegionSpace
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
+from viewfinder.session.evidence import KnownOfGallery
 from viewfinder.wording.replies import is_dont_know
 
 CANDIDATES = 1000
@@ -58,7 +59,7 @@ class GalleryLookup:
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
         """How likely each label of `questioners.photographs` holds; None if the encoder's vectors do not tell."""
-        return self._gallery.label_chances_at(self._rows_c)
+        return KnownOfGallery(self._gallery).label_chances_at(self._rows_c)
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         """What people wrote about the candidates."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from viewfinder.conversation import Answer, Node, Say
+from viewfinder.conversation import Answer, Like, Node, Say, Show
+from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
+from viewfinder.search.gallery import Gallery
 from viewfinder.wording.clauses import clauses_in_context, split_clauses
 from viewfinder.wording.replies import is_dont_know
 
@@ -20,3 +22,24 @@ def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
                 texts.append(split_clauses(text).wanted)
     return tuple(filter(None, texts))
+
+
+def match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
+    """What was said that is written about pictures; a picked or shown picture replaces what was said before."""
+    if gallery.words is None:
+        return ()
+    found: list[WordMatch] = []
+    for node in path:
+        match node.turn:
+            case Like(text=said) | Show(text=said):
+                found, text = [], said
+            case Say(said):
+                text = said
+            case Answer(question, said) if question.attribute in (None, REMEMBER) and not is_dont_know(said):
+                text = said
+            case _:
+                continue
+        wanted = split_clauses(text).wanted
+        if wanted and gallery.written_ratios(wanted) is not None:
+            found.append(WordMatch(node.number, wanted))
+    return tuple(found)

@@ -39,23 +39,21 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
 from viewfinder.pictures.decode import LONGEST_PACKED
-from viewfinder.query import Evidence, Operation, WordMatch
+from viewfinder.query import Operation
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.base import check_question
-from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.replies import check_query, check_reads, check_state
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
+from viewfinder.session.evidence import find_evidence, is_evidence_alone
 from viewfinder.session.resolve import ImageFile, resolve_turn
+from viewfinder.session.said import match_words, texts_said
 from viewfinder.session.states import MEMO
 from viewfinder.stopping import stop_if_asked
 from viewfinder.store.rows import PictureRow
-from viewfinder.wording.choices import is_choice
-from viewfinder.wording.clauses import split_clauses
-from viewfinder.wording.replies import is_dont_know
 
 if TYPE_CHECKING:
     import numpy as np
@@ -451,8 +449,8 @@ class Session(TurnMethods):
             shows = self._noted("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
             with_pictures = {number for number, _ in shows}
             asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
-        query = replace(query, evidence=_find_evidence(path, gallery), word_matches=_match_words(asks_for, gallery))
-        return Ranking(gallery, query, allowed_n, adapters, path)
+        query = replace(query, evidence=find_evidence(path, gallery), word_matches=match_words(asks_for, gallery))
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
 
     def _state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
@@ -474,7 +472,7 @@ class Session(TurnMethods):
                 node = conversation.nodes[node.parent]
         for later in reversed(ahead):
             stop_if_asked()
-            if not _is_evidence_alone(later.turn, gallery):
+            if not is_evidence_alone(later.turn, gallery):
                 try:
                     resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads)
                 except BadInput as error:
@@ -524,7 +522,7 @@ class Session(TurnMethods):
     @staticmethod
     def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
         """Whether a turn is passed to the retriever."""
-        return not (isinstance(turn, BackTo) or is_skip(turn) or _is_evidence_alone(turn, gallery))
+        return not (isinstance(turn, BackTo) or is_skip(turn) or is_evidence_alone(turn, gallery))
 
     def _answering(self, number: int) -> Any | None:
         """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
@@ -548,22 +546,6 @@ def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:
     return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
 
 
-def _is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
-    """Whether a turn is one of the offered choices, so that no retriever needs to read it as a sentence."""
-    return isinstance(turn, Answer) and is_choice(turn) and gallery.answer_ratios(turn) is not None
-
-
-def _find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
-    """The answers on a path that count by themselves: not those since the turn from which a picked picture goes on."""
-    found: list[Evidence] = []
-    for node in path:
-        if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
-            found = [evidence for evidence in found if evidence.turn <= since]
-        elif isinstance(node.turn, Answer) and gallery.answer_ratios(node.turn) is not None:
-            found.append(Evidence(node.number, node.turn))
-    return tuple(found)
-
-
 def id_of(picture: Picture) -> PictureId:
     """The id of a picture. Raises BadInput: it is not a picture."""
     check_type("picture", picture, Hit, PictureRow, str)
@@ -580,27 +562,6 @@ def is_known(picture: Picture | OwnImage, library: Container[Picture]) -> TypeIs
 def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
     check_type("attributes", attributes, list, tuple, type(None))
     return None if attributes is None else tuple(attributes)
-
-
-def _match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
-    """What was said that is written about pictures; a picked or shown picture replaces what was said before."""
-    if gallery.words is None:
-        return ()
-    found: list[WordMatch] = []
-    for node in path:
-        match node.turn:
-            case Like(text=said) | Show(text=said):
-                found, text = [], said
-            case Say(said):
-                text = said
-            case Answer(question, said) if question.attribute in (None, REMEMBER) and not is_dont_know(said):
-                text = said
-            case _:
-                continue
-        wanted = split_clauses(text).wanted
-        if wanted and gallery.written_ratios(wanted) is not None:
-            found.append(WordMatch(node.number, wanted))
-    return tuple(found)
 
 
 def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:

@@ -9,7 +9,6 @@ from pathlib import Path
 from viewfinder.errors import UnknownName, check_type
 from viewfinder.pictures import absolute_path
 from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
-from viewfinder.search.hits import Hit
 from viewfinder.store.bucket import find_bucket, original_name
 from viewfinder.store.objects import parse_url
 from viewfinder.store.rows import PictureRow
@@ -24,11 +23,11 @@ class Selection:
     places: frozenset[str]
 
     @staticmethod
-    def of(store: Store, pictures: Sequence[Hit | PictureRow | str | Path]) -> Selection:
-        """What is meant by results, rows, ids and paths; a text is a path if no picture has it as its id."""
+    def of(store: Store, pictures: Sequence[PictureRow | str | Path]) -> Selection:
+        """What is meant by rows, ids and paths; a text is a path if no picture has it as its id."""
         for picture in pictures:
-            check_type("picture", picture, Hit, PictureRow, str, Path)
-        named = [it.id if isinstance(it, Hit | PictureRow) else it for it in pictures]
+            check_type("picture", picture, PictureRow, str, Path)
+        named = [it.id if isinstance(it, PictureRow) else it for it in pictures]
         ids = frozenset(row.id for row in store.rows_of([it for it in named if isinstance(it, str)]))
         return Selection(ids, frozenset(name_place(it) for it in named if it not in ids))
 

@@ -13,6 +13,7 @@ from viewfinder.library import Library
 from viewfinder.server.access.tokens import SCOPES, Scope
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.studies.extension import STUDIES
 
 OPEN = {"log_in", "log_out", "who_am_i", "live", "ready", "version"}
 ADMIN = {
@@ -45,7 +46,7 @@ def operations(app: FastAPI) -> list[tuple[str, str, str]]:
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What a server that other machines can reach says to each."""
     settings = ServerSettings.model_validate({"host": "0.0.0.0", "originals": True, "requests_burst": 10_000})
-    app = create_app(Library.open(tmp_path_factory.mktemp("scopes") / "library"), settings)
+    app = create_app(Library.open(tmp_path_factory.mktemp("scopes") / "library"), settings, extensions=STUDIES)
     return asyncio.run(_asked(app))
 
 

@@ -16,6 +16,7 @@ import uvicorn
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.studies.extension import STUDIES
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
@@ -31,7 +32,9 @@ def server(drawn: tuple[Library, dict[str, str]], tmp_path_factory: pytest.TempP
     """The address of a server over the drawings."""
     database = f"sqlite:///{tmp_path_factory.mktemp('page') / 'server.db'}"
     settings = ServerSettings(database_url=database, _env_file=None)
-    config = uvicorn.Config(create_app(drawn[0], settings), host="127.0.0.1", port=0, log_level="warning")
+    config = uvicorn.Config(
+        create_app(drawn[0], settings, extensions=STUDIES), host="127.0.0.1", port=0, log_level="warning"
+    )
     serving = uvicorn.Server(config)
     thread = threading.Thread(target=serving.run, daemon=True)
     thread.start()

@@ -17,6 +17,7 @@ from viewfinder.evaluation import read_run
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
+from viewfinder.studies.extension import STUDIES
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 API = "/api/v1/studies"
@@ -45,7 +46,9 @@ def drawings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def client(drawings: Path, tmp_path: Path) -> Iterator[TestClient]:
     settings = ServerSettings(database_url=f"sqlite:///{tmp_path / 'server.db'}", _env_file=None)
     with TestClient(
-        create_app(Library.open(drawings), settings), base_url="http://localhost", client=("127.0.0.1", 50000)
+        create_app(Library.open(drawings), settings, extensions=STUDIES),
+        base_url="http://localhost",
+        client=("127.0.0.1", 50000),
     ) as opened:
         yield opened
 
@@ -183,7 +186,7 @@ def test_runs_come_as_folders_that_compare_reads(client: TestClient, tmp_path: P
 
 def test_people_with_a_token_take_part_and_only_admins_see_the_rest(drawings: Path, tmp_path: Path) -> None:
     settings = ServerSettings(host="0.0.0.0", database_url=f"sqlite:///{tmp_path / 'server.db'}", _env_file=None)
-    app = create_app(Library.open(drawings), settings)
+    app = create_app(Library.open(drawings), settings, extensions=STUDIES)
     with TestClient(app, base_url="http://study.example") as client:
         tokens = app.state.services.tokens
         boss = {"Authorization": f"Bearer {tokens.create('boss', ['read', 'write', 'admin']).secret}"}

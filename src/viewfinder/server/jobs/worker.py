@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
 from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
+from viewfinder.session.evidence import warm_gallery
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -237,7 +238,7 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
     """Computes in advance what the first search would wait for; the server finds it beside the snapshot."""
     with suppress(BadInput):  # no file at all was a picture
         gallery = library.gallery()
-        gallery.warm()
+        warm_gallery(gallery)
         if space is not None:
             gallery.block(space)
 

@@ -1,1 +1,5 @@
-"""Review of constructed dialogues by people."""
+"""Constructed dialogues before a person.
+
+reviews  `Reviews`: the dialogues of a file, and what was decided about them
+app      the app that serves them
+"""

@@ -43,6 +43,7 @@ from viewfinder.server.database import Database, TokenRows
 from viewfinder.server.problems import responses
 from viewfinder.server.services import BaseServices, make_router
 from viewfinder.server.settings import ServerSettings, database_url
+from viewfinder.studies.extension import STATIC
 from viewfinder.studies.reviewing.reviews import Reviews, make_small_copy, open_reviews
 
 
@@ -280,5 +281,5 @@ def create_app(
     app.include_router(router)
     app.include_router(login.router)
     app.add_api_route("/api/v1/health/live", monitoring.live, methods=["GET"])
-    install_pages(app, PAGES)
+    install_pages(app, {STATIC: PAGES})
     return app

@@ -1,0 +1,125 @@
+"""Answers as evidence: what is known of a gallery's pictures, and how likely each is to be answered so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int
+
+from viewfinder.conversation import Answer, Like, Node, Turn
+from viewfinder.encoders.tags import TagVectors
+from viewfinder.query import Evidence, LikelihoodRatios
+from viewfinder.questioners.answers import answer_likelihoods
+from viewfinder.questioners.photographs import photograph_labels
+from viewfinder.search.gallery import BLOCK, FEW, Gallery
+from viewfinder.store.snapshot import Snapshot
+from viewfinder.wording.choices import is_choice
+
+MIN_LIKELIHOOD = 1e-6
+"""No answer is taken to be less likely than this."""
+
+
+def find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
+    """The answers on a path that count by themselves: not those since the turn from which a picked picture goes on."""
+    found: list[Evidence] = []
+    for node in path:
+        if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
+            found = [evidence for evidence in found if evidence.turn <= since]
+        elif isinstance(node.turn, Answer) and weigh_answer(gallery, node.turn) is not None:
+            found.append(Evidence(node.number, node.turn, partial(weigh_answer, gallery, node.turn)))
+    return tuple(found)
+
+
+def is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
+    """Whether a turn is one of the offered choices, so that no retriever needs to read it as a sentence."""
+    return isinstance(turn, Answer) and is_choice(turn) and weigh_answer(gallery, turn) is not None
+
+
+def weigh_answer(gallery: Gallery, answer: Answer) -> LikelihoodRatios | None:
+    """How much likelier an answer is for each picture of a gallery than for its pictures on average, in nats.
+
+    None if the answer says nothing by itself. Computed once and kept by the gallery.
+    """
+
+    def weigh() -> LikelihoodRatios | None:
+        likely_n = answer_likelihoods(answer, KnownOfGallery(gallery))
+        if likely_n is None or not len(gallery):
+            return None
+        mean = max(float(likely_n.mean()), MIN_LIKELIHOOD)
+        return LikelihoodRatios(np.asarray(np.log(np.maximum(likely_n, MIN_LIKELIHOOD) / mean), np.float32), None)
+
+    # All that the answer's likelihoods depend on.
+    return gallery.remember((answer.question.attribute, answer.question.choices, answer.text), weigh)
+
+
+def warm_gallery(gallery: Gallery) -> Gallery:
+    """Computes all that the first turn would have to compute; returns the gallery itself."""
+    KnownOfGallery(gallery).label_chances()
+    return gallery.warm()
+
+
+@dataclass(frozen=True, eq=False)
+class KnownOfGallery:
+    """What is known of the pictures of a gallery, as questioners ask for it (`questioners.answers.KnownPictures`)."""
+
+    gallery: Gallery
+
+    @property
+    def tags(self) -> TagVectors:
+        """Zero-shot tags of the collection."""
+        return self.gallery.tags
+
+    def column_values(self, name: str) -> tuple[str, ...] | None:
+        """The values of a catalogue column; None if there is no column of exactly this name."""
+        return self.gallery.snapshot.column(name).values if name in self.gallery.snapshot.columns() else None
+
+    def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
+        """Which pictures have one of these values, and which have any."""
+        column = self.gallery.snapshot.column(name)
+        has_n = np.zeros(len(self.gallery), bool)
+        for value in values:
+            has_n |= column.mask(value)
+        return has_n, column.first_codes_n >= 0
+
+    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
+        """How likely each label of `questioners.photographs` holds, computed once; None for encoders other than the
+        starter.
+
+        In half precision for a large collection: they are read label by label, and then all of them are in memory.
+        """
+        labels = photograph_labels()
+        reads_vectors = self.gallery.encoder.version == labels.vectors_version
+        if self.gallery.encoder.raw_version != labels.raw_version or not (
+            reads_vectors or self.gallery.raw is not None
+        ):
+            return None
+        kind = np.float32 if len(self.gallery) <= FEW else np.float16
+
+        def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
+            yield np.zeros((0, len(labels.labels)), np.float32)
+            if reads_vectors:
+                blocks = range(0, len(snapshot), BLOCK)
+                yield from (labels.chances(snapshot.matrix_nd[at : at + BLOCK]) for at in blocks)
+            elif self.gallery.raw is not None:
+                batches = self.gallery.raw.batches(snapshot.ids, regions=False)
+                yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
+
+        def predict_all(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
+            return np.concatenate([chances_bl.astype(kind) for chances_bl in predict(snapshot)])
+
+        return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
+
+    def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
+        """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
+        labels = photograph_labels()
+        if len(self.gallery) > FEW and self.gallery.encoder.version == labels.vectors_version:
+            return labels.chances(self.gallery.snapshot.matrix_nd[rows_k])
+        chances_nl = self.label_chances()
+        return None if chances_nl is None else np.asarray(chances_nl[rows_k])
+
+    def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
+        """How likely each tag of a group is, for every picture."""
+        return self.gallery.tags.probabilities(self.gallery.snapshot.matrix_nd)[group]
