@@ -43,7 +43,7 @@ from rows import (
 from viewfinder.evaluation import read_run
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 ONE = (0,)
 KINDS = ("tshirts", "shirts", "casual-shoes")

@@ -68,7 +68,7 @@ def main() -> None:
 
 def weights_name(checkpoint: Path | None) -> str:
     """What a row is called: the preset that the weights were trained by."""
-    from viewfinder.training.weights import read_card
+    from viewfinder.weights import read_card
 
     return "in the box" if checkpoint is None else read_card(checkpoint).preset
 

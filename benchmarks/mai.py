@@ -44,7 +44,7 @@ from viewfinder.evaluation import read_run
 from viewfinder.retrievers.mai.numpy_network import NOTHING_CARRIED, numpy_update_memory
 from viewfinder.retrievers.mai.settings import Model
 from viewfinder.training.presets import build_settings
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 ONE = (0,)
 SOURCES = ("rollback", "combination")

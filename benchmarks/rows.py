@@ -31,7 +31,7 @@ from machine import described
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.metrics import seeded_interval
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 RESULTS = Path(__file__).parent / "results"
 DEPTH = 100

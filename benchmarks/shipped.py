@@ -27,8 +27,8 @@ from viewfinder.retrievers.drilldown.retriever import SHIPPED as DRILLDOWN
 from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
 from viewfinder.training.checkpoints import read_tensors, write_tensors
-from viewfinder.training.weights import BESIDE, NETWORK, read_card
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
+from viewfinder.weights import BESIDE, NETWORK, read_card
 
 SEED = 0
 LARGE = 5_000_000

@@ -17,7 +17,7 @@ from viewfinder.data import read_products
 from viewfinder.data.splits import names_digest, part_of, read_photographs
 from viewfinder.encoders.starter.encoder import SHIPPED_HEAD
 from viewfinder.questioners.photographs import SHIPPED_LABELS
-from viewfinder.training.weights import TrainingList, write_list_beside
+from viewfinder.weights import TrainingList, write_list_beside
 
 PRODUCTS = "fashion-products"
 

@@ -36,7 +36,7 @@ from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.numpy_network import numpy_project_regions, numpy_update_cell
 from viewfinder.training.checkpoints import load_network
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 SYSTEMS = Path(__file__).parents[1] / "src" / "viewfinder" / "retrievers"
 ENCODER = "starter-raw-1"

@@ -15,6 +15,10 @@ LEARNING = ("torch", "transformers", "sklearn", "scipy", "matplotlib", "onnx", "
 STORING = ("lancedb", "pyarrow")
 LOOKING = ("onnxruntime", "PIL")
 SERVING = ("fastapi", "uvicorn", "sqlalchemy")
+LABORATORY = tuple(
+    f"viewfinder.{folder}"
+    for folder in ("construction", "data", "evaluation", "studies", "training", "tuning", "users", "worlds")
+)
 SHIPPED = """
 from viewfinder.retrievers import load_retriever
 for system in ("chatir", "chatsearcher", "drilldown", "fashioniq", "mai"):
@@ -41,7 +45,7 @@ STEPS = {
         "    session = client.post('/api/v1/sessions', json={}).json()['id']\n"
         "    turn = client.post(f'/api/v1/sessions/{session}/turns', json={'say': 'red'})\n"
         "    assert turn.is_success, turn.text\n",
-        (*LEARNING, "lancedb"),
+        (*LEARNING, *LABORATORY, "lancedb"),
     ),
     "an opened library": (
         "import pathlib; from viewfinder.library import Library; Library.open(pathlib.Path(LIBRARY))",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import viewfinder
-from viewfinder.training.weights import TrainingList, read_card
+from viewfinder.weights import TrainingList, read_card
 
 PACKAGE = Path(viewfinder.__file__).parent
 SHIPPED = sorted(file for file in PACKAGE.glob("**/*.safetensors") if file.name != "head.safetensors")

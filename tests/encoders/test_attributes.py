@@ -15,7 +15,7 @@ from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput
 from viewfinder.training import Card, save_network
 from viewfinder.training.layers import AttributeHead
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 PREDICTOR = AttributePredictor(
     labels=("floral", "cotton", "long"),

@@ -33,9 +33,9 @@ from viewfinder.evaluation.results import MeasuredRun, write_measured_run, write
 from viewfinder.metrics import bleu, cider_d, rouge_l
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import TrainingList, write_list_beside
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner
+from viewfinder.weights import TrainingList, write_list_beside
 
 ENCODER = ColourEncoder()
 WORDS = (*SPECIAL_WORDS, "is", "red", "blue", "<b>")

@@ -25,7 +25,7 @@ from viewfinder.query import Reads
 from viewfinder.questioners import NoQuestions
 from viewfinder.retrievers import Composer
 from viewfinder.testing import ColourEncoder
-from viewfinder.training.weights import TrainingList
+from viewfinder.weights import TrainingList
 
 TASK = Task(
     "drilldown", "", "test", ("a.jpg", "b.jpg", "c.jpg", "d.jpg"),

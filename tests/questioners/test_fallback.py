@@ -11,7 +11,7 @@ from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, pre
 from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.names import Fallback, find_training_list
 from viewfinder.questioners.photographs import photograph_labels
-from viewfinder.training.weights import TrainingList
+from viewfinder.weights import TrainingList
 
 VIEW = Candidates(
     np.array([0.5, 0.5]),

@@ -15,7 +15,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner, dialogue_vectors
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.training.weights import Card
+from viewfinder.weights import Card
 from viewfinder.wording.mentions import required_mentions
 from viewfinder.wording.questions import question_meaning
 

@@ -22,7 +22,7 @@ from viewfinder.questioners.llm import (
 )
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.trained import PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.training.weights import Card
+from viewfinder.weights import Card
 
 THINGS = "snow rain fog water sand grass ice mud fire smoke"
 TEN = tuple(f"Is there {thing}?" for thing in THINGS.split())

@@ -13,7 +13,7 @@ from torch import nn
 from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.training import Card, save_network
 from viewfinder.training.layers import AttributeHead
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 
 def drawn(seed: int, labels: int, width: int) -> AttributePredictor:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.errors import BadInput
-from viewfinder.training.weights import TrainingList, join_lists, read_list_beside, write_list_beside
+from viewfinder.weights import TrainingList, join_lists, read_list_beside, write_list_beside
 
 NAMES = st.sets(st.text(max_size=12), max_size=60)
 

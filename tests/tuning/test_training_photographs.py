@@ -11,9 +11,9 @@ import pytest
 from viewfinder.encoders.starter.encoder import NAMES, RAW_WIDTH, VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.questioners.photographs import SYSTEM, facets, label_chances, label_columns
-from viewfinder.training.weights import read_card, read_weights
 from viewfinder.tuning import photographs
 from viewfinder.tuning.photographs import LabelSettings, bits_told, fit_labels, train_labels
+from viewfinder.weights import read_card, read_weights
 
 QUICK = LabelSettings(hidden=16, epochs=20, batch=50, learning_rate=0.02, dropout=0.1, seeds=2)
 

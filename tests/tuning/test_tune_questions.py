@@ -23,12 +23,12 @@ from viewfinder.questioners import trained
 from viewfinder.questioners.information_gain.gains import table_gains
 from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.testing import COLOURS, ColourEncoder, TinyPicture, draw_halves, tiny_pictures
-from viewfinder.training.weights import TrainingList, read_card
 from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, train_questions
 from viewfinder.tuning.dialogues import read_dialogue_splits
 from viewfinder.tuning.pool import build_pool
 from viewfinder.tuning.question_networks import HeldOutAnswers
 from viewfinder.tuning.questions import accuracies
+from viewfinder.weights import TrainingList, read_card
 
 ENCODER = ColourEncoder()
 NUMBERS = ("pool.fewest_meant=4", "answers.epochs=25", "answers.batch=128", "answers.learning_rate=0.01",

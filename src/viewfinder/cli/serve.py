@@ -41,9 +41,7 @@ def serve(
         str | None, option("ADDRESS", "A Ray cluster that searches: auto, HOST:PORT. [alone: this machine]")
     ] = None,
     shards: Annotated[int | None, option("N", "Actors that search. [default: one a free core]")] = None,
-    studies: Annotated[
-        bool | None, typer.Option("--studies", help="Serve studies with people, too: needs what `evaluate` needs.")
-    ] = None,
+    studies: Annotated[bool | None, typer.Option("--studies", help="Serve studies with people, too.")] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,

@@ -35,7 +35,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.errors import BadInput
-from viewfinder.training.weights import Weights, check_card, read_weights
+from viewfinder.weights import Weights, check_card, read_weights
 
 EncodeWords = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 """Texts to unit vectors in the space of the pictures."""

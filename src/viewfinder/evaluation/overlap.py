@@ -16,8 +16,8 @@ from viewfinder.evaluation.plan import Plan, Task
 from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.questioners import Questioner, find_training_list
 from viewfinder.retrievers import Retriever
-from viewfinder.training.weights import TrainingList
 from viewfinder.users import SimulatedUser
+from viewfinder.weights import TrainingList
 
 WEIGHTS, ENCODER = "the weights", "the encoder's head"
 USER, QUESTIONER = "the simulated user", "the questioner"

@@ -22,7 +22,7 @@ from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.questioners.trained import load_trained_questions
-from viewfinder.training.weights import join_lists
+from viewfinder.weights import join_lists
 
 QuestionerFactory = Callable[[str, TagVectors | None], Questioner]
 """Makes a questioner of its source ("" where none is given) and the zero-shot tags of the collection, if any."""

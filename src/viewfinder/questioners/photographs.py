@@ -22,7 +22,7 @@ from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.starter.encoder import RAW_VERSION, Head, StarterEncoder
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
-from viewfinder.training.weights import Weights, read_weights
+from viewfinder.weights import Weights, read_weights
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
 from viewfinder.wording.stems import fold_words, stems

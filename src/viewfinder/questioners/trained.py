@@ -18,7 +18,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Lookup, PictureProjection
 from viewfinder.questioners.information_gain.gains import softmax
 from viewfinder.questioners.so_far import ConversationSoFar
-from viewfinder.training.weights import Card, Weights, check_card, damaged_file, read_weights
+from viewfinder.weights import Card, Weights, check_card, damaged_file, read_weights
 from viewfinder.wording.mentions import required_mentions
 from viewfinder.wording.questions import question_meaning
 

@@ -21,7 +21,6 @@ from fastapi.routing import APIRoute, APIRouter
 from fastapi.staticfiles import StaticFiles
 
 from viewfinder import __version__
-from viewfinder.cluster import ActorShards
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as access_routes
 from viewfinder.server.access.bodies import find_limit
@@ -43,6 +42,7 @@ from viewfinder.server.settings import ServerSettings, database_url
 from viewfinder.session.states import MEMO
 
 if TYPE_CHECKING:
+    from viewfinder.cluster import ActorShards
     from viewfinder.library import Library
 
 
@@ -135,6 +135,8 @@ def connect_shards(library_folder: Path, settings: ServerSettings) -> AbstractCo
     """The actors that search, where the settings name a cluster. Raises (when entered) as `ray_session`."""
     if settings.ray is None:
         return nullcontext()
+    from viewfinder.cluster import ActorShards  # few servers have one
+
     return ActorShards.connected(settings.ray, library_folder, settings.shards)
 
 

@@ -15,8 +15,8 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from viewfinder.cluster import ActorShards
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.search.gallery import Gallery
@@ -26,6 +26,9 @@ from viewfinder.session.evidence import warm_gallery
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_built_snapshot
+
+if TYPE_CHECKING:
+    from viewfinder.cluster import ActorShards
 
 LOOK_S = 1.0
 """How often the tables are checked; a check takes 0.1 ms."""

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
         load_preset,
     )
     from viewfinder.training.progress import LogRecord
-    from viewfinder.training.weights import Card, read_card
+    from viewfinder.weights import Card, read_card
 
 _MODULES = ("weights", "presets", "progress", "batches", "checkpoints", "loop")
 """The modules that hold the names; those without torch come first."""

@@ -24,7 +24,7 @@ from viewfinder.errors import BadInput, DiskFull
 from viewfinder.training.batches import random_state, set_random_state
 from viewfinder.training.optimisers import PlateauSchedule, TorchSchedule
 from viewfinder.training.presets import OneCycle, TrainingSettings, WarmupCosine
-from viewfinder.training.weights import (
+from viewfinder.weights import (
     NETWORK,
     VERSION,
     Card,

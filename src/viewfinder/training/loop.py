@@ -40,7 +40,7 @@ from viewfinder.training.checkpoints import (
 from viewfinder.training.optimisers import make_optimiser, make_schedule
 from viewfinder.training.presets import TrainingSettings
 from viewfinder.training.progress import LogRecord, Report, TrainingLog, progress_bar
-from viewfinder.training.weights import Card
+from viewfinder.weights import Card
 
 Figures = Mapping[str, Tensor | float | int]
 Loss = Callable[[Any, Any], tuple[Tensor, Figures]]

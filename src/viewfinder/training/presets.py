@@ -22,7 +22,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.training.weights import Card
+from viewfinder.weights import Card
 
 T = TypeVar("T")
 

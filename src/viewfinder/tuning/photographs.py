@@ -22,7 +22,7 @@ from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.questioners.photographs import SYSTEM, count_mentions, label_chances
 from viewfinder.training.checkpoints import write_tensors
 from viewfinder.training.layers import FeedForward
-from viewfinder.training.weights import NETWORK, Card
+from viewfinder.weights import NETWORK, Card
 
 ALL_CAPTIONS = 5
 """With so many captions, a photograph counts in full."""

@@ -12,10 +12,10 @@ from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
-from viewfinder.training.weights import NETWORK, Card, TrainingList
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
 from viewfinder.tuning.pool import PoolEntry, build_pool
 from viewfinder.tuning.question_plan import QuestionPlan, QuestionReport
+from viewfinder.weights import NETWORK, Card, TrainingList
 
 if TYPE_CHECKING:
     from viewfinder.tuning.question_networks import HeldOutAnswers

@@ -21,9 +21,9 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
-from viewfinder.training.weights import TrainingList
 from viewfinder.tuning.collection import Tell, with_labels
 from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
+from viewfinder.weights import TrainingList
 
 PRODUCTS = "fashion-products"
 

@@ -25,7 +25,7 @@ from viewfinder.questioners.information_gain.trained_options import (
     update_belief,
 )
 from viewfinder.questioners.trained import AnswerPredictor, PoolQuestion, QuestionSelector, TrainedQuestions
-from viewfinder.training.weights import Card
+from viewfinder.weights import Card
 from viewfinder.wording.mentions import required_mentions
 
 RAW = "raw-of-tests"

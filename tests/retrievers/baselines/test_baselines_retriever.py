@@ -29,7 +29,7 @@ from viewfinder.retrievers.shared.numpy_network import numpy_project_regions
 from viewfinder.search.region_scores import RegionBlock, late_interaction, query_vector_scores, rank_fusion
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 ENCODER = ColourEncoder()
 SAID = ("a red boat", "blue over white", "there is a dog", "a tree", "a red dog")

@@ -19,7 +19,7 @@ from viewfinder.retrievers.baselines.settings import SYSTEMS
 from viewfinder.retrievers.baselines.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 ENCODER = ColourEncoder()
 SMALL = ("model.width=12", "model.word_width=8", "fewest=1", "batch=10", "training.epochs=3", "training.log_every=1")

@@ -27,7 +27,7 @@ from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 ENCODER = ColourEncoder()
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]
@@ -326,7 +326,7 @@ from viewfinder.retrievers import ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.retriever import Chatir
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
-from viewfinder.training.weights import Card, Weights
+from viewfinder.weights import Card, Weights
 
 model = SentenceDialogueEncoder(ModelSettings(), 2560, 384)
 known = {"model": asdict(model.settings), "sentences_version": "v"}

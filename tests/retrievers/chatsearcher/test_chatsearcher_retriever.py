@@ -29,7 +29,7 @@ from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSetti
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 ENCODER = ColourEncoder()
 SENTENCES = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)

@@ -22,7 +22,7 @@ from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
 from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
 from viewfinder.search.region_scores import RegionBlock, single_vector_scores
-from viewfinder.training.weights import Card, Weights
+from viewfinder.weights import Card, Weights
 
 torch.set_num_threads(1)
 torch.manual_seed(0)

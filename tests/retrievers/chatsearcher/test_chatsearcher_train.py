@@ -34,7 +34,7 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import TrainingResult
 from viewfinder.training.presets import TrainingSettings
-from viewfinder.training.weights import read_card, read_weights
+from viewfinder.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 STAGES: tuple[StageName, ...] = ("language", "alignment", "instruction")

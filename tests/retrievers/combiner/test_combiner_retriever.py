@@ -29,7 +29,7 @@ from viewfinder.retrievers.combiner.retriever import (
 from viewfinder.retrievers.combiner.settings import ModelSettings
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
-from viewfinder.training.weights import Card, Weights
+from viewfinder.weights import Card, Weights
 
 ENCODER = ColourEncoder()
 SHOWN = {"a": ("red", "blue"), "b": ("green", "white"), "c": ("black", "yellow")}

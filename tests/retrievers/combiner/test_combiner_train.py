@@ -28,7 +28,7 @@ from viewfinder.retrievers.combiner.train import (
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import train_system
 from viewfinder.testing import ColourEncoder
-from viewfinder.training.weights import read_card, read_weights
+from viewfinder.weights import read_card, read_weights
 
 Plans = Callable[..., TrainPlan]
 ENCODER = ColourEncoder()

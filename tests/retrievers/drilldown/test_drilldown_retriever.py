@@ -23,7 +23,7 @@ from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.search.region_scores import RegionBlock, late_interaction
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 ENCODER = ColourEncoder()
 SAID = ("a red boat", "blue over white", "there is a dog", "a tree", "black stones", "a red dog")

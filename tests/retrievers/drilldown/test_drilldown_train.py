@@ -16,7 +16,7 @@ from viewfinder.retrievers.drilldown.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 from viewfinder.training.checkpoints import read_tensors, write_tensors
-from viewfinder.training.weights import NETWORK, TrainingList, read_card, read_weights
+from viewfinder.weights import NETWORK, TrainingList, read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = ("model.width=8", "model.slots=2", "batch=10", "training.epochs=3", "training.log_every=1")

@@ -32,10 +32,10 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import TrainingResult, load_preset
 from viewfinder.training.checkpoints import write_tensors
-from viewfinder.training.weights import NETWORK, TrainingList, read_card
 from viewfinder.users.captioner.captioner import END, PAD, START, Captioner
 from viewfinder.users.captioner.network import make_captioner
 from viewfinder.users.captioner.settings import RecurrentCaptioner, TransformerCaptioner
+from viewfinder.weights import NETWORK, TrainingList, read_card
 
 ENCODER = ColourEncoder()
 SMALL = (

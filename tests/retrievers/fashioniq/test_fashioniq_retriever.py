@@ -34,7 +34,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.layers import AttributeHead
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 ENCODER = ColourEncoder()
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in COLOURS]

@@ -25,7 +25,7 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.training import load_preset
 from viewfinder.training.presets import HalveOnPlateau
-from viewfinder.training.weights import read_card, read_weights
+from viewfinder.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = (

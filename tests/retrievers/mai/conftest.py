@@ -18,7 +18,7 @@ from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.settings import LossSettings, Model
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder
-from viewfinder.training.weights import Card, Weights
+from viewfinder.weights import Card, Weights
 
 ENCODER = ColourEncoder()
 SAID = "i prefer keep the first first's second second's third third's top over and is more"

@@ -17,7 +17,7 @@ from viewfinder.retrievers.mai.settings import Model
 from viewfinder.retrievers.mai.texts import make_text_reader
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 ENCODER = ColourEncoder()
 SENTENCES = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)

@@ -24,7 +24,7 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyRaw, tiny_pictures
 from viewfinder.training import load_network, load_preset
 from viewfinder.training.presets import OneCycle, build_settings
-from viewfinder.training.weights import read_weights
+from viewfinder.weights import read_weights
 
 ENCODER = ColourEncoder()
 TINY = (

@@ -25,7 +25,7 @@ from viewfinder.retrievers.mai.texts import (
     clean_text,
     make_text_reader,
 )
-from viewfinder.training.weights import Card, Weights
+from viewfinder.weights import Card, Weights
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "##dish", "shirt", "first", "'", "s", "collar")
 MODEL = Model(width=4, heads=2, words="pieces", tokeniser="bert", most_words=5, prompts=2)

@@ -31,7 +31,7 @@ from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 
 ENCODER = ColourEncoder()
 SENTENCES = SentenceEncoder(ENCODER.sentences_version, ENCODER.sentences)

@@ -18,7 +18,7 @@ from viewfinder.retrievers.mai.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
 from viewfinder.training import TrainingResult
-from viewfinder.training.weights import read_card, read_weights
+from viewfinder.weights import read_card, read_weights
 
 ENCODER = ColourEncoder()
 SMALL = (

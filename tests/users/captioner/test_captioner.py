@@ -15,10 +15,10 @@ from viewfinder.data.fashion_iq import SPECIAL_WORDS
 from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import Card, save_network
-from viewfinder.training.weights import read_weights
 from viewfinder.users.captioner import captioner as module
 from viewfinder.users.captioner.captioner import Captioner, caption_texts, decode_by_beams, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork
+from viewfinder.weights import read_weights
 
 Make = Callable[..., CaptionerNetwork]
 Pairs = tuple[Tensor, Tensor]

@@ -41,7 +41,7 @@ from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, g
 from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
-from viewfinder.training.weights import read_list_beside
+from viewfinder.weights import read_list_beside
 
 NETWORK = Path(__file__).with_name("network.onnx")
 

@@ -24,7 +24,7 @@ from viewfinder.retrievers.shared.numpy_network import check_sentences, check_sh
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.weights import Weights, load_system_weights
 from viewfinder.wording.replies import is_dont_know
 
 SYSTEM = "chatir"

@@ -34,7 +34,7 @@ from viewfinder.retrievers.shared.numpy_network import (
 )
 from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.weights import Weights, load_system_weights
 from viewfinder.wording.back_references import find_back_reference, to_operations
 from viewfinder.wording.modifications import split_modification
 

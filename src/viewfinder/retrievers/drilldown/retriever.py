@@ -28,7 +28,7 @@ from viewfinder.retrievers.shared.numpy_network import (
 )
 from viewfinder.retrievers.shared.verbalize import verbalize_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.weights import Weights, load_system_weights
 
 SYSTEM = "drilldown"
 SHIPPED = Path(__file__).with_name("modern.safetensors")

@@ -34,7 +34,7 @@ from viewfinder.training import (
 )
 from viewfinder.training.layers import measure_scale, standardise
 from viewfinder.training.presets import check_settings
-from viewfinder.training.weights import check_card
+from viewfinder.weights import check_card
 
 PRESETS = Path(__file__).with_name("attributes.toml")
 

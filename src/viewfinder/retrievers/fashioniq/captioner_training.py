@@ -38,10 +38,10 @@ from viewfinder.training import (
 )
 from viewfinder.training.layers import AttributeHead
 from viewfinder.training.presets import check_settings
-from viewfinder.training.weights import check_card
 from viewfinder.users.captioner.captioner import END, PAD, START, SYSTEM, Captioner, caption_texts, decode_greedily
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel
+from viewfinder.weights import check_card
 
 PRESETS = Path(__file__).with_name("captioner.toml")
 

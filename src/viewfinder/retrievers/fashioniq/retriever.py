@@ -33,7 +33,7 @@ from viewfinder.retrievers.shared.numpy_network import WordLookup, note_words, s
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.weights import Weights, load_system_weights
 
 EXTRA_WIDTH = 2
 """How many dimensions the embedding adds."""

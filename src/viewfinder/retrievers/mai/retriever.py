@@ -26,7 +26,7 @@ from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import Weights, load_system_weights
+from viewfinder.weights import Weights, load_system_weights
 from viewfinder.wording.back_references import BackReference, find_back_reference, to_operations, turn_of_place
 
 ORDINALS = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH", "SIXTH", "SEVENTH", "EIGHTH", "NINTH", "TENTH")

@@ -17,7 +17,7 @@ from jaxtyping import Float32, Int
 from viewfinder.query import SentenceEncoder
 from viewfinder.retrievers.mai.settings import Model, TextForm
 from viewfinder.retrievers.shared.numpy_network import NO_WORD, WordLookup, numpy_linear
-from viewfinder.training.weights import Weights
+from viewfinder.weights import Weights
 from viewfinder.wording.modifications import split_modification
 
 

@@ -22,7 +22,7 @@ from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.errors import EncoderMismatch
 from viewfinder.query import SentenceEncoder
-from viewfinder.training.weights import Card
+from viewfinder.weights import Card
 
 Arrays = Mapping[str, np.ndarray]
 

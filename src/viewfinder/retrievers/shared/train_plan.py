@@ -19,7 +19,7 @@ from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import EncoderMismatch, UnknownName
 from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
-from viewfinder.training.weights import Card, TrainingList, check_card, join_lists, read_card
+from viewfinder.weights import Card, TrainingList, check_card, join_lists, read_card
 
 if TYPE_CHECKING:
     from viewfinder.training import TrainingJob, TrainingResult

@@ -32,11 +32,11 @@ from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.training import load_network
 from viewfinder.training.presets import read_card_settings
-from viewfinder.training.weights import check_card, damaged_file, read_weights
 from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel, RecurrentCaptioner, TransformerCaptioner
 from viewfinder.users.descriptions import SentenceDescriber, Sentences, caption_sentences
 from viewfinder.users.person import Person, SpeakingStyle
+from viewfinder.weights import check_card, damaged_file, read_weights
 
 SYSTEM = "captioner"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
