@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from threadpoolctl import threadpool_limits
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
@@ -48,6 +48,7 @@ class LimitedConnection(HttpToolsProtocol):
     idle_s: ClassVar[float] = 15.0
 
     _known: dict[str, bool]
+    _answering: list[RequestResponseCycle]
     _timer: asyncio.TimerHandle | None = None
     _in_head = _in_message = False
     _head_bytes = 0
@@ -56,11 +57,17 @@ class LimitedConnection(HttpToolsProtocol):
         """The clock starts."""
         super().connection_made(transport)
         self._known = {}
+        self._answering = []
         self._hurry()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nothing is waited for any more."""
+        """Nothing is waited for any more, and nothing of any request is written."""
         self._rest()
+        # uvicorn tells only the newest request of the connection; those before it would write to what is gone.
+        for cycle in self._answering:
+            if not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
@@ -74,6 +81,7 @@ class LimitedConnection(HttpToolsProtocol):
         """From here on the access layer looks after it."""
         self._in_head = False
         super().on_headers_complete()
+        self._answering = [cycle for cycle in (*self._answering, self.cycle) if cycle and not cycle.response_complete]
 
     def on_message_complete(self) -> None:
         """The last byte of a body."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -98,3 +99,25 @@ def test_work_may_take_longer_than_a_head(serving: Serving) -> None:
 
     with serving(slowly, http=limit_connections(0.2)) as port:
         assert httpx.get(f"http://127.0.0.1:{port}/", timeout=20).text == "done"
+
+
+def test_what_follows_two_requests_at_once_and_is_none_leaves_no_error_behind(
+    serving: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
+    """uvicorn ends only the newest request of a connection that it closes; the one before wrote to what was gone."""
+    asked, answer = threading.Event(), threading.Event()
+
+    async def slowly(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.set()
+        await asyncio.to_thread(answer.wait, 20)
+        await PlainTextResponse("done")(scope, receive, send)
+
+    with serving(slowly, http=limit_connections(15.0)) as port:
+        with closing(connected(port)) as hasty:
+            hasty.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2 + b"no request\r\n\r\n")
+            assert asked.wait(20)
+            assert is_closed(hasty)
+        answer.set()
+        for _ in range(3):  # the answer that nobody waits for is through by then
+            assert httpx.get(f"http://127.0.0.1:{port}/", timeout=20).text == "done"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
