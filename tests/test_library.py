@@ -34,7 +34,7 @@ from viewfinder.errors import (
 from viewfinder.library import Library
 from viewfinder.search.hits import PicturePath
 from viewfinder.store.store import Store
-from viewfinder.store.tables import FIRST
+from viewfinder.store.tables import FIRST_BATCH
 from viewfinder.testing import ColourEncoder, TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
 
 
@@ -567,7 +567,7 @@ def test_a_conversation_goes_on_without_a_picture_that_was_pruned_and_says_so(ho
 
 
 def test_what_a_first_add_has_acknowledged_is_found_while_it_runs(home: Path) -> None:
-    tiny_pictures(home.parent / "pictures", FIRST + 3)
+    tiny_pictures(home.parent / "pictures", FIRST_BATCH + 3)
     seen = []
 
     def look(done: int, total: int) -> None:
@@ -578,15 +578,18 @@ def test_what_a_first_add_has_acknowledged_is_found_while_it_runs(home: Path) ->
     library = Library.open(home)
     library.add(home.parent / "pictures", workers=1, progress=look)
     version = library.encoder.version
-    assert seen == [(FIRST, FIRST, FIRST, version), (FIRST + 3, FIRST + 3, FIRST + 3, version)]
+    assert seen == [
+        (FIRST_BATCH, FIRST_BATCH, FIRST_BATCH, version),
+        (FIRST_BATCH + 3, FIRST_BATCH + 3, FIRST_BATCH + 3, version),
+    ]
 
 
 def test_what_a_first_add_has_acknowledged_is_found_after_it_was_killed(home: Path) -> None:
-    tiny_pictures(home.parent / "pictures", FIRST + 3)
+    tiny_pictures(home.parent / "pictures", FIRST_BATCH + 3)
     command = [sys.executable, __file__, str(home), str(home.parent / "pictures"), "killed"]
     assert subprocess.run(command, check=False, capture_output=True).returncode == -signal.SIGKILL
     library = Library.open(home, create=False)
-    assert len(library.find("red", n=100)) == library.status()["pictures"] == FIRST
+    assert len(library.find("red", n=100)) == library.status()["pictures"] == FIRST_BATCH
     assert json.loads((home / "library.json").read_text("utf-8"))["space"] == library.encoder.version
     assert library.add(home.parent / "pictures", workers=1).added == 3
 

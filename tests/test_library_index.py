@@ -27,8 +27,8 @@ pytest.importorskip("faiss", reason="the extra `scale` is not installed")
 def make_large_small(patched: pytest.MonkeyPatch) -> None:
     """Forty pictures are many, and ten new ones too; the encoder knows colours only."""
     patched.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    patched.setattr(index_files, "SMALLEST", 40)
-    patched.setattr(index_files, "MOST_LACKING", 20)
+    patched.setattr(index_files, "MIN_INDEXED", 40)
+    patched.setattr(index_files, "MAX_LACKING", 20)
 
 
 @pytest.fixture(autouse=True)
@@ -86,7 +86,7 @@ def test_an_index_that_finds_too_little_of_what_it_took_in_is_made_anew(
     assert library.status()["index"]["recall_added"] is None
     tiny_pictures(tmp_path / "pictures", 75)
     library.add(tmp_path / "pictures", workers=1)
-    monkeypatch.setattr(index_files, "LEAST_RECALL", 1.01)
+    monkeypatch.setattr(index_files, "MIN_RECALL", 1.01)
     told: list[str] = []
     assert library.build_index(told.append)
     assert told[0] == "the index takes 15 more pictures"

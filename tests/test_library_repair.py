@@ -295,8 +295,8 @@ def test_a_database_whose_log_a_killed_repair_left_gets_it_back(tmp_path: Path) 
 def test_a_library_that_is_moved_away_while_regions_are_made_is_not_begun_anew(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "FIRST", 2)
-    monkeypatch.setattr(tables, "MOST", 2)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 2)
+    monkeypatch.setattr(tables, "MAX_BATCH", 2)
     library = Library.open(home)
     snapshot = library.gallery().snapshot
 

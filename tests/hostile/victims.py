@@ -151,7 +151,7 @@ def serve(*arguments: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1] != "serve" and "starter" not in sys.argv:
         vars(viewfinder.library)["load_encoder"] = load_colour_encoder
-        tables.FIRST = tables.MOST = BATCH
+        tables.FIRST_BATCH = tables.MAX_BATCH = BATCH
         os.nice(1)
     programs: dict[str, Callable[..., None]] = {
         "add": add, "tune": tune, "describe": describe, "repair": repair, "features": features, "serve": serve,

@@ -110,8 +110,8 @@ def test_blocks_of_products_give_what_the_whole_matrix_gives(
     excluded = [np.array([query, 8]) for query in range(7)]
     whole = score_bounds(queries_qd @ gallery_nd.T + weight_q[:, None] * bias_n, targets_q, excluded=excluded)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_QUERIES", at_once)
-        patch.setattr(module, "LEAST_QUERIES", 1)
+        patch.setattr(module, "MAX_QUERIES", at_once)
+        patch.setattr(module, "MIN_QUERIES", 1)
         blocks = rank_bounds(
             queries_qd, gallery_nd, targets_q, bias_n=bias_n, bias_weight_q=weight_q, excluded=excluded
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.questioners.trained import AT_ONCE, answer_chances, bound_biases
+from viewfinder.questioners.trained import MAX_CANDIDATES_AT_ONCE, answer_chances, bound_biases
 
 LOG3 = float(np.log(3))
 
@@ -26,7 +26,11 @@ def test_one_question_by_hand() -> None:
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(2, 5), min_size=1, max_size=6), st.integers(0, 99), st.sampled_from([1, 3, AT_ONCE + 5]))
+@given(
+    st.lists(st.integers(2, 5), min_size=1, max_size=6),
+    st.integers(0, 99),
+    st.sampled_from([1, 3, MAX_CANDIDATES_AT_ONCE + 5]),
+)
 def test_packed_chances_are_softmaxes_of_each_question(sizes: list[int], seed: int, count: int) -> None:
     rng = np.random.default_rng(seed)
     starts = np.cumsum([0, *sizes])

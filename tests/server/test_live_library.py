@@ -144,7 +144,7 @@ INDEXER = """
 import sys
 from viewfinder.search import index_files
 from viewfinder.server.live_library import main
-index_files.SMALLEST = 2
+index_files.MIN_INDEXED = 2
 main()
 """
 
@@ -153,7 +153,7 @@ def test_an_index_is_made_in_a_process_of_its_own_and_then_served(
     library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("faiss", reason="the extra `scale` is not installed")
-    monkeypatch.setattr(index_files, "SMALLEST", 2)
+    monkeypatch.setattr(index_files, "MIN_INDEXED", 2)
     monkeypatch.setattr(live_library, "COMMAND", (sys.executable, "-c", INDEXER))
     tiny_pictures(tmp_path / "pictures", 6)
     library.add(tmp_path / "pictures")
@@ -169,7 +169,7 @@ def test_an_index_that_is_spoilt_while_it_is_served_is_made_anew(
     library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("faiss", reason="the extra `scale` is not installed")
-    monkeypatch.setattr(index_files, "SMALLEST", 2)
+    monkeypatch.setattr(index_files, "MIN_INDEXED", 2)
     monkeypatch.setattr(live_library, "COMMAND", (sys.executable, "-c", INDEXER))
     tiny_pictures(tmp_path / "pictures", 6)
     library.add(tmp_path / "pictures")
@@ -192,7 +192,7 @@ def test_an_index_that_another_process_makes_is_served_too(
     library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("faiss", reason="the extra `scale` is not installed")
-    monkeypatch.setattr(index_files, "SMALLEST", 2)
+    monkeypatch.setattr(index_files, "MIN_INDEXED", 2)
     monkeypatch.setattr(live_library, "COMMAND", (sys.executable, "-c", "pass"))  # as if the lock were held elsewhere
     tiny_pictures(tmp_path / "pictures", 6)
     library.add(tmp_path / "pictures")

@@ -230,7 +230,7 @@ def test_more_turns_than_an_import_may_have_are_refused(client_with: Clients) ->
 def test_a_conversation_does_not_grow_without_end(client_with: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     from viewfinder.server.conversations import answers
 
-    monkeypatch.setattr(answers, "MOST_NODES", 4)
+    monkeypatch.setattr(answers, "MAX_NODES", 4)
     client = client_with()
     id = client.post(f"{API}/sessions", json={"questioner": "none"}).json()["id"]
     for text in ("red", "green", "blue", "white"):

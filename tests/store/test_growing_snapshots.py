@@ -27,7 +27,7 @@ from viewfinder.store.tables import GROWTH, TABLES, read_growth
 @pytest.fixture(autouse=True)
 def from_a_few_pictures_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshot_files, "GROWS_FROM", 3)
-    monkeypatch.setattr(snapshot_files, "MOST_ADDED", 10)
+    monkeypatch.setattr(snapshot_files, "MAX_ADDED_SHARE", 10)
 
 
 def picture(name: str, colour: str = "red", **changes: object) -> PictureRow:
@@ -149,7 +149,7 @@ def test_where_anything_else_has_changed_all_is_written_anew(store: Store, chang
 
 
 def test_small_libraries_and_large_additions_are_written_anew(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(snapshot_files, "MOST_ADDED", 0.25)
+    monkeypatch.setattr(snapshot_files, "MAX_ADDED_SHARE", 0.25)
     add(store, picture("c"))
     assert has_grown(load_snapshot(store.folder, "s"))  # one over four
     add(store, picture("e"))

@@ -202,7 +202,7 @@ def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatc
 
 
 def test_a_report_counts_all_failures_and_lists_the_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "MOST_FAILURES", 2)
+    monkeypatch.setattr(ingest, "MAX_FAILURES", 2)
     bench.folder.mkdir()
     for name in ("a", "b", "c"):
         (bench.folder / f"{name}.png").write_bytes(b"not a picture at all")
@@ -270,7 +270,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
 
 def test_a_crash_between_batches_loses_nothing_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 10)
-    monkeypatch.setattr(tables, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 4)
 
     def crash(done: int, total: int) -> None:
         raise RuntimeError("the power is gone")
@@ -299,7 +299,7 @@ class Counting(ColourEncoder):
 
 def test_a_batch_is_stored_while_the_next_one_is_encoded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 8)
-    monkeypatch.setattr(tables, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 4)
     encoder, stored = Counting(), bench.store.add
 
     def store_when_the_next_is_encoded(*given: Any) -> None:
@@ -316,7 +316,7 @@ def test_a_batch_whose_files_come_slowly_is_stored_before_the_next_is_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_pictures(bench.folder, 8)
-    monkeypatch.setattr(tables, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 4)
     monkeypatch.setattr(ingest, "SECONDS", 0.0)  # any reading is slow
     encoder, seen = Counting(), list[int]()
     Ingest(bench.store, encoder, workers=1).run([bench.folder], progress=lambda *at: seen.append(encoder.seen))
@@ -326,7 +326,7 @@ def test_a_batch_whose_files_come_slowly_is_stored_before_the_next_is_read(
 def test_equal_pictures_of_neighbouring_batches_are_encoded_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     first, *_ = tiny_pictures(bench.folder, 4)
     shutil.copy(first.path, bench.folder / "zz-copy.png")
-    monkeypatch.setattr(tables, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 4)
     encoder = Counting()
     report = Ingest(bench.store, encoder, workers=1).run([bench.folder])
     assert counts(report) == {"found": 5, "added": 4, "duplicates": 1}
@@ -498,8 +498,8 @@ def test_copies_in_the_next_batch_are_set_aside_too(bench: Bench, monkeypatch: p
     [drawn] = tiny_pictures(bench.folder, 1)
     for number in range(5):
         shutil.copy(drawn.path, bench.folder / f"copy {number}.png")
-    monkeypatch.setattr(tables, "FIRST", 1)
-    monkeypatch.setattr(tables, "MOST", 1)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 1)
+    monkeypatch.setattr(tables, "MAX_BATCH", 1)
     monkeypatch.setattr(SpoiltEncoder, "spoilt", {drawn.top: SPOILS["zero"][0]})
     report = Ingest(bench.store, SpoiltEncoder(), workers=1).run((bench.folder,))
     assert counts(report) == {"found": 6, "quarantined": 6}

@@ -287,7 +287,7 @@ def test_after_kill_9_nothing_acknowledged_is_made_again(tmp_path: Path, monkeyp
 
 def main(folder: str) -> None:
     """Fills a store, two pictures a batch, and says how many are done."""
-    tables.FIRST = tables.MOST = 2
+    tables.FIRST_BATCH = tables.MAX_BATCH = 2
     store = Store.open(Path(folder))
     files = {row.id: [file.path for file in row.files] for row in store.rows()}
 

@@ -10,7 +10,7 @@ import torch
 
 from viewfinder.data.dialogues import Round, make_dialogue
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.questioners.trained import MOST_ROUNDS, NO_PICTURES, SYSTEM, QuestionSelector, load_trained_questions
+from viewfinder.questioners.trained import MAX_ROUNDS, NO_PICTURES, SYSTEM, QuestionSelector, load_trained_questions
 from viewfinder.testing import ColourEncoder
 from viewfinder.training import Card, seed_all
 from viewfinder.training.checkpoints import save_network
@@ -42,12 +42,12 @@ def dialogues(tmp_path: Path, *rounds: Round) -> tuple[QuestionDialogues, Senten
 def test_the_selector_at_work_gives_the_numbers_of_the_trained_one() -> None:
     seed_all(1)
     network = SelectorNetwork(torch.randn(7, 6), torch.arange(1.0, 8.0), hidden=5, width=3).eval()
-    captions_bs, rounds_brt = torch.randn(2, 6), torch.randn(2, MOST_ROUNDS + 3, 12)
+    captions_bs, rounds_brt = torch.randn(2, 6), torch.randn(2, MAX_ROUNDS + 3, 12)
     with torch.no_grad():
-        wanted_brq = network(SelectorBatch(captions_bs, rounds_brt, torch.zeros(2, MOST_ROUNDS + 3, dtype=torch.long)))
+        wanted_brq = network(SelectorBatch(captions_bs, rounds_brt, torch.zeros(2, MAX_ROUNDS + 3, dtype=torch.long)))
         selector = QuestionSelector.of({name: array.numpy() for name, array in network.arrays().items()})
     for row in range(2):
-        for heard in range(MOST_ROUNDS + 3):
+        for heard in range(MAX_ROUNDS + 3):
             rounds_rt = rounds_brt[row, :heard].numpy()
             found_q = selector.logits(captions_bs[row].numpy(), rounds_rt[:, :6], rounds_rt[:, 6:])
             assert found_q == pytest.approx(wanted_brq[row, heard].numpy(), abs=1e-5)

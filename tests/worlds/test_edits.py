@@ -22,7 +22,7 @@ from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
 from viewfinder.pictures import scan
 from viewfinder.worlds import WORLD_WRITERS, write_world
-from viewfinder.worlds.edits import CHANGES, FEWEST_LEFT, Edit, sample_edit, write_edits
+from viewfinder.worlds.edits import CHANGES, MIN_LEFT, Edit, sample_edit, write_edits
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH
 from viewfinder.worlds.scene import Scene, Thing, is_box_free, kind_fits, sample_scene
 from viewfinder.worlds.stock import stock_of
@@ -109,7 +109,7 @@ def test_a_thing_is_moved_to_where_it_is_said_to_be_and_hides_nothing() -> None:
 def test_what_is_removed_was_named_so_that_only_it_could_be_meant() -> None:
     for edit in of("removed"):
         [gone] = (looks(edit.before.things) - looks(edit.after.things)).elements()
-        assert named(edit.instruction, gone, edit.before) and len(edit.after.things) >= FEWEST_LEFT
+        assert named(edit.instruction, gone, edit.before) and len(edit.after.things) >= MIN_LEFT
         if edit.before.counts()[gone.kind] == 1:
             assert not named(edit.output, gone, edit.before)
 

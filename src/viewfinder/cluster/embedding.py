@@ -28,13 +28,13 @@ from viewfinder.scratch import scratch_folder
 from viewfinder.store.ingest import EmbeddedFile
 from viewfinder.store.objects import parse_url, read_picture
 
-AT_ONCE = 16
+MAX_FILES_AT_ONCE = 16
 """Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""
 
 IN_FLIGHT = 2
 """Times that, which are with an actor, so that it never waits for the next."""
 
-MOST_TRIES = 5
+MAX_TRIES = 5
 """Actors that may die while they hold some files, before these are given up."""
 
 NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
@@ -133,7 +133,7 @@ class ActorEmbedder:
             ViewfinderError: one actor after the other died, or what an actor could not do; the line says it.
         """
         drawn = iter(files)
-        waiting = iter(lambda: list(islice(drawn, AT_ONCE)), [])
+        waiting = iter(lambda: list(islice(drawn, MAX_FILES_AT_ONCE)), [])
         under_way = deque[_Task]()
         while True:
             while len(under_way) < IN_FLIGHT * len(self.actors.seats) and (some := next(waiting, None)):
@@ -155,7 +155,7 @@ class ActorEmbedder:
                 why = " ".join(str(error).split())[:300]
                 self.actors.replace(task.seat, why)
                 for lost in [it for it in under_way if it.seat is task.seat]:
-                    if lost.tries >= MOST_TRIES:
+                    if lost.tries >= MAX_TRIES:
                         raise ViewfinderError(
                             f"{lost.tries + 1} actors died over {lost.files[0].path}: {why}"
                         ) from error

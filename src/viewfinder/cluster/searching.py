@@ -34,7 +34,7 @@ from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
 PATIENCE_S = (10.0, 10.0)
 """How long a turn waits for its shards, and then for those that are asked for once more."""
 
-AT_ONCE = 2
+MAX_TURNS_AT_ONCE = 2
 """Turns that an actor works on at the same time: the next snapshot may be opened beside one."""
 
 KEPT = 2
@@ -203,7 +203,7 @@ class ActorShards:
         return asked
 
     def _start(self) -> Seat:
-        actor = start_actor(self._ray, ShardActor, self._place, concurrency=AT_ONCE)
+        actor = start_actor(self._ray, ShardActor, self._place, concurrency=MAX_TURNS_AT_ONCE)
         return Seat(actor, actor.open.remote(self._shown))
 
 

@@ -112,7 +112,7 @@ def _record_file(order: setup.ConstructionOrder) -> Path:
     return order.out / RECORDS / f"{order.split}.json"
 
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 """After so many pictures in a row without an answer from the language model, the run gives up."""
 
 SINGLE: tuple[Pipeline, ...] = ("mdc-i", "mdc-t-single")
@@ -231,7 +231,7 @@ def _worked(
                 results = one.result()
                 failed = [result for _, result in results if isinstance(result, LanguageModelFailed)]
                 in_a_row = in_a_row + 1 if failed else 0
-                if in_a_row >= MOST_FAILURES:
+                if in_a_row >= MAX_FAILURES:
                     raise LanguageModelFailed(
                         f"{failed[0]}; given up after {in_a_row} pictures in a row ({books.pictures:,} are done): what "
                         "was written is kept, repeat the command to go on"

@@ -35,7 +35,7 @@ from viewfinder.encoders.features.store import IMAGES
 from viewfinder.errors import BadInput
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.library import Library
-from viewfinder.worlds.chatsearch import LEAST_LIKENESS, PIPELINES, Pipeline
+from viewfinder.worlds.chatsearch import MIN_LIKENESS, PIPELINES, Pipeline
 
 Part = Literal["train", "val", "test", "all"]
 
@@ -171,7 +171,7 @@ class ConstructionOrder:
         """The threshold that applies."""
         if self.threshold is not None:
             return self.threshold
-        return LEAST_LIKENESS if self.finds_by_truth else THRESHOLD
+        return MIN_LIKENESS if self.finds_by_truth else THRESHOLD
 
     @property
     def in_place(self) -> bool:

@@ -38,7 +38,7 @@ from viewfinder.worlds.words import Language
 _WORD = re.compile(r"[a-z]+")
 
 
-MOST_NEAR = 10
+MAX_NEAR = 10
 """Scenes whose similarity to another is known."""
 
 
@@ -57,7 +57,7 @@ class CaptionedWorld:
         """The names of all."""
         return tuple(self.scenes)
 
-    def nearest(self, image: str, most: int = MOST_NEAR) -> list[FoundPicture]:
+    def nearest(self, image: str, most: int = MAX_NEAR) -> list[FoundPicture]:
         """By similarity of the truth."""
         near = [self.images[at] for at in self._near[image][:most]]
         return [FoundPicture(other, scene_likeness(self.scenes[image], self.scenes[other])) for other in near]
@@ -92,7 +92,7 @@ class CaptionedWorld:
 
     @cached_property
     def _near(self) -> Mapping[str, tuple[int, ...]]:
-        near = nearest_scenes(list(self.scenes.values()), most=MOST_NEAR, least=0.0)
+        near = nearest_scenes(list(self.scenes.values()), most=MAX_NEAR, least=0.0)
         return dict(zip(self.images, near, strict=True))
 
     @cached_property

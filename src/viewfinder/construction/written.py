@@ -20,7 +20,7 @@ from viewfinder.data.chatsearch import ChatTurn
 from viewfinder.language import LanguageModel
 from viewfinder.worlds.chatsearch import assistant_turn, user_turn
 
-LONGEST = 300
+MAX_LINE_LENGTH = 300
 """Characters per line."""
 
 _LABEL = re.compile(r"^[\s*#>\-\d.)]*(user|assistant|found|caption|(?:first |second )?picture)[\s*]*:[\s*]*", re.I)
@@ -109,8 +109,8 @@ def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
     words = _words(said)
     if len(words) < 2:
         raise SampleNotMade("a line of one word")
-    if len(said) > LONGEST:
-        raise SampleNotMade(f"a line of more than {LONGEST} characters")
+    if len(said) > MAX_LINE_LENGTH:
+        raise SampleNotMade(f"a line of more than {MAX_LINE_LENGTH} characters")
     if any(" ".join(_words(caption)) in " ".join(words) for caption in captions):
         raise SampleNotMade("a caption is quoted as it is")
     if said.lower() in known:

@@ -129,7 +129,7 @@ def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4
     return np.array(boxes, dtype=np.float32)
 
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 
 
 def to_file_name(name: str) -> str:
@@ -148,6 +148,6 @@ def to_file_name(name: str) -> str:
         lambda other: "".join(f"_{byte:02x}" for byte in other[0].encode("utf-8", "surrogatepass")),
         name,
     )
-    if not 0 < len(encoded) <= LONGEST_NAME:
-        raise BadInput(f"{name[:60]!r} cannot name a space: use 1 to {LONGEST_NAME} letters and digits")
+    if not 0 < len(encoded) <= MAX_NAME_LENGTH:
+        raise BadInput(f"{name[:60]!r} cannot name a space: use 1 to {MAX_NAME_LENGTH} letters and digits")
     return encoded

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 BATCH = 8
 """Pictures (or texts) per pass through the network: memory stays flat however many are given."""
 
-LONGEST_SIDE = 768
+MAX_SIDE = 768
 """In pixels: more than any of these models reads, and small enough to pass between processes."""
 
-LONGEST = 32
+MAX_ASPECT = 32
 """If sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
 
 
@@ -55,7 +55,7 @@ class TransformersEncoder:
         self.raw_version: str = checkpoint.version
         self.sentences_version: str = checkpoint.version
         self.width: int = checkpoint.family.width(checkpoint.config)
-        self.fit: Fit = AtMost(LONGEST_SIDE)
+        self.fit: Fit = AtMost(MAX_SIDE)
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self._checkpoint = checkpoint
@@ -162,7 +162,7 @@ class TransformersEncoder:
             top = left = 0
             if getattr(processor, "do_center_crop", False):
                 # With 224 on its short side, a picture of 1 x 60,000 pixels would take 9 GB: its middle is enough.
-                longest = LONGEST * min(height, width)
+                longest = MAX_ASPECT * min(height, width)
                 top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
             # As PIL images: in an array 3 pixels high, transformers takes the rows for channels.
             seen = np.ascontiguousarray(pixels[top : height - top, left : width - left])

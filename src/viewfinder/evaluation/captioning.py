@@ -30,7 +30,7 @@ from viewfinder.evaluation.plan import Notify, Plan, pick_evenly, silent
 from viewfinder.evaluation.protocols import PREFERRED
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
-from viewfinder.metrics.captions import LONGEST, ngrams
+from viewfinder.metrics.captions import MAX_NGRAM, ngrams
 from viewfinder.training.progress import report_tenths
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
@@ -38,7 +38,7 @@ CAPTIONS = "captions.jsonl"
 BLEU, ROUGE, CIDER = "BLEU-4", "ROUGE-L", "CIDEr-D"
 MANNERS = ("decoding", "prefix")
 RESAMPLES = 10_000
-AT_ONCE = 128
+MAX_PAIRS_AT_ONCE = 128
 """Pairs captioned together."""
 
 
@@ -134,8 +134,8 @@ def _known(
 def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, plan: Plan) -> list[PairCaption]:
     """The pairs with what the captioner says of them, scored among all of them."""
     said: list[str] = []
-    for at in range(0, len(pairs), AT_ONCE):
-        some = pairs[at : at + AT_ONCE]
+    for at in range(0, len(pairs), MAX_PAIRS_AT_ONCE):
+        some = pairs[at : at + MAX_PAIRS_AT_ONCE]
         shown_bg, wanted_bg = (
             np.asarray(vectors.raw_nd[vectors.rows(keys)], np.float32)
             for keys in ([pair.shown for pair in some], [pair.wanted for pair in some])
@@ -196,15 +196,15 @@ def _counts(said: str, several: Sequence[str]) -> list[float]:
     own, known = ngrams(said), [ngrams(one) for one in several]
     length = len(said.split())
     nearest = min((abs(len(one.split()) - length), len(one.split())) for one in several)[1]
-    right = [0.0] * LONGEST
+    right = [0.0] * MAX_NGRAM
     for ngram, count in own.items():
         right[len(ngram) - 1] += min(count, max(one[ngram] for one in known))
-    return [*right, *(float(max(length - n, 0)) for n in range(LONGEST)), float(nearest)]
+    return [*right, *(float(max(length - n, 0)) for n in range(MAX_NGRAM)), float(nearest)]
 
 
 def _bleu4(counts_rk: Float[np.ndarray, "r k"]) -> Float[np.ndarray, " r"]:
     """BLEU-4 of corpora with these sums of `_counts`."""
-    right_rn, all_rn, nearest_r = counts_rk[:, :LONGEST], counts_rk[:, LONGEST:-1], counts_rk[:, -1]
+    right_rn, all_rn, nearest_r = counts_rk[:, :MAX_NGRAM], counts_rk[:, MAX_NGRAM:-1], counts_rk[:, -1]
     with np.errstate(divide="ignore"):  # no common n-gram: ln 0, and a BLEU of 0
         shares_rn = np.log(right_rn / np.maximum(all_rn, 1))
         brevity_r = np.minimum(0, 1 - nearest_r / all_rn[:, 0])

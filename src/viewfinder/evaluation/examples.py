@@ -133,13 +133,13 @@ def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialo
     return QueryAttention(boxes_r4, slots)
 
 
-MOST_REGIONS = 3
+MAX_REGIONS = 3
 """Regions drawn per vector."""
 
 ACROSS = 5
 """Turns per row."""
 
-LONGEST_SIDE = 480
+MAX_SIDE = 480
 ACROSS_INCHES, LINE_INCHES = 12.0, 0.175
 TEXT_LINES = 20
 """Lines of text that the drawing has room for beside the last turn."""
@@ -153,7 +153,7 @@ def attention_plot(example: Example) -> bytes | None:
     if not looked or not example.target:
         return None
     try:
-        pixels = decode_one(Path(example.target), AtMost(LONGEST_SIDE)).pixels
+        pixels = decode_one(Path(example.target), AtMost(MAX_SIDE)).pixels
     except PictureError:
         return None
     small = ACROSS_INCHES / ACROSS * pixels.shape[0] / pixels.shape[1] + 0.75
@@ -196,9 +196,9 @@ def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks
         beside.annotate(text, (0, 1), xycoords="axes fraction", xytext=(0, -72 * LINE_INCHES * at),
                         textcoords="offset points", va="top", fontsize=10, color=_colour(slot))  # fmt: skip
         at += text.count("\n") + 1.8
-    drawn = [100 * np.sort(look.weights_r)[-MOST_REGIONS:].sum() for look in looks.slots]
+    drawn = [100 * np.sort(look.weights_r)[-MAX_REGIONS:].sum() for look in looks.slots]
     shares = ", ".join(f"{share:.0f}\N{NO-BREAK SPACE}%" for share in drawn)
-    note = f"drawn are the {MOST_REGIONS} regions that each vector looks at most: {shares} of its attention"
+    note = f"drawn are the {MAX_REGIONS} regions that each vector looks at most: {shares} of its attention"
     beside.annotate(_lines(note, 100, 2), (0, 0), xycoords="axes fraction", va="bottom", fontsize=9, color="#555555")
 
 
@@ -217,7 +217,7 @@ def _draw_picture(
         spine.set_visible(False)
     most = max((float(look.weights_r.max()) for _, look in slots), default=1.0)
     for layer, (slot, look) in enumerate(slots):
-        for region in np.argsort(-look.weights_r, kind="stable")[:MOST_REGIONS].tolist():
+        for region in np.argsort(-look.weights_r, kind="stable")[:MAX_REGIONS].tolist():
             # A little smaller in every layer, so that all stay visible where they overlap.
             inset = (0.5 + layer % 5) * 0.012 * min(width, height)
             left, top, right, bottom = (looks.boxes_r4[region] * (width, height, width, height)).tolist()

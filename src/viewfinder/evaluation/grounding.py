@@ -51,10 +51,10 @@ GROUNDED, CLIP, LARGEST, RANDOM, BEST = "grounded", "clip-t", "largest box", "ra
 PICTURES_AT_MOST = 50
 """Default number of pictures: each has some 250 windows, and all of them are searched."""
 
-LEAST = 1 / 36
+MIN_AREA = 1 / 36
 """As a share of a picture's area: things smaller than a grid cell are not searched for."""
 
-LONGEST = 1024
+MAX_SIDE = 1024
 """Maximum longer side, in pixels, of a picture from which boxes are cut out."""
 
 
@@ -122,14 +122,14 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
 def _grounded(
     one: MarkedPicture, by_windows: bool, encoder: Encoder, systems: dict[str, Retriever[Any]], rng: np.random.Generator
 ) -> Iterator[GroundedPhrase]:
-    read = decode_one(one.path, AtMost(LONGEST))
+    read = decode_one(one.path, AtMost(MAX_SIDE))
     size_4 = np.array([read.facts.width, read.facts.height] * 2, np.float32)
     boxes_n4 = grid_windows() if by_windows else jitter_boxes(np.array(one.boxes, np.float32) / size_4, rng)
     gallery = encode_boxes(read.pixels, boxes_n4, encoder, systems[GROUNDED])
     largest = int((boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1).argmax())
     for phrase in one.phrases:
         right_4 = np.array(phrase.box, np.float32) / size_4
-        if (right_4[2:] - right_4[:2]).prod() < LEAST:
+        if (right_4[2:] - right_4[:2]).prod() < MIN_AREA:
             continue
         iou_n = intersection_over_union(right_4, boxes_n4)
         rows = {LARGEST: largest, BEST: int(iou_n.argmax())}

@@ -28,7 +28,7 @@ from viewfinder.search.parts import sum_plain_parts
 from viewfinder.search.region_scores import TIE, RegionBlock, query_vector_scores, rank_fusion
 from viewfinder.session.resolve import resolve_turn
 
-AT_ONCE = 4096
+MAX_QUERIES_AT_ONCE = 4096
 """Queries held in memory before they are scored."""
 
 VECTORS_AT_ONCE = 64
@@ -146,7 +146,7 @@ class _Scorer:
     def rank_all(self, asked: Iterator[_Asked], shape: tuple[int, int]) -> list[Float[np.ndarray, "s t"]]:
         """The ranks of queries as they come, scored in blocks: best, worst, and the same within their subsets."""
         tables = [np.full(shape, np.nan) for _ in range(4)]
-        while waiting := list(islice(asked, AT_ONCE)):
+        while waiting := list(islice(asked, MAX_QUERIES_AT_ONCE)):
             # A query that says nothing is a plain one too: one dot product, with zeros.
             plain = [one for one in waiting if not sum_plain_parts(one.query).others]
             if plain:

@@ -18,7 +18,7 @@ from viewfinder.language.base import cut_at_stop, run_within
 KEY = "VIEWFINDER_LANGUAGE_MODEL_KEY"
 """The environment variable that holds the endpoint's key. The key is sent, never shown."""
 
-LARGEST = 1_000_000
+MAX_ANSWER_BYTES = 1_000_000
 """Bytes of an answer that are read."""
 
 MISSING = frozenset({400, 404, 405, 501})
@@ -121,7 +121,7 @@ class Endpoint:
                 body += piece
                 if time.monotonic() > until:
                     raise TimeoutError
-                if len(body) > LARGEST:
+                if len(body) > MAX_ANSWER_BYTES:
                     raise ValueError
             return response.status_code, bytes(body)
 

@@ -19,7 +19,7 @@ from viewfinder.language.endpoint import parse_endpoint
 SMALL = 1_000_000_000
 """Parameters below which one thread computes: a turn shares its cores with searches, and waits less than it gains."""
 
-LONGEST = 2048
+MAX_PROMPT_TOKENS = 2048
 """Tokens of a prompt that are read, its last ones."""
 
 
@@ -162,7 +162,7 @@ def _continued(
     from transformers import StoppingCriteriaList
 
     tokenizer, model = network.tokenizer, network.model
-    ids = tokenizer(prompt, return_tensors="pt")["input_ids"][:, -LONGEST:]
+    ids = tokenizer(prompt, return_tensors="pt")["input_ids"][:, -MAX_PROMPT_TOKENS:]
 
     def written(tokens: Any) -> str:
         return str(tokenizer.decode(tokens[0, ids.shape[1] :], skip_special_tokens=True))
@@ -211,7 +211,8 @@ _kept: dict[str, LanguageModel] = {}
 def load_language_model(source: str = "") -> LanguageModel:
     """The language model at "http(s)://host/v1#MODEL", in a folder, in a .gguf file, or of a hub name.
 
-    It is made once per process. One in this process loads in the background when it is first used: see `base.Loads`.
+    It is made once per process. One in this process loads in the background when it is first used: see
+    `base.LoadsInBackground`.
 
     Args:
         source: as above; "" takes what the environment variable VIEWFINDER_LANGUAGE_MODEL says.

@@ -49,7 +49,7 @@ from jaxtyping import Float, Int64
 
 NGram = tuple[str, ...]
 
-LONGEST = 4
+MAX_NGRAM = 4
 """The length in words of the longest n-gram that BLEU and CIDEr count."""
 
 
@@ -66,7 +66,7 @@ def check_sentences(hypotheses: Sequence[str], references: Sequence[Sequence[str
             raise ValueError(f"references of sentence {row}: {several!r}, but a list of at least one is needed")
 
 
-def ngrams(sentence: str, longest: int = LONGEST) -> Counter[NGram]:
+def ngrams(sentence: str, longest: int = MAX_NGRAM) -> Counter[NGram]:
     """How often each run of 1 to `longest` words occurs."""
     words = sentence.split()
     return Counter(
@@ -82,11 +82,11 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> Floa
 
     check_sentences(hypotheses, references)
     streams = list(zip_longest(*references))
-    counter = BLEU(tokenize="none", smooth_method="none", max_ngram_order=LONGEST, force=True)
+    counter = BLEU(tokenize="none", smooth_method="none", max_ngram_order=MAX_NGRAM, force=True)
     score = counter.corpus_score(list(hypotheses), streams)
     shares_n = np.array(score.counts) / np.maximum(score.totals, 1)
     with np.errstate(divide="ignore"):  # no common n-gram: ln 0, and a BLEU of 0
-        return np.asarray(score.bp * np.exp(np.cumsum(np.log(shares_n)) / np.arange(1, LONGEST + 1)))
+        return np.asarray(score.bp * np.exp(np.cumsum(np.log(shares_n)) / np.arange(1, MAX_NGRAM + 1)))
 
 
 def rouge_l(
@@ -140,7 +140,7 @@ class _Vectors:
 
 
 def _weighted(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: float) -> _Vectors:
-    vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(LONGEST))
+    vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(MAX_NGRAM))
     for ngram, count in counts.items():
         vectors[len(ngram) - 1][ngram] = count * weights.get(ngram, unseen)
     norms = tuple(sqrt(sum(weight**2 for weight in vector.values())) for vector in vectors)
@@ -154,7 +154,7 @@ def _likeness(said: _Vectors, meant: _Vectors) -> float:
         if norm and other_norm:
             clipped = sum(min(weight, other[ngram]) * other[ngram] for ngram, weight in own.items() if ngram in other)
             cosines += clipped / (norm * other_norm)
-    return 10 * penalty * cosines / LONGEST
+    return 10 * penalty * cosines / MAX_NGRAM
 
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")

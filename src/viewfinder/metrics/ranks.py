@@ -39,9 +39,9 @@ Rows = Int[np.ndarray, " _"]
 """Pictures, as rows of the gallery; their number may differ between queries."""
 
 SCORES_AT_ONCE = 1 << 25
-"""How many scores are held at a time, 134 MB in float32; more only if `LEAST_QUERIES` rows of a gallery are more."""
+"""How many scores are held at a time, 134 MB in float32; more only if `MIN_QUERIES` rows of a gallery are more."""
 
-LEAST_QUERIES, MOST_QUERIES = 16, 1024
+MIN_QUERIES, MAX_QUERIES = 16, 1024
 """Queries in one product. Fewer read the gallery for little work, more add nothing (see benchmarks/ranks.py)."""
 
 
@@ -81,7 +81,7 @@ def rank_bounds(
     count, pictures = len(queries_qd), len(gallery_nd)
     weight_q = None if bias_n is None else np.ones(count) if bias_weight_q is None else bias_weight_q
     best_q, worst_q = np.empty(count, np.int64), np.empty(count, np.int64)
-    rows = int(np.clip(SCORES_AT_ONCE // max(pictures, 1), LEAST_QUERIES, MOST_QUERIES))
+    rows = int(np.clip(SCORES_AT_ONCE // max(pictures, 1), MIN_QUERIES, MAX_QUERIES))
     scores_bn = np.empty((min(rows, count), pictures), dtype)
     for start in range(0, count, rows):
         block = slice(start, start + rows)

@@ -193,7 +193,7 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         return Decoded(_pixels(image, target, turn), facts)
 
 
-LONGEST_PACKED = 2048
+MAX_PACKED_SIDE = 2048
 """The longer side of a packed image: more than any encoder looks at."""
 
 
@@ -218,7 +218,7 @@ def pack_image(image: object) -> bytes:
     packed = BytesIO()
     try:
         turn = formats.read_orientation(image.getexif())
-        pixels_hw3 = _pixels(image, AtMost(LONGEST_PACKED).target(*image.size), turn)
+        pixels_hw3 = _pixels(image, AtMost(MAX_PACKED_SIDE).target(*image.size), turn)
     except Exception as error:  # as in `decode`: it may be of a file that is read only now, or was closed
         raise BadInput(f"this image cannot be read: {str(error) or type(error).__name__}") from error
     Image.fromarray(pixels_hw3).save(packed, "PNG", compress_level=1)
@@ -321,7 +321,7 @@ def to_eight_bit(image: Image.Image) -> Image.Image:
 
 
 def to_srgb_on_white(image: Image.Image, profile: bytes | None) -> Image.Image:
-    """An image of `eight_bit` in mode RGB: through its ICC profile if that can be used, alpha on white."""
+    """An image of `to_eight_bit` in mode RGB: through its ICC profile if that can be used, alpha on white."""
     if image.mode not in ("LA", "RGBA"):
         return _to_srgb(image, profile)
     *bands, alpha = image.split()

@@ -38,7 +38,7 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"MM\x00+", "TIFF"),
 )
 _HEIF_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1"})
-LONGEST = 64
+MAX_HEAD_BYTES = 64
 """Bytes that `detect_format` may look at."""
 
 
@@ -53,7 +53,7 @@ def detect_format(data: bytes) -> str | None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "WEBP"
     if data[4:8] == b"ftyp":  # formats in ISO boxes name their brands: the major one first, then compatible ones
-        length = min(int.from_bytes(data[:4], "big"), len(data), LONGEST)
+        length = min(int.from_bytes(data[:4], "big"), len(data), MAX_HEAD_BYTES)
         brands = [data[8:12], *(data[at : at + 4] for at in range(16, length - 3, 4))]
         if any(brand in (b"avif", b"avis") for brand in brands):
             return "AVIF"
@@ -91,7 +91,7 @@ def show_first_bytes(data: bytes) -> str:
     return f"the bytes {start[:6].hex(' ')}"
 
 
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 
 
 def read_capture_date(exif: Image.Exif) -> str | None:
@@ -112,7 +112,7 @@ def read_camera(exif: Image.Exif) -> str | None:
     """Maker and model, the maker not twice ("Canon", "Canon EOS 5D" is "Canon EOS 5D"); None if unknown."""
     make, model = _text(exif.get(ExifTags.Base.Make)), _text(exif.get(ExifTags.Base.Model))
     name = model if model.lower().startswith(make.lower()) else f"{make} {model}"
-    return (name.strip() or make)[:_LONGEST_NAME] or None
+    return (name.strip() or make)[:_MAX_NAME_LENGTH] or None
 
 
 def read_orientation(exif: Image.Exif) -> int:
@@ -164,7 +164,7 @@ class PictureReader(Protocol):
 
     @property
     def starts(self) -> tuple[bytes, ...]:
-        """What such files begin with; at most `LONGEST` bytes each."""
+        """What such files begin with; at most `MAX_HEAD_BYTES` bytes each."""
 
     def read_size(self, data: bytes) -> tuple[int, int]:
         """Width and height, from the header alone: a picture that is too large is never read."""

@@ -45,7 +45,7 @@ _READ_AHEAD = 1 << 20
 
 _START_SECONDS = 60.0
 _FAILED_STARTS = 3
-_LONGEST_HEADER = 1 << 20
+_MAX_HEADER_BYTES = 1 << 20
 _COMMAND = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]);"
     "from viewfinder.pictures.worker import serve; serve(int(sys.argv[1]))"
@@ -315,7 +315,7 @@ class _Worker:
 
     def hear(self) -> None:
         """Takes one message: that it is ready, or the outcome of its first job. Raises much if it is nonsense."""
-        message = self.pipe.recv_bytes(_LONGEST_HEADER)
+        message = self.pipe.recv_bytes(_MAX_HEADER_BYTES)
         if message == READY:
             self.ready = True
         else:

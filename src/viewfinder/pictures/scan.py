@@ -201,7 +201,7 @@ def _says_picture(entry: os.DirEntry[str]) -> bool:
     if not entry.is_file():
         return False
     with open(entry.path, "rb") as file:  # noqa: PTH123
-        start = file.read(formats.LONGEST)
+        start = file.read(formats.MAX_HEAD_BYTES)
     return (formats.detect_format(start) or formats.find_reader(start)) is not None
 
 
@@ -238,7 +238,7 @@ IGNORE_FILE = ".viewfinderignore"
 _LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 
 
-MOST_BYTES, MOST_RULES, MOST_DEEP = 100_000, 1_000, 2
+MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
 """What an ignore file may hold: its size, its lines, and the `**` of a line."""
 
 PATIENCE_S, PATIENCE_A_NAME_S = 5.0, 0.001
@@ -257,8 +257,8 @@ class _Rule(GitIgnoreSpecPattern):
     @classmethod
     def pattern_to_regex(cls, pattern: str) -> tuple[str | None, bool | None]:  # type: ignore[override]
         """The expression, and whether it takes or gives back; None for a line that says nothing. Raises ValueError."""
-        if pattern.count("**") > MOST_DEEP:
-            raise ValueError(f"{pattern[:40]!r} has more than {MOST_DEEP} times **")
+        if pattern.count("**") > MAX_DEEP:
+            raise ValueError(f"{pattern[:40]!r} has more than {MAX_DEEP} times **")
         regex, include = super().pattern_to_regex(pattern)
         if regex is None:
             return regex, include
@@ -310,10 +310,10 @@ class IgnoreRules:
         if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may have no end
             raise ValueError("not a regular file")
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
-            content = opened.read(MOST_BYTES + 1)
+            content = opened.read(MAX_RULE_BYTES + 1)
         lines = content.decode("utf-8-sig", "surrogateescape").splitlines()
-        if len(content) > MOST_BYTES or len(lines) > MOST_RULES:
-            raise ValueError(f"over the limit of {MOST_RULES:,} lines and {MOST_BYTES // 1000} kB")
+        if len(content) > MAX_RULE_BYTES or len(lines) > MAX_RULES:
+            raise ValueError(f"over the limit of {MAX_RULES:,} lines and {MAX_RULE_BYTES // 1000} kB")
         spec = GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
         return IgnoreRules((*self.files, _IgnoreFile(folder, spec)))
 

@@ -25,10 +25,10 @@ from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.wording.choices import find_choices
 from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
-SHORTEST, LONGEST = 3, 20
+MIN_WORDS, MAX_WORDS = 3, 20
 """Words of a question; what is longer is a speech."""
 
-LONGEST_WORD, MOST_OF_ONE_WORD = 24, 3
+MAX_WORD_LENGTH, MAX_OF_ONE_WORD = 24, 3
 LETTERS = 0.85
 """The share of letters among the signs of a question, blanks aside."""
 
@@ -150,10 +150,10 @@ def _is_sensible(asked: str) -> bool:
     words = _words(asked)
     signs = asked.replace(" ", "")
     return (
-        SHORTEST <= len(words) <= LONGEST
+        MIN_WORDS <= len(words) <= MAX_WORDS
         and sum(map(str.isalpha, signs)) >= LETTERS * len(signs)
-        and max(map(len, words)) <= LONGEST_WORD
-        and max(map(words.count, words)) <= MOST_OF_ONE_WORD
+        and max(map(len, words)) <= MAX_WORD_LENGTH
+        and max(map(words.count, words)) <= MAX_OF_ONE_WORD
         and any(word in _OPENERS for word in words)
         and not re.search(r"[.!:;](?:\s|$)", asked)
     )
@@ -233,7 +233,7 @@ class FewShotQuestioner:
         raise LanguageModelFailed(wrong)
 
 
-MOST_QUESTIONS = 10
+MAX_QUESTIONS = 10
 """Questions in a conversation."""
 
 REMEMBERED_CAPTIONS = 256
@@ -262,12 +262,12 @@ class ListedQuestions:
         found: tuple[str, ...] = ()
         for seed, temperature in enumerate(TEMPERATURES):
             left = deadline - time.monotonic()
-            if len(found) == MOST_QUESTIONS or left <= 0:
+            if len(found) == MAX_QUESTIONS or left <= 0:
                 break
             try:
                 reply = self.model.complete(
-                    write_ten_questions_prompt(caption, found), stop=("\n\n", f"\n{MOST_QUESTIONS + 1}."),
-                    most_tokens=LISTED_TOKENS * (MOST_QUESTIONS - len(found)),
+                    write_ten_questions_prompt(caption, found), stop=("\n\n", f"\n{MAX_QUESTIONS + 1}."),
+                    most_tokens=LISTED_TOKENS * (MAX_QUESTIONS - len(found)),
                     temperature=temperature, seed=seed, seconds=left,
                 )  # fmt: skip
             except LanguageModelFailed:
@@ -339,7 +339,7 @@ def select_new_questions(questions: Iterable[str], caption: str) -> tuple[str, .
     found: list[str] = []
     so_far = ConversationSoFar([caption])
     for question in questions:
-        if len(found) == MOST_QUESTIONS:
+        if len(found) == MAX_QUESTIONS:
             break
         if so_far.is_new(question):
             so_far.note_question(question)

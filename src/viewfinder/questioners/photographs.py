@@ -261,10 +261,10 @@ def photograph_labels() -> PhotographLabels:
 
 # -- asking: labels that separate the pictures now likely, and what else one remembers
 
-MOST_LABELS = 5
+MAX_LABELS = 5
 """Choices of a question, "something else" and "don't know" left out."""
 
-LEAST_SHARE = 0.04
+MIN_SHARE = 0.04
 """A label that fewer of the likely pictures are answered with is not offered."""
 
 WORTH_A_CHOICE = 0.05
@@ -316,7 +316,7 @@ def _labels_to_offer(
     spent |= {label for text in view.said for label in read_labels(text).mentioned.get(facet.name, ())}
     share_l = belief_c @ choice_chances(holds_cl, error=0.0)[:, :-1]
     order = [int(at) for at in np.argsort(-share_l, kind="stable") if facet.labels[at] not in spent]
-    order = [at for at in order[:MOST_LABELS] if share_l[at] >= LEAST_SHARE]
+    order = [at for at in order[:MAX_LABELS] if share_l[at] >= MIN_SHARE]
     best, offered = 0.0, 0
     for count in range(2, len(order) + 1):
         gain = _gain(belief_c, choice_chances(holds_cl[:, order[:count]]))

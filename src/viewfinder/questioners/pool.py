@@ -32,7 +32,7 @@ from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE, is_dont_know
 REPEAT_SUFFIX = "?repeat"
 """At the end of a source: may ask again, and anything."""
 
-MOST_CHOICES = 6
+MAX_CHOICES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +102,8 @@ def _offer_choices(question: PoolQuestion) -> tuple[str, ...]:
         for answer in question.answers
         if " " in answer or not any(answer != other and answer.startswith(other) for other in question.answers)
     ]
-    more = (SOMETHING_ELSE,) if len(short) > MOST_CHOICES else ()
-    return (*short[:MOST_CHOICES], *more, DONT_KNOW)
+    more = (SOMETHING_ELSE,) if len(short) > MAX_CHOICES else ()
+    return (*short[:MAX_CHOICES], *more, DONT_KNOW)
 
 
 @dataclass(frozen=True, eq=False)

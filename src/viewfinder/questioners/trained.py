@@ -22,7 +22,7 @@ from viewfinder.weights import Card, Weights, check_card, damaged_file, read_wei
 from viewfinder.wording.mentions import required_mentions
 from viewfinder.wording.questions import question_meaning
 
-MOST_ROUNDS = 10
+MAX_ROUNDS = 10
 """Rounds that the network counts; later ones count as the last of these."""
 
 
@@ -62,7 +62,7 @@ class QuestionSelector:
 
 
 TINY = 1e-30
-AT_ONCE = 128
+MAX_CANDIDATES_AT_ONCE = 128
 """Candidates whose answers fit into the processor's cache together."""
 
 
@@ -93,9 +93,9 @@ def answer_chances(
     if not len(bias_a):
         return chance_ca
     sizes_m = np.diff(starts_m)
-    for at in range(0, len(seen_ck), AT_ONCE):
-        part_ca = chance_ca[at : at + AT_ONCE]
-        np.matmul(seen_ck[at : at + AT_ONCE], towers_ak.T, out=part_ca)
+    for at in range(0, len(seen_ck), MAX_CANDIDATES_AT_ONCE):
+        part_ca = chance_ca[at : at + MAX_CANDIDATES_AT_ONCE]
+        np.matmul(seen_ck[at : at + MAX_CANDIDATES_AT_ONCE], towers_ak.T, out=part_ca)
         part_ca += bias_a
         np.exp(part_ca, out=part_ca)
         total_cm = np.add.reduceat(part_ca, starts_m[:-1], axis=1)

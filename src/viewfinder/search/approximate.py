@@ -27,7 +27,7 @@ from jaxtyping import Bool, Float, Float32, Int64, Shaped
 WIDTH_STEP = 16
 """faiss compares this many numbers of a code at once: vectors are padded with zeros."""
 
-AT_ONCE = 65_536
+MAX_ADDED_AT_ONCE = 65_536
 """Pictures added to an index at once."""
 
 TRAINED_ON = 64
@@ -162,8 +162,8 @@ class ApproximateIndex:
 
     def add(self, ids: Sequence[str], vectors_nw: Float32[np.ndarray, "n w"]) -> None:
         """Adds pictures to the existing lists. Nobody may search meanwhile."""
-        for start in range(0, len(ids), AT_ONCE):
-            self._index.add(vectors_nw[start : start + AT_ONCE])
+        for start in range(0, len(ids), MAX_ADDED_AT_ONCE):
+            self._index.add(vectors_nw[start : start + MAX_ADDED_AT_ONCE])
         self.ids_s = np.concatenate([self.ids_s, encode_ids(ids)])
 
 
@@ -219,8 +219,8 @@ def build_index(
     made.cp.niter, made.cp.seed = 10, seed + 1
     made.cp.max_points_per_centroid, made.cp.min_points_per_centroid = TRAINED_ON, 1
     made.train(with_background(matrix_nd[sample_k], background_n[sample_k]))
-    for start in range(0, count, AT_ONCE):
-        block = slice(start, start + AT_ONCE)
+    for start in range(0, count, MAX_ADDED_AT_ONCE):
+        block = slice(start, start + MAX_ADDED_AT_ONCE)
         made.add(with_background(matrix_nd[block], background_n[block]))
     best_mk = exact_best(matrix_nd, background_n, queries.vectors_mw, min(MEASURED_AT, count))
     chooses_m = queries.halve()
@@ -292,8 +292,8 @@ def exact_best(
     """Rows of the best pictures for every query, by a scan of all, in no order."""
     scores: list[np.ndarray] = []
     rows: list[np.ndarray] = []
-    for start in range(0, len(matrix_nd), AT_ONCE):
-        block = slice(start, start + AT_ONCE)
+    for start in range(0, len(matrix_nd), MAX_ADDED_AT_ONCE):
+        block = slice(start, start + MAX_ADDED_AT_ONCE)
         scores_mb = queries_mw @ with_background(matrix_nd[block], background_n[block]).T
         best_mk = np.argpartition(-scores_mb, min(count, scores_mb.shape[1]) - 1, axis=1)[:, :count]
         scores.append(np.take_along_axis(scores_mb, best_mk, axis=1))

@@ -31,7 +31,7 @@ CROPS, SHARE = 5, 0.3
 SHARPNESS = 15.0
 """A crop more similar to the words by 0.07 weighs e times as much; what is nowhere in a picture lights up nothing."""
 
-_LONGEST = 768
+_MAX_SIDE = 768
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def _decode_first(paths: Iterable[Path], picture: PictureId) -> Pixels:
     for path in paths:
         if path.is_file():
             with suppress(PictureError):
-                read = decode_one(path, AtMost(_LONGEST))
+                read = decode_one(path, AtMost(_MAX_SIDE))
                 if read.id == picture:
                     return read.pixels
     raise PictureError(f"no file is the picture {picture} any more, or can be read: add it again")

@@ -3,12 +3,12 @@
     <library>/approximate/<space>.npz      a cache: what `approximate.save_index` writes
 
 It is made for one state of a collection and serves later ones too: pictures that it lacks are scanned beside it, those
-that have gone are skipped. When it lacks 10,000 (half of `MOST_LACKING`) it grows, in its existing lists, or is rebuilt
+that have gone are skipped. When it lacks 10,000 (half of `MAX_LACKING`) it grows, in its existing lists, or is rebuilt
 if the collection has twice the pictures for which they were chosen, or if it is measured to find too little of what it
-took in. When one in twenty of its pictures has gone (half of `MOST_GONE`) it is rebuilt. With twice as many it is no
+took in. When one in twenty of its pictures has gone (half of `MAX_GONE`) it is rebuilt. With twice as many it is no
 longer used. Its maker replaces the file, and searches go on with what they have read. Collections smaller than
-`SMALLEST` are scanned, and so are all where faiss is missing, or where the file is not as it was written: nothing about
-a cache is an error.
+`MIN_INDEXED` are scanned, and so are all where faiss is missing, or where the file is not as it was written: nothing
+about a cache is an error.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from viewfinder.store.tables import private_files
 APPROXIMATE = "approximate"
 """The folder in a library."""
 
-SMALLEST = 200_000
+MIN_INDEXED = 200_000
 """From this many pictures on an index pays: below, a scan takes less than a fifth of a turn's 100 ms."""
 
-MOST_LACKING = 20_000
+MAX_LACKING = 20_000
 """Pictures that an index may lack: scanning them takes about as long as searching it."""
 
-MOST_GONE = 0.1
+MAX_GONE = 0.1
 """The share of an index's pictures that may have gone."""
 
-MOST_GROWN = 2
+MAX_GROWN = 2
 """An index is rebuilt when a collection has this many times the pictures for which its lists were chosen."""
 
-LEAST_RECALL = 0.96
+MIN_RECALL = 0.96
 """An index that took in pictures is rebuilt if some sort of queries finds less of its ten best pictures.
 
 At least `approximate.ENOUGH_RECALL` is aimed at when it is built, and measured with an error of 0.005.
@@ -63,7 +63,7 @@ At least `approximate.ENOUGH_RECALL` is aimed at when it is built, and measured 
 QUERIES = 400
 """Texts on which an index is measured; half of them choose how many lists are looked into."""
 
-FEWEST_MEASURED = 12
+MIN_MEASURED = 12
 """Pictures that must have been added before queries like them are measured by themselves."""
 
 BUILDING = ".building-"
@@ -118,21 +118,21 @@ def read_card(folder: Path, space: str) -> dict[str, object] | None:
 
 def pays(size: int) -> bool:
     """Whether a collection of this size is searched with an index, if that is possible here."""
-    return size >= SMALLEST and has_faiss()
+    return size >= MIN_INDEXED and has_faiss()
 
 
 def serves(indexed: IndexedPictures | None) -> bool:
     """Whether turns are faster with this index than without."""
-    return indexed is not None and len(indexed.lacking_k) <= MOST_LACKING and not _is_stale(indexed)
+    return indexed is not None and len(indexed.lacking_k) <= MAX_LACKING and not _is_stale(indexed)
 
 
 def is_due(indexed: IndexedPictures | None) -> bool:
     """Whether an index is to be made or grown, before the present one can no longer be used."""
-    return indexed is None or len(indexed.lacking_k) > MOST_LACKING // 2 or 2 * indexed.gone > MOST_GONE * indexed.size
+    return indexed is None or len(indexed.lacking_k) > MAX_LACKING // 2 or 2 * indexed.gone > MAX_GONE * indexed.size
 
 
 def _is_stale(indexed: IndexedPictures) -> bool:
-    return indexed.gone > MOST_GONE * indexed.size
+    return indexed.gone > MAX_GONE * indexed.size
 
 
 def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) -> ApproximateIndex | None:
@@ -164,13 +164,13 @@ def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) 
 
 
 def _will_be_stale(indexed: IndexedPictures) -> bool:
-    return 2 * indexed.gone > MOST_GONE * indexed.size
+    return 2 * indexed.gone > MAX_GONE * indexed.size
 
 
 def _queries_of_both(gallery: Gallery, added_k: Int64[np.ndarray, " k"], count: int) -> Queries:
     """So many queries about any pictures, and so many about those in these rows, unless they are few."""
     queries = queries_like(gallery, count=count)
-    return queries if len(added_k) < FEWEST_MEASURED else queries.joined(queries_like(gallery, added_k, count))
+    return queries if len(added_k) < MIN_MEASURED else queries.joined(queries_like(gallery, added_k, count))
 
 
 def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures, tell: Tell) -> ApproximateIndex | None:
@@ -179,7 +179,7 @@ def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures, t
     New pictures may be of another kind than those for which the lists were chosen. Then they lie in few lists, or far
     from the middle of any, and queries miss them.
     """
-    if _will_be_stale(indexed) or len(gallery) >= MOST_GROWN * index.card.trained_on:
+    if _will_be_stale(indexed) or len(gallery) >= MAX_GROWN * index.card.trained_on:
         return None
     rows_k = indexed.lacking_k
     tell(f"the index takes {len(rows_k):,} more pictures")
@@ -190,7 +190,7 @@ def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures, t
     grown = IndexedPictures(index, gallery.snapshot.ids)
     queries = _queries_of_both(gallery, rows_k, QUERIES // 2)  # none of them is needed to choose anything
     index.card = measure_index(index, grown.row_s, matrix_nd, background_n, queries)
-    if index.card.least_recall >= LEAST_RECALL:
+    if index.card.least_recall >= MIN_RECALL:
         return index
     tell(f"with them it finds only {index.card.least_recall:.1%} of what it should")
     return None
@@ -255,7 +255,7 @@ def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, 
     if vocabulary is not None and sum(map(bool, texts)) < len(texts) // 2:
         kind, texts = "words", [" ".join(vocabulary.words[at] for at in best_w) for best_w in best_kw.tolist()]
     said_m = np.flatnonzero([bool(text) for text in texts])
-    if len(said_m) >= FEWEST_MEASURED:
+    if len(said_m) >= MIN_MEASURED:
         vectors_md = np.concatenate([gallery.encoder.words([texts[at]]) for at in said_m.tolist()])
         weight_m = np.resize(np.array(BESIDE, np.float32), len(said_m))
         against_m = weight_m < 0

@@ -14,7 +14,7 @@ from viewfinder.search.kernels import row_products
 WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
 """Of the softmax over the vocabulary and over rivals, for pictures compared by what words say about them."""
 
-LEAST_CONTRAST = -6.0
+MIN_CONTRAST = -6.0
 """One picture in 400: below that, a word counts as not holding."""
 
 
@@ -65,12 +65,12 @@ def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabul
 def contrast_scores(
     vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
 ) -> Float[np.ndarray, " n"]:
-    """Log-probability of a word against its rivals for every picture, not below `LEAST_CONTRAST`."""
+    """Log-probability of a word against its rivals for every picture, not below `MIN_CONTRAST`."""
     logits_nr = row_products(vectors_nd, rivals_rd) / RIVAL_TEMPERATURE
     top_n1 = logits_nr.max(axis=1, keepdims=True)
     whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
     logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / RIVAL_TEMPERATURE - whole_n
-    np.maximum(logs_n, LEAST_CONTRAST, out=logs_n)
+    np.maximum(logs_n, MIN_CONTRAST, out=logs_n)
     return logs_n
 
 

@@ -19,7 +19,7 @@ from viewfinder.search.near_scores import NearScores
 from viewfinder.search.region_scores import TIE
 from viewfinder.search.verdicts import ChanceOf, Judgement, Verdict, find_unheard, judge_matches, judge_result
 
-AT_LEAST = 100
+MIN_SORTED = 100
 """Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
 
@@ -92,11 +92,11 @@ class Ranking:
         if not self.query.parts:
             return np.zeros(0, np.int64)
         if self._rows_k is None or count > len(self._rows_k):
-            self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
+            self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)
             if isinstance(self.scores, NearScores) and len(self._rows_k) < min(count, self.total):
                 # Rarely does anybody look this far down: a full scan.
                 self.scores = self.gallery.scores(self.query, allowed_n=self._allowed_n)
-                self._rows_k = self.scores.best(max(count, AT_LEAST), self._allowed_n)
+                self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)
         return self._rows_k[:count]
 
     def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:

@@ -75,7 +75,7 @@ UNHEARD, NAMED_HERE = -5.0, -2.0
 """log10 of the share of captions that have a word: for a word in no caption, and the least for one in a caption of the
 best pictures of the collection itself."""
 
-CROWD, MOST_WORDS, MOST_TURNS = 10, 13, 5
+CROWD, MAX_WORDS, MAX_TURNS = 10, 13, 5
 
 SENTENCE = 6
 """From this many words per turn on average, people speak in sentences."""
@@ -133,7 +133,7 @@ def conversation_features(
     return np.array(
         [
             said.crowd, said.deviation, said.mean, expected, math.log10(said.size),
-            min(words, MOST_WORDS), min(len(texts), MOST_TURNS), familiar,
+            min(words, MAX_WORDS), min(len(texts), MAX_TURNS), familiar,
         ]
     )  # fmt: skip
 

@@ -32,7 +32,7 @@ SAID_IF_THERE = 0.5
 SAID_IF_NOT = 0.02
 """How much more rarely somebody who names a picture says a word that is not written about it than other people do."""
 
-LEAST_TELLING = -5.0
+MIN_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
 
 ROUNDING = 1e-3
@@ -92,12 +92,12 @@ class WordIndex:
         found.sort(key=lambda gain: -gain[0])
         nothing = float(np.log(NAMING) + len(found_by_word) * np.log(SAID_IF_NOT))
         rest = sum(gain for gain, _ in found)
-        if nothing + rest < LEAST_TELLING - ROUNDING:  # not even a picture with all these words
+        if nothing + rest < MIN_TELLING - ROUNDING:  # not even a picture with all these words
             return LikelihoodRatios(np.zeros(0, np.float32), np.zeros(0, np.int64))
         naming_n = np.full(self._pictures, nothing, np.float32)
         hopeful_k: Int64[np.ndarray, " k"] | None = None
         for gain, rows_k in found:
-            if nothing + rest < LEAST_TELLING and hopeful_k is None:
+            if nothing + rest < MIN_TELLING and hopeful_k is None:
                 hopeful_k = np.flatnonzero(naming_n > nothing)
             if hopeful_k is None or len(rows_k) < len(hopeful_k):
                 naming_n[rows_k] += np.float32(gain)
@@ -105,7 +105,7 @@ class WordIndex:
                 place_k = np.minimum(np.searchsorted(rows_k, hopeful_k), len(rows_k) - 1)
                 naming_n[hopeful_k[rows_k[place_k] == hopeful_k]] += np.float32(gain)
             rest -= gain
-        telling_k = np.flatnonzero(naming_n > LEAST_TELLING)
+        telling_k = np.flatnonzero(naming_n > MIN_TELLING)
         nats_k = np.log1p(np.exp(naming_n[telling_k].astype(np.float64))).astype(np.float32)
         return LikelihoodRatios.of(nats_k, telling_k, self._pictures)
 

@@ -30,7 +30,7 @@ from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
 
 MEDIA_TYPE = "application/problem+json"
-MOST_NAMED = 20
+MAX_NAMED = 20
 """Things that are wrong with a request, of which a problem tells."""
 
 UNFORESEEN = "unforeseen"
@@ -157,7 +157,7 @@ def _explain(request: Request, error: Exception) -> Problem:
         case ViewfinderError():
             return problem_of(error)
         case RequestValidationError():
-            named = [(it["loc"], it["msg"]) for it in error.errors()[:MOST_NAMED]]
+            named = [(it["loc"], it["msg"]) for it in error.errors()[:MAX_NAMED]]
             errors = [{"where": [str(part) for part in where], "message": message} for where, message in named]
             where, message = named[0]
             return Problem(422, "invalid", f"{'.'.join(map(str, where))}: {message}", errors=errors)

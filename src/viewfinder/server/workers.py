@@ -39,7 +39,7 @@ COMMAND = (sys.executable, "-P", "-m", "viewfinder.server.workers")
 REST_S = 1.0
 """The delay before restarting a worker that died while starting; it doubles each time."""
 
-MOST_REST_S = 30.0
+MAX_REST_S = 30.0
 
 FORGIVEN_S = 0.25
 """How long to wait after the workers' own time to end before they are killed."""
@@ -201,7 +201,7 @@ class Workers:
         mark_process_dead(worker.process.pid, str(self._shared))  # type: ignore[no-untyped-call]
         if not worker.ready:
             self._start_at = time.monotonic() + self._rest_s
-            self._rest_s = min(2 * self._rest_s, MOST_REST_S)
+            self._rest_s = min(2 * self._rest_s, MAX_REST_S)
         _LOG.error(
             "worker %s ended (%s): another takes its place", worker.process.pid, said or worker.process.returncode
         )

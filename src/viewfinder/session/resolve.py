@@ -21,7 +21,7 @@ from viewfinder.wording.replies import is_dont_know
 from viewfinder.wording.statements import write_statement
 from viewfinder.wording.values import find_values_meant
 
-MOST_VALUES = 64
+MAX_VALUES = 64
 """With more values than this, a catalogue column holds names rather than kinds."""
 
 EXCLUSIVE_TAGS = frozenset({"colour"})
@@ -180,7 +180,7 @@ def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude each other: those of catalogue columns, then colours and the like among the tags."""
     # A "but ..." never refers to facts of the files.
     columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
-    known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MOST_VALUES]
+    known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MAX_VALUES]
     tagged = [
         ValueFamily(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))
         for group in gallery.tags.groups

@@ -38,7 +38,7 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
-from viewfinder.pictures.decode import LONGEST_PACKED
+from viewfinder.pictures.decode import MAX_PACKED_SIDE
 from viewfinder.query import Operation
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.base import check_question
@@ -396,7 +396,7 @@ class Session(TurnMethods):
         if isinstance(image, str | Path):
             return str(image)
         if isinstance(image, bytes):
-            image = decode_content(image, AtMost(LONGEST_PACKED)).pixels
+            image = decode_content(image, AtMost(MAX_PACKED_SIDE)).pixels
         packed = pack_image(image)
         name = f"pixels:{picture_id(packed)}"
         self._images[name] = packed

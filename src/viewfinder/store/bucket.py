@@ -190,7 +190,7 @@ LOOK_S = 5.0
 """How old the known state of the bucket may be while people search."""
 
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
-AT_ONCE = 8
+MAX_REQUESTS_AT_ONCE = 8
 """Concurrent requests."""
 
 
@@ -289,7 +289,7 @@ class Bucket:
             if not names:
                 self._check_bucket()
             tables = [name for name in names if name.endswith(".lance")]
-            with ThreadPoolExecutor(AT_ONCE) as pool:
+            with ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
                 versions = pool.map(self._list, [f"tables/{name}/_versions" for name in tables])
                 contents = pool.map(self._read, SMALL_FILES)
                 heads = [f"heads/{name}" for name in self._list("heads")]
@@ -353,7 +353,7 @@ class Bucket:
             if picture_id(content) == picture:
                 self._write(original_name(picture), content)
 
-        with self.guarded(), ThreadPoolExecutor(AT_ONCE) as pool:
+        with self.guarded(), ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
             list(pool.map(keep, files.keys(), files.values()))
 
     def fetch_original(self, picture: str) -> Path | None:
@@ -368,7 +368,7 @@ class Bucket:
                 self._files.delete_file(self._path(name))
             (self.folder / name).unlink(missing_ok=True)
 
-        with self.guarded(), ThreadPoolExecutor(AT_ONCE) as pool:
+        with self.guarded(), ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
             list(pool.map(delete, names))
 
     # -- who writes

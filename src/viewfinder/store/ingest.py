@@ -32,7 +32,7 @@ from viewfinder.store.tables import SECONDS, pace_batches
 
 Entry = TypeVar("Entry")
 
-MOST_FAILURES = 1000
+MAX_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
 
 
@@ -42,7 +42,7 @@ class AddReport:
 
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
     `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
-    of those in quarantine, `MOST_FAILURES` at most.
+    of those in quarantine, `MAX_FAILURES` at most.
     """
 
     found: int = 0
@@ -178,7 +178,7 @@ class Ingest:
         self._manifest.find(walk(folders, follow_links=self._follow_links))
         for url in filter(None, map(parse_url, places)):
             self._manifest.find(walk_objects(url))
-        matched = self._manifest.match(MOST_FAILURES)
+        matched = self._manifest.match(MAX_FAILURES)
         if not matched.found:
             where = ", ".join(map(str, roots))
             raise BadInput(
@@ -324,7 +324,7 @@ class Ingest:
         self._count_failures(failures, len(failures))
 
     def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
-        self._report.failures += failures[: MOST_FAILURES - len(self._report.failures)]
+        self._report.failures += failures[: MAX_FAILURES - len(self._report.failures)]
         self._report.quarantined += count
 
 

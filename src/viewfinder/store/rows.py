@@ -194,7 +194,7 @@ MONTHS = (
 )
 
 
-FEW_KINDS, MOST_KINDS = 20, 500
+FEW_KINDS, MAX_KINDS = 20, 500
 """With so few values a column may tell kinds of pictures apart, however few pictures there are; with more none does."""
 
 
@@ -263,7 +263,7 @@ class AttributeColumn:
         """Whether one would choose among its values: they are few, or each stands for several pictures. Names do not,
         nor does free text."""
         known = int((np.diff(self.offsets) > 0).sum())
-        return 0 < len(self.values) <= max(FEW_KINDS, min(known // 2, MOST_KINDS))
+        return 0 < len(self.values) <= max(FEW_KINDS, min(known // 2, MAX_KINDS))
 
     @cached_property
     def numbers_v(self) -> Float64[np.ndarray, " v"] | None:

@@ -11,8 +11,8 @@ sealed (see `checksums`). While it is fresh, Lance is not even imported (that al
 of its own that is renamed when complete; if two processes build at once, one discards its copy. If nothing can be
 written, a snapshot lives in memory.
 
-If since an earlier one only pictures were added, and not many (`GROWS_FROM`, `MOST_ADDED`), a snapshot shares the files
-of that one and appends the new pictures, so that adding a thousand pictures costs as much as a thousand.
+If since an earlier one only pictures were added, and not many (`GROWS_FROM`, `MAX_ADDED_SHARE`), a snapshot shares the
+files of that one and appends the new pictures, so that adding a thousand pictures costs as much as a thousand.
 
 Columns, those of the catalogue first, are written once, grown with the snapshot, and each read on first use: its values
 in the order in which they came (`.values.json`, sealed), and `.codes`, `.offsets` as in `AttributeColumn`.
@@ -48,10 +48,10 @@ KEEP_S = 600.0
 GROWS_FROM = 20_000
 """From this many pictures on a snapshot grows; fewer are rewritten in the time that checking takes."""
 
-MOST_ADDED = 0.25
+MAX_ADDED_SHARE = 0.25
 """The share of added pictures to those in order: beyond it everything is rewritten."""
 
-MOST_AT_ONCE = 10_000
+MAX_ADDED_SINCE = 10_000
 """Pictures added since the earlier snapshot: more are read faster with all others than one by one."""
 
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
@@ -203,7 +203,7 @@ def _grow(folder: Path, space: str, mark: str) -> bool:
             return False
         before, names = found
         counts = count_rows(before / MATRIX)
-        if counts[0] < GROWS_FROM or sum(counts[1:]) + len(names) > counts[0] * MOST_ADDED:
+        if counts[0] < GROWS_FROM or sum(counts[1:]) + len(names) > counts[0] * MAX_ADDED_SHARE:
             return False
         known = StoredColumns(before)
         table, vectors_md = Store(folder).read_added(space, names)
@@ -221,12 +221,12 @@ def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
     """The latest snapshot from which this generation differs only by added pictures, and their ids."""
     number, pictures, spaces, filled, space = mark.split(":", 4)
     growth, state, names = read_growth(folder), f"{pictures}:{spaces}", list[str]()
-    while state in growth and len(names) <= MOST_AT_ONCE:
+    while state in growth and len(names) <= MAX_ADDED_SINCE:
         state, added = growth[state]
         names += added
         home = folder / "snapshots" / name_snapshot(f"{number}:{state}:{filled}:{space}")
         if home.is_dir():
-            return (home, names) if len(names) <= MOST_AT_ONCE else None
+            return (home, names) if len(names) <= MAX_ADDED_SINCE else None
     return None
 
 

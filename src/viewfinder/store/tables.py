@@ -438,7 +438,7 @@ class VectorReader:
 
 Item = TypeVar("Item")
 
-FIRST, MOST = 64, 256
+FIRST_BATCH, MAX_BATCH = 64, 256
 """Pictures in the first batch, and the most in any batch."""
 
 SECONDS = 1.5
@@ -447,9 +447,9 @@ SECONDS = 1.5
 
 def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
     """Yields batches of `items`; how long the caller works on one decides the size of the next."""
-    size, started = FIRST, monotonic()
+    size, started = FIRST_BATCH, monotonic()
     while batch := list(islice(items, size)):
         yield batch
         # Assumes the speed of the last one; a large model gets small batches.
-        size = int(min(max(len(batch) * SECONDS / max(monotonic() - started, 1e-3), FIRST / 8, 1), MOST))
+        size = int(min(max(len(batch) * SECONDS / max(monotonic() - started, 1e-3), FIRST_BATCH / 8, 1), MAX_BATCH))
         started = monotonic()

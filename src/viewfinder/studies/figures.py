@@ -39,7 +39,7 @@ FOUND, MISTAKEN, GIVEN_UP, ROUNDS_OVER = "found", "mistaken", "given up", "round
 GONE = "picture gone"
 """The picture to find left the library meanwhile: such a trial is in no figure."""
 
-AT_MOST = 11
+MAX_ROUNDS_SHOWN = 11
 """Rounds that figures are given for; of longer studies some are left out."""
 
 
@@ -211,7 +211,7 @@ def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
 def _rounds(settled: SettledPlan) -> list[int]:
     """The rounds that figures are given for, from 0: all, or some of a long study, first and last among them."""
     rounds = settled.plan.rounds
-    return [int(turn) for turn in np.linspace(0, rounds - 1, min(rounds, AT_MOST)).round()]
+    return [int(turn) for turn in np.linspace(0, rounds - 1, min(rounds, MAX_ROUNDS_SHOWN)).round()]
 
 
 def _at(settled: SettledPlan, turn: int) -> str:

@@ -85,10 +85,10 @@ RIDGES = (3.0, 1.0, 0.3, 0.1, 0.03)
 Below the last value, pictures that share a kind and a colour are found less well."""
 
 FOLDS = 5
-MOST_COMPARED = 4000
+MAX_COMPARED = 4000
 """Maximum number of pictures on which that is chosen."""
 
-FEWEST = 20
+MIN_CAPTIONED = 20
 """With fewer captioned pictures there is nothing to hold out and compare with."""
 
 
@@ -144,8 +144,8 @@ def tune(
     if not isinstance(encoder, StarterEncoder):
         raise BadInput(f"only the encoder 'starter' can be tuned; this library was made with {encoder.name!r}")
     said = _said(library, captions, catalogue)
-    if len(said) < FEWEST:
-        raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {FEWEST}")
+    if len(said) < MIN_CAPTIONED:
+        raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {MIN_CAPTIONED}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
     kind, paths = _captioned(library, encoder, said)
     shipped = StarterEncoder().head  # a head tuned before has seen what is held out here
@@ -199,7 +199,7 @@ def choose_ridge(
     A picture counts as new if it is in another fold than those learnt; it is sought among all the others as learnt.
     """
     rng = np.random.default_rng(seed)
-    rows_k = np.sort(rng.permutation(len(kind))[:MOST_COMPARED])
+    rows_k = np.sort(rng.permutation(len(kind))[:MAX_COMPARED])
     compared = kind.of(rows_k)
     fold_k = rng.permutation(len(compared)) % FOLDS
     correction = HeadCorrection(shipped, compared)

@@ -27,7 +27,7 @@ QUESTIONS = Path(__file__).with_name("photo_questions.toml")
 ROUNDS = 10
 """Questions per dialogue; a photo has as many dialogues as everything known of it fills."""
 
-MOST_AGAINST = 2000
+MAX_AGAINST = 2000
 """Pictures of another kind that are used from each folder."""
 
 Tell = Callable[[str], None]
@@ -173,7 +173,7 @@ def read_unfamiliar_pictures(
     blocks, names = [], set[str]()
     for folder in folders:
         found = features(folder, encoder, out=features_folder and features_folder / folder.resolve().name)
-        rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MOST_AGAINST)).astype(int))
+        rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MAX_AGAINST)).astype(int))
         blocks.append(found.raw_nd[rows].astype(np.float16))
         names.update(*name_pictures(folder, [found.keys[row] for row in rows.tolist()]).values())
     return np.concatenate(blocks), frozenset(names)

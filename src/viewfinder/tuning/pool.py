@@ -16,10 +16,10 @@ from viewfinder.wording.mentions import required_mentions
 from viewfinder.wording.questions import question_meaning
 from viewfinder.wording.replies import is_dont_know
 
-LONGEST = 4
+MAX_VALUE_WORDS = 4
 """Maximum words in a value; anything longer is not a value that others would share."""
 
-MOST_WORDS, MOST_ANSWERS = 16, 24
+MAX_WORDS, MAX_ANSWERS = 16, 24
 """Limits per question."""
 
 RAREST = 0.01
@@ -73,7 +73,7 @@ def _bare(said: str) -> str | None:
     said = re.sub(r" (?:side|corner|edge)$", "", re.split(r"[,;.]", said)[0].strip())
     if said in NUMBER_WORDS and said != "no":
         return str(NUMBER_WORDS[said])
-    return said if said and len(said.split()) <= LONGEST else None
+    return said if said and len(said.split()) <= MAX_VALUE_WORDS else None
 
 
 Meaning = tuple[str, ...]
@@ -150,7 +150,7 @@ def _count_answers(rounds: Iterable[Round]) -> _Counts:
     told: Counter[Meaning] = Counter()
     for said in rounds:
         question = normalized_question(said.question)
-        if not question.endswith("?") or len(question.split()) > MOST_WORDS:
+        if not question.endswith("?") or len(question.split()) > MAX_WORDS:
             continue
         key = question_meaning(question)
         asked[question] += 1
@@ -184,7 +184,7 @@ def _pool_entry(text: str, place: int, counts: _Counts, settings: PoolSettings) 
     said = {value: values[value] + SHARED * number / max(alike.total(), 1) for value, number in alike.items()}
     ordered = sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
     least = RAREST * sum(said.values())
-    kept = dict([(value, number) for value, number in ordered if number >= least][:MOST_ANSWERS])
+    kept = dict([(value, number) for value, number in ordered if number >= least][:MAX_ANSWERS])
     predicted = (
         len(kept) > 1
         and known >= settings.fewest_meant

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize, relu
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.questioners.trained import MOST_ROUNDS
+from viewfinder.questioners.trained import MAX_ROUNDS
 from viewfinder.training import (
     Card,
     OneCycle,
@@ -45,7 +45,7 @@ NOT_THERE = -100
 
 DEPTHS = (1, 5, 10)
 
-AT_ONCE = 512
+MAX_ANSWERS_AT_ONCE = 512
 """Held-out answers measured in one batch."""
 
 BETAS = tuple(round(0.05 * step, 2) for step in range(1, 41))
@@ -109,7 +109,7 @@ class SelectorNetwork(nn.Module):
         self.caption = nn.Linear(sentence, hidden, bias=False)
         self.round = nn.Linear(2 * sentence, hidden)
         self.last = nn.Linear(2 * sentence, hidden, bias=False)
-        self.count = nn.Embedding(MOST_ROUNDS + 1, hidden)
+        self.count = nn.Embedding(MAX_ROUNDS + 1, hidden)
         self.talk = nn.Linear(hidden, width)
         self.question = nn.Linear(sentence, width, bias=False)
         self.bias_q = nn.Parameter(torch.log(asked_q / asked_q.sum()))
@@ -129,14 +129,14 @@ class SelectorNetwork(nn.Module):
             self.caption(batch.captions_bs)[:, None]
             + before_brh / number_r.clamp(min=1)[:, None]
             + self.last(last_brt)
-            + self.count(number_r.clamp(max=MOST_ROUNDS))
+            + self.count(number_r.clamp(max=MAX_ROUNDS))
         )
         talk_brk = self.talk(self.dropout(relu(hidden_brh)))
         logits_brq: Tensor = talk_brk @ self.question(self.pool_qs).T + self.bias_q
         return logits_brq
 
     def arrays(self) -> dict[str, Tensor]:
-        """The weights as `Selector` has them."""
+        """The weights under the names that `QuestionSelector` reads."""
         return {
             "selector.caption_hs": self.caption.weight,
             "selector.round_ht": self.round.weight,
@@ -182,7 +182,8 @@ def selector_figures(network: nn.Module, data: SelectorData) -> dict[str, float]
 class AnswerColumns:
     """All answers that are predicted, one after the other: each question has some of these columns.
 
-    `own_a` says which set of answers a column belongs to: paraphrases share one set, that of the most frequent one.
+    `asked` are the questions that have columns, `first` where those of each begin; paraphrases share the columns of the
+    most frequent one.
     """
 
     def __init__(self, pool: Sequence[PoolEntry], vectors: SentenceVectors) -> None:
@@ -315,7 +316,7 @@ def answer_loss(network: nn.Module, batch: AnswerBatch) -> tuple[Tensor, Mapping
 class HeldOutAnswers(NamedTuple):
     """Held-out answers: the sample's question, whether the likeliest answer was right, and log-probabilities in nats.
 
-    `plain` and `log_plain` are the same without knowing the picture.
+    `plain_n` and `log_plain_n` are the same without knowing the picture.
     """
 
     question_n: Int[np.ndarray, " n"]
@@ -329,8 +330,8 @@ class HeldOutAnswers(NamedTuple):
 def measure_answers(network: AnswerNetwork, data: AnswerData) -> HeldOutAnswers:
     """How the network performs on held-out answers."""
     parts = []
-    for at in range(0, len(data), AT_ONCE):
-        rows = np.arange(at, min(at + AT_ONCE, len(data)))
+    for at in range(0, len(data), MAX_ANSWERS_AT_ONCE):
+        rows = np.arange(at, min(at + MAX_ANSWERS_AT_ONCE, len(data)))
         batch = data.batch(rows)
         prior_ba = network.log_prior_a[batch.columns_ba].masked_fill(~batch.there_ba, float("-inf"))
         logs = [torch.log_softmax(logits_ba, dim=1) for logits_ba in (network(batch), prior_ba)]

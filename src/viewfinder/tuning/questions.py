@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from viewfinder.tuning.question_networks import HeldOutAnswers
 
 FILE = "questions.safetensors"
-FEWEST_ANSWERS = 100
+MIN_ANSWERS = 100
 """With fewer answers to learn from, none is predicted."""
 
 DRAWN = 10.0
@@ -66,7 +66,7 @@ def _train_networks(
     if fitted.ended == "asked":
         return stopped
     arrays, told, names = selector.arrays(), None, dialogues.train.names
-    answering = networks.train_answers(plan, dialogues, pool, vectors, fewest=FEWEST_ANSWERS)
+    answering = networks.train_answers(plan, dialogues, pool, vectors, fewest=MIN_ANSWERS)
     if answering is None:
         pool = tuple(replace(question, predicted=False) for question in pool)
     else:

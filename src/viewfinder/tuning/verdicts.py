@@ -94,13 +94,13 @@ Texts = Callable[[Sequence[str]], Float[np.ndarray, "m s"]]
 """Texts to sentence vectors."""
 
 
-SHORTEST = 3
+MIN_WORD_LENGTH = 3
 """Letters of a word in a fragment."""
 
 
 def make_fragment(caption: str, rng: random.Random) -> str:
     """A few words of a caption, as people type them."""
-    return cut_fragment(caption, rng, SMALL_WORDS, SHORTEST)
+    return cut_fragment(caption, rng, SMALL_WORDS, MIN_WORD_LENGTH)
 
 
 def calibrate_conversations(

@@ -25,8 +25,8 @@ _ALL = frozenset({"all", "both", "every", "each"})
 _EMPTY_TAILS = ("there", "here", "you see", "that you see", "you can see", "that you can see")
 _COPULAS = ("that is", "that are", "which is", "which are", "that", "which", "is", "are", "being")
 
-_LONGEST_TAILS = sorted(TAILS, key=len, reverse=True)
-_LONGEST_PREDICATES = sorted(PREDICATES, key=len, reverse=True)
+_TAILS_LONGEST_FIRST = sorted(TAILS, key=len, reverse=True)
+_PREDICATES_LONGEST_FIRST = sorted(PREDICATES, key=len, reverse=True)
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ def _with_tail(head: NounPhrase, rest: str, lexicon: SceneLexicon) -> NounPhrase
     """The phrase with what follows its noun: places, patterns, relative clauses, one relation at the end."""
     if not rest or rest in _EMPTY_TAILS:
         return head
-    for tail in _LONGEST_TAILS:
+    for tail in _TAILS_LONGEST_FIRST:
         if rest == tail or rest.startswith(f"{tail} "):
             more = replace(head, looks=(*head.looks, *TAILS[tail]))
             if (whole := _with_tail(more, rest[len(tail) :].strip(), lexicon)) is not None:
@@ -142,7 +142,7 @@ def _with_tail(head: NounPhrase, rest: str, lexicon: SceneLexicon) -> NounPhrase
             after = rest.removeprefix(copula).strip()
             looks = parse_properties(after, lexicon)
             return replace(head, looks=(*head.looks, *looks)) if looks else _with_tail(head, after, lexicon)
-    for predicate in _LONGEST_PREDICATES:
+    for predicate in _PREDICATES_LONGEST_FIRST:
         if rest.startswith(f"{predicate} ") and (other := parse_phrase(rest[len(predicate) :].strip(), lexicon)):
             return replace(head, near=(PREDICATES[predicate], other))
     return None

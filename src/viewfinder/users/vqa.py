@@ -22,7 +22,7 @@ PictureFiles = Callable[[str], Path]
 """Where the file of a picture is."""
 
 PART = "the vision-language model"
-MOST_TOKENS = 20
+MAX_TOKENS = 20
 SIDE = 512
 """Longer side, in pixels, to which a picture is decoded; the model's own processor makes it smaller."""
 
@@ -70,7 +70,7 @@ class VisionModel:
             inputs["attention_mask"] = torch.ones_like(inputs["input_ids"])
         inputs = {name: tensor.to(self._device) for name, tensor in inputs.items()}
         with torch.inference_mode():
-            written = self._network.generate(**inputs, max_new_tokens=MOST_TOKENS, do_sample=False, num_beams=1)
+            written = self._network.generate(**inputs, max_new_tokens=MAX_TOKENS, do_sample=False, num_beams=1)
         # BLIP-2 over a decoder-only language model repeats what was asked.
         start = len(tokens) if is_blip2 and not self._network.language_model.config.is_encoder_decoder else 0
         said: str = self._tokenizer.batch_decode(written[:, start:], skip_special_tokens=True)[0]

@@ -29,17 +29,17 @@ _SHORT_ORDINALS = ["1st", "2nd", "3rd", "4th", "5th", "6th", "7th", "8th", "9th"
 _CARDINALS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _LISTS = (_ORDINALS, _SHORT_ORDINALS, _CARDINALS)
 
-MOST = 64
+MAX_MENTIONS = 64
 """The most mentions found in one sentence; nobody makes more."""
 
-_MARK, _DEAD = 0xE000, 0xE000 + MOST
+_MARK, _DEAD = 0xE000, 0xE000 + MAX_MENTIONS
 MARK = f"[{chr(_MARK)}-{chr(_DEAD - 1)}]"
 """A mention in a marked text, as a regular expression: each mention is one distinct character."""
 
-DEAD = f"[{chr(_DEAD)}-{chr(_DEAD + MOST - 1)}]"
+DEAD = f"[{chr(_DEAD)}-{chr(_DEAD + MAX_MENTIONS - 1)}]"
 """A mention that is ignored."""
 
-GAP = chr(_DEAD + MOST)
+GAP = chr(_DEAD + MAX_MENTIONS)
 """Marks where something was cut out of a marked text."""
 
 _OURS = re.compile(f"[{chr(_MARK)}-{GAP}]")
@@ -119,7 +119,7 @@ class MarkedText:
 
     def at(self, found: str) -> Mention:
         """The mention that a character of the marked text stands for."""
-        return self.mentions[(ord(found) - _MARK) % MOST]
+        return self.mentions[(ord(found) - _MARK) % MAX_MENTIONS]
 
     def said(self, text: str) -> str:
         """A piece of the marked text as it was said."""
@@ -138,12 +138,12 @@ def mark_mentions(sentence: str) -> MarkedText:
         found.append(Mention(_place(match), match[0]))
         return chr(_MARK + len(found) - 1)
 
-    return MarkedText(_MENTION.sub(mark, _OURS.sub(" ", sentence), count=MOST), tuple(found))
+    return MarkedText(_MENTION.sub(mark, _OURS.sub(" ", sentence), count=MAX_MENTIONS), tuple(found))
 
 
 def void_mention(mark: str) -> str:
     """The same mention, but ignored."""
-    return chr(ord(mark) + MOST)
+    return chr(ord(mark) + MAX_MENTIONS)
 
 
 def _place(match: re.Match[str]) -> int:

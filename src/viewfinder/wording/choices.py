@@ -8,8 +8,8 @@ from viewfinder.conversation import Answer
 from viewfinder.wording.replies import DONT_KNOW
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
-MOST_NAMED = 4
-MOST_CHOICE_WORDS = 4
+MAX_NAMED = 4
+MAX_CHOICE_WORDS = 4
 
 _LEAD = re.compile(
     r"^(?:(?:and|so|ok|okay|well|now|also|then|please)\b[\s,]*|(?:in|on|at)\s[^,?]{1,40},\s*"
@@ -62,7 +62,7 @@ def _split_choices(rest: str) -> tuple[str, ...]:
     last = _GOES_ON.sub("", last if _OPENER.match(last) else f" {last}").strip()
     things = [*first, _match_form(nearest, last), last]
     lengths = [len(thing.split()) for thing in things]
-    return tuple(things) if min(lengths) > 0 and max(lengths) <= MOST_CHOICE_WORDS and len(things) <= MOST_NAMED else ()
+    return tuple(things) if min(lengths) > 0 and max(lengths) <= MAX_CHOICE_WORDS and len(things) <= MAX_NAMED else ()
 
 
 def _match_form(before: str, last: str) -> str:

@@ -39,7 +39,7 @@ SUBTASK_OF: dict[Pipeline, Subtask] = {
 NEIGHBOURS = 10
 """Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
 
-LEAST_LIKENESS = 0.4
+MIN_LIKENESS = 0.4
 """Of a target to its reference, by their truth. The paper applies a threshold (Sec. 3.1) and does not say which."""
 
 WISHES = ("i am looking for", "show me", "do you have", "find")
@@ -150,7 +150,7 @@ class PicturedScene:
 
 def chat_samples(pictured: Sequence[PicturedScene], language: Language = "explicit") -> Iterator[ChatSample]:
     """Three samples for each picture that has a neighbour among the others: tChat, iChat and mChat."""
-    near = nearest_scenes([each.scene for each in pictured], most=NEIGHBOURS, least=LEAST_LIKENESS)
+    near = nearest_scenes([each.scene for each in pictured], most=NEIGHBOURS, least=MIN_LIKENESS)
     for at, own in enumerate(pictured):
         turns = text_dialogue_turns(speaker_for(own.scene, "tchat"), language)
         yield _sample("text", own, turns, own.image, {"caption_target": own.caption})

@@ -39,7 +39,7 @@ from viewfinder.worlds.words import (
     with_article,
 )
 
-FEWEST_LEFT = 2
+MIN_LEFT = 2
 """Things that a scene has at least after one was taken away."""
 
 _TRIES = 12
@@ -67,7 +67,7 @@ class Edit:
     @property
     def pictures_seed(self) -> int:
         """What its pictures are called by: of all pairs of all worlds another."""
-        return self.before.seed * (making.MOST_PICTURES + 1) + self.before.number
+        return self.before.seed * (making.MAX_PICTURES + 1) + self.before.number
 
     def picture(self, which: int) -> str:
         """The path of its first picture (0) or its second (1), in the world's folder."""
@@ -204,7 +204,7 @@ def _removed(speaker: Speaker) -> _Draft | None:
     """One thing less."""
     thing = speaker.pick(speaker.scene.things)
     named = speaker.pinpoint(thing)
-    if not named or len(speaker.scene.things) <= FEWEST_LEFT:
+    if not named or len(speaker.scene.things) <= MIN_LEFT:
         return None
     fewer, other = _exchanged(speaker.scene, thing), _companion(speaker, thing)
     ways = (f"remove {named}", f"take {named} away", f"leave out {named}", f"take out {named}", f"get rid of {named}")
@@ -214,7 +214,7 @@ def _removed(speaker: Speaker) -> _Draft | None:
 def _added(speaker: Speaker) -> _Draft | None:
     """One thing more: the scene is what comes of it."""
     thing = speaker.pick(speaker.scene.things)
-    if len(speaker.scene.things) <= FEWEST_LEFT:
+    if len(speaker.scene.things) <= MIN_LEFT:
         return None
     named, other = with_article(speaker.describe(thing, colour=1.0)), _companion(speaker, thing)
     ways = (f"add {named}", f"put {named} {speaker.footing(thing)}", f"add {named} {speaker.spot(thing)}")

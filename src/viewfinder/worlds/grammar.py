@@ -165,7 +165,7 @@ def absent_kinds(scene: Scene) -> list[str]:
 
 # What sets one scene apart from another
 
-MOST_CHANGES = 3
+MAX_CHANGES = 3
 
 _OPENINGS = (
     *("", "", "same kind of picture, but ", "like this, but "),
@@ -178,7 +178,7 @@ _Ranked = list[tuple[int, str]]
 
 def change_instruction(speaker: Speaker, before: Scene) -> str:
     """The main differences from `before` to the speaker's scene, up to three, as a user would say them."""
-    clauses = change_clauses(speaker, before)[:MOST_CHANGES]
+    clauses = change_clauses(speaker, before)[:MAX_CHANGES]
     return speaker.pick(_OPENINGS) + join_with_and(clauses)
 
 
@@ -252,7 +252,7 @@ def lean_on(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis
     gone = sorted(set(absent_kinds(after)) & set(before.counts()))
     lost = [f"without the {speaker.noun(kind)}" for kind in gone if len(before.of_kind(kind)) == 1]
     changes += speaker.rng.sample(lost, min(len(lost), 1))
-    said = join_with_and(changes[:MOST_CHANGES]) if changes else "from another side"
+    said = join_with_and(changes[:MAX_CHANGES]) if changes else "from another side"
     return Ellipsis(
         speaker.pick(WHERE[after.place]) if stays else "",
         join_with_and([_what_stays(speaker, before, kind) for kind in told]) if told else "",

@@ -27,7 +27,7 @@ from viewfinder.worlds.words import (
 )
 
 CAPTIONS = 5
-FEWEST_REGIONS, MOST_REGIONS = 12, 20
+MIN_REGIONS, MAX_REGIONS = 12, 20
 NEGATED = 0.036
 
 
@@ -44,7 +44,7 @@ class RegionPhrase:
 def describe_regions(scene: Scene) -> list[RegionPhrase]:
     """Phrases about regions of the scene, 12 to 20, no two alike in lower case."""
     speaker = speaker_for(scene, "regions")
-    wanted = speaker.rng.randint(FEWEST_REGIONS, MOST_REGIONS)
+    wanted = speaker.rng.randint(MIN_REGIONS, MAX_REGIONS)
     makers, weights = zip(*_STATEMENTS, strict=True)
     said: dict[str, RegionPhrase] = {}
     while len(said) < wanted:

@@ -25,7 +25,7 @@ from viewfinder.worlds.stock import Stock, stock_of
 from viewfinder.worlds.words import Language
 
 MARKER = "world.json"
-MOST_PICTURES = 1_000_000
+MAX_PICTURES = 1_000_000
 
 WORTH_PROCESSES = 100
 """Pictures from which on several processes are worth their start."""
@@ -159,8 +159,8 @@ def drawing_world(
     Raises:
         BadInput, DiskFull: as `claim_folder`, or the count or the workers are out of range.
     """
-    if not 1 <= count <= MOST_PICTURES:
-        raise BadInput(f"--count {count}: ask for 1 to {MOST_PICTURES} {what}")
+    if not 1 <= count <= MAX_PICTURES:
+        raise BadInput(f"--count {count}: ask for 1 to {MAX_PICTURES} {what}")
     if workers < 1:
         raise BadInput(f"--workers {workers}: at least one process has to draw")
     plan = WorldPlan(out, seed, stock_of(sprites), language)

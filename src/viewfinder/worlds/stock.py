@@ -31,7 +31,7 @@ LIGHTEST_DARK = 205
 NEAR = 12
 """How far, in any channel, a pixel may be from the background's colour and still belong to it."""
 
-LEAST, MOST = 0.035, 0.86
+MIN_AREA, MAX_AREA = 0.035, 0.86
 """Shares of the photograph that a thing may fill; outside of them the cut has failed."""
 
 RAGGED = 0.15
@@ -59,7 +59,7 @@ def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
     if background is None:
         return None
     thing = _without_specks(~_flooded(pixels, background))
-    if not LEAST <= thing.mean() <= MOST:
+    if not MIN_AREA <= thing.mean() <= MAX_AREA:
         return None
     # At half size, where a closing by a square is two quick running maxima and minima.
     small = np.pad(thing[::2, ::2], _WIDE_GAP).astype(np.uint8)
@@ -123,7 +123,7 @@ def _without_specks(thing: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
 TABLE = "products.csv"
 COLUMNS = ("id", "masterCategory", "subCategory", "articleType", "baseColour", "productDisplayName")
 
-FEWEST = 4
+MIN_PRODUCTS = 4
 """Article types with fewer products than this are left out."""
 
 _NO_COLOUR = frozenset({"", "na", "multi", "metallic"})
@@ -184,10 +184,10 @@ class Shop:
             for kind, colours in self.products.items()
         }
         products = {kind: colours for kind, colours in products.items() if colours}
-        if (count := sum(len(some) for colours in products.values() for some in colours.values())) < FEWEST:
+        if (count := sum(len(some) for colours in products.values() for some in colours.values())) < MIN_PRODUCTS:
             raise BadInput(
-                f"{self.folder / TABLE}: {count} of its products are for {split!r} (by a hash of the id), {FEWEST} are "
-                "needed; a folder of some hundred products has them"
+                f"{self.folder / TABLE}: {count} of its products are for {split!r} (by a hash of the id), "
+                f"{MIN_PRODUCTS} are needed; a folder of some hundred products has them"
             )
         return replace(self, products=products)
 
@@ -234,7 +234,7 @@ def open_shop(folder: Path) -> Shop:
 def _shop(folder: Path, digest: str) -> Shop:
     products = _products_by_kind(folder)
     if not products:
-        raise BadInput(f"{folder / TABLE}: no kind of product has {FEWEST} with a picture in {folder / 'images'}")
+        raise BadInput(f"{folder / TABLE}: no kind of product has {MIN_PRODUCTS} with a picture in {folder / 'images'}")
     first = {kind: next(iter(colours.values()))[0] for kind, colours in products.items()}
     nouns = {kind: nouns_of(product.type) for kind, product in first.items()}
     return Shop(folder, digest, _kinds(products, first), nouns, products)
@@ -256,7 +256,7 @@ def _products_by_kind(folder: Path) -> dict[str, dict[str, list[Product]]]:
     return {
         kind: dict(sorted(colours.items()))
         for kind, colours in sorted(found.items())
-        if sum(map(len, colours.values())) >= FEWEST
+        if sum(map(len, colours.values())) >= MIN_PRODUCTS
     }
 
 

@@ -13,7 +13,7 @@ from viewfinder.conversation import Answer, Question, Say, Turn
 from viewfinder.questioners import Candidates, InformationGain
 from viewfinder.questioners.information_gain.gains import Option
 from viewfinder.questioners.photographs import (
-    MOST_LABELS,
+    MAX_LABELS,
     OPEN_QUESTIONS,
     REMEMBER,
     facets,
@@ -88,7 +88,7 @@ def test_at_most_five_labels_are_offered() -> None:
     pictures: list[Labels] = []
     for count, label in enumerate(place.labels[:7]):
         pictures += [{"place": [label]}] * (7 - count)
-    assert labels_of(view_of(pictures), "place") == place.labels[:MOST_LABELS]
+    assert labels_of(view_of(pictures), "place") == place.labels[:MAX_LABELS]
 
 
 def test_a_question_whose_answer_is_hardly_among_its_choices_is_not_asked() -> None:

@@ -91,7 +91,7 @@ def test_pictures_that_are_read_together_are_as_each_alone(
         for at in range(len(LOOKS))
     ]
     for at_once in (1, 2, 100):
-        monkeypatch.setattr(numpy_network, "AT_ONCE", at_once)
+        monkeypatch.setattr(numpy_network, "MAX_PICTURES_AT_ONCE", at_once)
         monkeypatch.setattr(numpy_network, "REGIONS_AT_ONCE", at_once)
         seen = numpy_network.numpy_components(arrays, model, whole_ng, regions_nre)
         np.testing.assert_allclose(

@@ -67,7 +67,7 @@ def test_words_are_read_as_the_gru_reads_them_also_on_from_something() -> None:
 @torch.no_grad()
 @pytest.mark.parametrize("at_once", [2, 256])
 def test_pictures_are_projected_as_in_training_a_few_at_a_time(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_network, "AT_ONCE", at_once)
+    monkeypatch.setattr(numpy_network, "MAX_PICTURES_AT_ONCE", at_once)
     project, raw = RegionProjection(3, 4), torch.randn(5, 6, 3).half()
     raw[1, 4:] = 0.0  # missing
     found = numpy_project_regions(arrays_of(project=project), "project", raw.numpy())

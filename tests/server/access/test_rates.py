@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from viewfinder.server.access.limits import MOST, SLOTS, RateLimit, SharedBuckets, TokenBuckets
+from viewfinder.server.access.limits import MAX_BUCKETS, SLOTS, RateLimit, SharedBuckets, TokenBuckets
 from viewfinder.server.access.tokens import LOCAL, Caller
 
 Clients = Callable[..., Any]
@@ -81,10 +81,10 @@ def test_no_stretch_of_time_lets_more_through_than_a_burst_and_its_refill(pauses
 
 def test_the_buckets_of_many_addresses_do_not_fill_the_memory() -> None:
     buckets = TokenBuckets(1.0, 1, Hand())
-    for number in range(MOST + 10):
+    for number in range(MAX_BUCKETS + 10):
         buckets.take(str(number))
-    assert len(buckets._levels) == MOST
-    assert buckets.take(str(MOST + 9)) > 0  # the newest are still known
+    assert len(buckets._levels) == MAX_BUCKETS
+    assert buckets.take(str(MAX_BUCKETS + 9)) > 0  # the newest are still known
 
 
 def test_a_token_that_asks_too_much_is_told_how_long_to_wait(client_of: Clients) -> None:

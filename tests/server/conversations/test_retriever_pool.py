@@ -21,7 +21,7 @@ from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Callable[[str, int], Any]) -> Library:
     """Six drawings, and a retriever called `regions`; two pictures without regions are few."""
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(pools, "AT_ONCE", 2)
+    monkeypatch.setattr(pools, "MAX_MADE_IN_A_TURN", 2)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)
     library = Library.open(tmp_path / "library.vf")

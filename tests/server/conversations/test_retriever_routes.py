@@ -31,7 +31,7 @@ Reader = Callable[[str, int], Any]
 def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_at_regions: Reader) -> Iterator[TestClient]:
     """A server over six drawings; `regions` reads regions of them, and nobody has made any."""
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(pools, "AT_ONCE", 3)
+    monkeypatch.setattr(pools, "MAX_MADE_IN_A_TURN", 3)
     reader = looks_at_regions(ColourEncoder.raw_version, 3)
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "regions", lambda checkpoint: reader)
     other = looks_at_regions("another-raw", 3)

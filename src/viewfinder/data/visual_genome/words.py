@@ -29,10 +29,10 @@ from viewfinder.errors import BadInput
 PAD, START, END, UNKNOWN = "<pad>", "<start>", "<end>", "<unk>"
 SPECIAL = (PAD, START, END, UNKNOWN)
 
-FEWEST_IN_CODE = 10
+MIN_COUNT_IN_CODE = 10
 """How often a word must occur: the published code says 10 times or more."""
 
-LEAST_UNKNOWN = 0.001
+MIN_UNKNOWN = 0.001
 """The share of the captions' words that must be too rare to be known, for <unk> to learn what an unknown word is."""
 
 
@@ -91,17 +91,17 @@ def tokenize(sentence: str) -> list[str]:
     return words
 
 
-def build_vocabulary(captions: Iterable[str], *, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
+def build_vocabulary(captions: Iterable[str], *, fewest: int = MIN_COUNT_IN_CODE) -> Vocabulary:
     """The words that occur at least `fewest` times in the captions, in order of first occurrence.
 
-    Unknown words are read if `LEAST_UNKNOWN` of the captions' words are rarer.
+    Unknown words are read if `MIN_UNKNOWN` of the captions' words are rarer.
     """
     counts: Counter[str] = Counter()
     for caption in captions:
         counts.update(tokenize(caption))
     known = [word for word, count in counts.items() if count >= fewest and word not in SPECIAL]
     rare = counts.total() - sum(counts[word] for word in known)
-    return Vocabulary((*SPECIAL, *known), reads_unknown=rare >= LEAST_UNKNOWN * counts.total())
+    return Vocabulary((*SPECIAL, *known), reads_unknown=rare >= MIN_UNKNOWN * counts.total())
 
 
 def read_vocabulary(path: Path) -> Vocabulary:

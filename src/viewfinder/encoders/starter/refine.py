@@ -18,14 +18,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from viewfinder.encoders.base import unit_rows
-from viewfinder.encoders.starter.encoder import MOST_WORDS, Head, Residual, head_input, words_of
+from viewfinder.encoders.starter.encoder import MAX_WORDS, Head, Residual, head_input, words_of
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, with_bank
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 SAME_TEXT = 0.999
 """Cosine above which two captions say the same."""
 
-FEWEST_TEXTS = 3
+MIN_TEXTS = 3
 """A word must be in this many texts to have a vector."""
 
 
@@ -84,9 +84,9 @@ def contrastive_loss(texts_td: Tensor, pictures_bd: Tensor, *, holds_tb: Tensor,
 
 
 def lexicon_of(kinds: Sequence[CaptionedVectors], size: int) -> tuple[str, ...]:
-    """The `size` words that are in most texts of the kinds, in at least `FEWEST_TEXTS`; most frequent first."""
+    """The `size` words that are in most texts of the kinds, in at least `MIN_TEXTS`; most frequent first."""
     counts = Counter(word for kind in kinds for text in kind.texts for word in set(words_of(text)))
-    frequent = sorted((-count, word) for word, count in counts.items() if count >= FEWEST_TEXTS)
+    frequent = sorted((-count, word) for word, count in counts.items() if count >= MIN_TEXTS)
     return tuple(word for _, word in frequent[:size])
 
 
@@ -160,10 +160,10 @@ class _Towers(nn.Module):
 
     def word_places(self, texts: Sequence[str], count: int) -> Tensor:
         """Indices of the known words of each text, padded with 0; for `count` texts without words, nothing."""
-        places_tl = np.zeros((count, MOST_WORDS if self.lexicon and texts else 0), np.int64)
+        places_tl = np.zeros((count, MAX_WORDS if self.lexicon and texts else 0), np.int64)
         if places_tl.size:
             for row, text in enumerate(texts):
-                known = [self.places[word] for word in words_of(text)[:MOST_WORDS] if word in self.places]
+                known = [self.places[word] for word in words_of(text)[:MAX_WORDS] if word in self.places]
                 places_tl[row, : len(known)] = known
         return torch.from_numpy(places_tl)
 

@@ -40,11 +40,11 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
     # Captions in lower case and without repeats, as the published loader has region descriptions.
     split_of = split_reader(folder)
     said = [
-        (one.path.name, one.path.name, tuple(dict.fromkeys(map(str.lower, one.captions)))[:MOST_TURNS])
+        (one.path.name, one.path.name, tuple(dict.fromkeys(map(str.lower, one.captions)))[:MAX_TURNS])
         for one in pictures
         if split_of(one.path) == split
     ]
-    return [_described("drilldown", split, said, FILE_ORDER, MOST_TURNS, report)]
+    return [_described("drilldown", split, said, FILE_ORDER, MAX_TURNS, report)]
 
 
 def _described(
@@ -57,7 +57,7 @@ def _described(
     return Task(protocol, "", split, gallery, dialogues, METRICS, caption, rounds=rounds, reports=(report,))
 
 
-MOST_TURNS = 5
+MAX_TURNS = 5
 FILE_ORDER = "in the order of the file"
 
 
@@ -69,5 +69,5 @@ def caption_splits(folder: Path) -> tuple[str, ...]:
 def caption_tasks(folder: Path, split: str) -> list[Task]:
     """One task over all pictures: these files have no splits."""
     pictures, report = read_captioned(folder)
-    said = [(picture.path.name, picture.path.name, picture.captions[:MOST_TURNS]) for picture in pictures]
-    return [_described("captions", "all", said, FILE_ORDER, MOST_TURNS, report)]
+    said = [(picture.path.name, picture.path.name, picture.captions[:MAX_TURNS]) for picture in pictures]
+    return [_described("captions", "all", said, FILE_ORDER, MAX_TURNS, report)]

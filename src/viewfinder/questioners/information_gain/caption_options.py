@@ -22,16 +22,16 @@ from viewfinder.wording.stems import stem
 CAPTIONS_READ = 200
 """Of the likeliest candidates."""
 
-MOST_WORDS = 24
+MAX_WORDS = 24
 """Of their captions that are asked for."""
 
 SURE = 0.98
 """How likely a thing that a caption mentions is in the picture."""
 
-MOST_MENTIONED = 0.6
+MAX_MENTIONED = 0.6
 """However often captions mention a thing where one does, others leave it out at least this often's complement."""
 
-LEAST_PICTURES = 3
+MIN_PICTURES = 3
 """A thing of fewer pictures is not asked for."""
 
 NOUN = 0.15
@@ -79,9 +79,9 @@ def caption_options(view: Candidates) -> Iterator[Option]:
     likeliest = np.argsort(-view.probabilities_c, kind="stable")[:CAPTIONS_READ].tolist()
     read = {c: captions[c] for c in likeliest if captions[c]}
     counts = {c: len(texts) for c, texts in read.items()}
-    nouns = [noun for noun in _count_words(read) if len(noun.mentions) >= LEAST_PICTURES and noun.is_noun()]
+    nouns = [noun for noun in _count_words(read) if len(noun.mentions) >= MIN_PICTURES and noun.is_noun()]
     nouns.sort(key=lambda noun: -len(noun.mentions))
-    for noun in nouns[:MOST_WORDS]:
+    for noun in nouns[:MAX_WORDS]:
         yes_c = presence_chances(noun.mentions, counts, view.probabilities_c)
         answer_ca = np.column_stack([yes_c, 1 - yes_c])
         text, options = write_thing_question(noun.written), ("yes", "no")
@@ -125,7 +125,7 @@ def presence_chances(
     Where nothing was written, s is all that is known.
     """
     written = sum(captions[c] for c in mentions)
-    mentioned = min((sum(mentions.values()) + 1) / (written + 2), MOST_MENTIONED)
+    mentioned = min((sum(mentions.values()) + 1) / (written + 2), MAX_MENTIONED)
     read = np.array([*captions], np.intp)
     there = np.array([*mentions], np.intp)
     share = min(float(probabilities_c[there].sum() / max(probabilities_c[read].sum(), 1e-12)), SURE)

@@ -26,13 +26,13 @@ AnswerTable = Callable[[], Float[np.ndarray, "c a"]]
 ERROR = 0.05
 """The share of wrong answers: on columns another value, elsewhere any answer."""
 
-LEAST_GAIN = 0.5
+MIN_GAIN = 0.5
 """Bits; below that a question costs the user more than it helps."""
 
 GOES_ON = 0.8
 """How likely the user answers one more question."""
 
-MOST_ANSWERS = 8
+MAX_ANSWERS = 8
 """That are told apart when looking ahead; the rarest of more count as one."""
 
 TINY = 1e-12
@@ -187,11 +187,11 @@ def two_step_gains(
 def _fold_rare_answers(
     belief_c: Float[np.ndarray, " c"], table_ca: Float[np.ndarray, "c a"]
 ) -> Float[np.ndarray, "c fewer"]:
-    if table_ca.shape[1] <= MOST_ANSWERS:
+    if table_ca.shape[1] <= MAX_ANSWERS:
         return table_ca
     order = np.argsort(-(belief_c @ table_ca), kind="stable")
-    rest_c1 = table_ca[:, order[MOST_ANSWERS - 1 :]].sum(axis=1, keepdims=True)
-    return np.concatenate([table_ca[:, order[: MOST_ANSWERS - 1]], rest_c1], axis=1)
+    rest_c1 = table_ca[:, order[MAX_ANSWERS - 1 :]].sum(axis=1, keepdims=True)
+    return np.concatenate([table_ca[:, order[: MAX_ANSWERS - 1]], rest_c1], axis=1)
 
 
 def _best_of_others(gain_q: Float[np.ndarray, " q"]) -> Float[np.ndarray, " q"]:

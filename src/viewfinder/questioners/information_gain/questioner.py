@@ -37,7 +37,7 @@ from viewfinder.questioners.information_gain.column_names import (
 )
 from viewfinder.questioners.information_gain.gains import (
     ERROR,
-    LEAST_GAIN,
+    MIN_GAIN,
     Option,
     code_shares,
     entropy_bits,
@@ -46,7 +46,7 @@ from viewfinder.questioners.information_gain.gains import (
     two_step_gains,
 )
 from viewfinder.questioners.information_gain.trained_options import (
-    LEAST_TRAINED_GAIN,
+    MIN_TRAINED_GAIN,
     CandidatePredictions,
     explained_share,
     open_options,
@@ -71,7 +71,7 @@ WEIGHED = 10
 ECHO = 0.95
 """The share of what is predicted of a question that follows from what was asked, from which on it is an echo."""
 
-MOST_CHOICES = 6
+MAX_CHOICES = 6
 """Without "don't know"."""
 
 RARE = 0.01
@@ -92,7 +92,7 @@ DATES = frozenset({"year", "month", "date", "taken"})
 IMPLIED = 0.95
 """Of the pairs alike in one column the share that must be alike in one that follows from it."""
 
-MOST_VALUES_SEARCHED = 200
+MAX_VALUES_SEARCHED = 200
 """A column with more values is not searched for what else it implies."""
 
 
@@ -110,7 +110,7 @@ class InformationGain:
         return None if self.trained is None else self.trained.card.trained_on
 
     def ask(self, view: Candidates) -> Question | None:
-        """The question that is worth most; None when one candidate is left or none is worth `LEAST_GAIN` bits.
+        """The question that is worth most; None when one candidate is left or none is worth `MIN_GAIN` bits.
 
         Raises:
             EncoderMismatch: the trained questions do not fit this collection's vectors.
@@ -119,7 +119,7 @@ class InformationGain:
             return None
         known = None if self.trained is None else predict_candidates(view, self.trained)
         so_far = ConversationSoFar.of(view)
-        least_gain = LEAST_GAIN if known is None else LEAST_TRAINED_GAIN
+        least_gain = MIN_GAIN if known is None else MIN_TRAINED_GAIN
         worthwhile = (option for option in self.options(view, known) if option.gain >= least_gain)
         may_ask = (option for option in worthwhile if self._may_ask(option, view, so_far, known))
         best = [*islice(may_ask, WEIGHED)]
@@ -193,9 +193,9 @@ def _offer_choices(option: Option) -> tuple[str, ...]:
     order = np.argsort(-option.share_a, kind="stable")
     frequent = [int(a) for a in order if option.share_a[a] >= RARE]
     kept = frequent if len(frequent) > 1 else [int(a) for a in order[:2]]
-    if len(kept) == len(option.labels) <= MOST_CHOICES:
+    if len(kept) == len(option.labels) <= MAX_CHOICES:
         return tuple(option.labels[a] for a in kept)
-    named = (option.labels[a] for a in kept[: MOST_CHOICES - 1])
+    named = (option.labels[a] for a in kept[: MAX_CHOICES - 1])
     return (*(label for label in named if label != SOMETHING_ELSE), SOMETHING_ELSE)
 
 
@@ -231,9 +231,9 @@ def _explain(option: Option, view: Candidates) -> str:
 
 # -- what the catalogue can be asked for
 
-MOST_VALUES_TO_NAME = 12
-LONGEST_VALUE = 32
-MOST_WORDS = 3.5
+MAX_VALUES_TO_NAME = 12
+MAX_VALUE_LENGTH = 32
+MAX_WORDS = 3.5
 UNKNOWN = frozenset({"", "na", "n/a", "nan", "none", "null", "unknown", "-", "--", "?"})
 
 
@@ -267,7 +267,7 @@ def split_column(name: str, column: Column, probabilities_c: Float[np.ndarray, "
     known = int((codes_c >= 0).sum())
     if len(values) < 2:
         return None
-    if len(values) > MOST_VALUES_TO_NAME:
+    if len(values) > MAX_VALUES_TO_NAME:
         numbers = [parse_number(value) for value in values]
         if None not in numbers:
             if len(values) > 0.9 * known and stem(column_head(name)) not in AMOUNTS:
@@ -276,8 +276,8 @@ def split_column(name: str, column: Column, probabilities_c: Float[np.ndarray, "
         if len(values) > 0.5 * known:
             return None
     is_free_text = (
-        np.mean([value.count(" ") + 1 for value in values]) > MOST_WORDS
-        or np.mean([len(value) for value in values]) > LONGEST_VALUE
+        np.mean([value.count(" ") + 1 for value in values]) > MAX_WORDS
+        or np.mean([len(value) for value in values]) > MAX_VALUE_LENGTH
     )
     return None if is_free_text else ColumnSplit(values, codes_c)
 
@@ -327,7 +327,7 @@ def _split_numbers(
 
 
 def _name_ranges(edges: Sequence[float], *, whole: bool, years: bool) -> tuple[str, ...]:
-    """Texts that `conversation.is_in_range` reads back: [edge, next edge) each."""
+    """Texts that `wording.numbers.is_in_range` reads back: [edge, next edge) each."""
 
     def text(number: float) -> str:
         return f"{number:.0f}" if years else f"{number:,.0f}" if number == round(number) else f"{number:.10g}"
@@ -389,7 +389,7 @@ def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex) -> bool:
     return any(
         column_dependence(codes_c, given_c) >= IMPLIED
         for other, (given, given_c) in view.columns.items()
-        if other != name and len(given) <= MOST_VALUES_SEARCHED and not is_record_column(other)
+        if other != name and len(given) <= MAX_VALUES_SEARCHED and not is_record_column(other)
         if any(is_same_topic(other, done) for done in view.settled) or any(said.contains(value) for value in given)
     )
 

@@ -28,7 +28,7 @@ from viewfinder.wording.stems import stems
 
 RIDGE = 1e-6
 
-LEAST_TRAINED_GAIN = 0.05
+MIN_TRAINED_GAIN = 0.05
 """Bits, of questions that were learnt: what was measured of them was measured with this."""
 
 LIKELIHOOD = 1e-3
@@ -133,7 +133,7 @@ def shrink_predictions(known: CandidatePredictions) -> Float32[np.ndarray, "c a"
     return np.asarray((1 - ERROR) * drawn_ca + (ERROR / np.repeat(sizes_m, sizes_m)).astype(np.float32), np.float32)
 
 
-def trained_options(known: CandidatePredictions, least_gain: float = LEAST_TRAINED_GAIN) -> Iterator[Option]:
+def trained_options(known: CandidatePredictions, least_gain: float = MIN_TRAINED_GAIN) -> Iterator[Option]:
     """An option for each trained question that can be asked now, was not, and is worth more than `least_gain` bits."""
     starts_m = known.open.starts_m
     if not len(known.open.questions_m):
@@ -195,7 +195,7 @@ def limit_things(yes_ct: Float[np.ndarray, "c t"], there: float = THINGS_IN_A_PI
 
 
 MAIN_QUESTION = "What is the main thing in the picture?"
-FEWEST_THINGS = 4
+MIN_THINGS = 4
 """Kinds of things that must be predicted for an open question about them."""
 
 CAN_TELL = 0.95
@@ -226,7 +226,7 @@ def believe_open_answers(view: Candidates, known: CandidatePredictions) -> Candi
 def open_options(view: Candidates, known: CandidatePredictions) -> Iterator[Option]:
     """What the main thing is, where it was not asked."""
     names, chance_ct = predict_things(known)
-    if len(names) < FEWEST_THINGS or any(question.text == MAIN_QUESTION for question in view.asked):
+    if len(names) < MIN_THINGS or any(question.text == MAIN_QUESTION for question in view.asked):
         return
     # The main thing is one of those that are there, any of them alike.
     main_ct = chance_ct / np.maximum(chance_ct.sum(axis=1, keepdims=True), 1.0)

@@ -122,7 +122,8 @@ def retrieval_loss(
 def fuse_ranks(scores_tnb: Float[Tensor, "t n b"]) -> Float[Tensor, "t n b"]:
     """Minus the mean, over all turns up to each, of the 1-based rank of every picture: R-RankFusion's scores.
 
-    Equal scores are ranked in arbitrary order; `stores.rank_fusion`, which searches use, gives them the mean rank.
+    Equal scores are ranked in arbitrary order; `search.region_scores.rank_fusion`, which searches use, gives them
+    their mean rank.
     """
     rank_tnb = scores_tnb.argsort(dim=1, descending=True).argsort(dim=1) + 1
     turns = torch.arange(1, len(scores_tnb) + 1, device=scores_tnb.device)

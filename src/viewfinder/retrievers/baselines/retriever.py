@@ -1,6 +1,6 @@
 """The baselines of Drill-down as retrievers: what `network` trained, applied to one conversation.
 
-Numpy only. A turn that is no description goes through the adapters of `shared.wording`.
+Numpy only. A turn that is no description goes through the adapters of `shared.verbalize`.
 """
 
 from __future__ import annotations

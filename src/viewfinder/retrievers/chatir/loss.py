@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import sigmoid
 
-from viewfinder.retrievers.chatir.settings import MOST_SCALE, LossSettings
+from viewfinder.retrievers.chatir.settings import MAX_SCALE, LossSettings
 from viewfinder.retrievers.shared.network import contrastive_loss
 
 
@@ -38,4 +38,4 @@ def dialogue_retrieval_loss(
     scores_bn = dialogues_bd @ pictures_bd.T
     if loss.kind == "surrogate":
         return recall_surrogate_loss(scores_bn, loss.temperature)
-    return contrastive_loss(scores_bn, log_scale.exp().clamp(max=MOST_SCALE)).mean()
+    return contrastive_loss(scores_bn, log_scale.exp().clamp(max=MAX_SCALE)).mean()

@@ -30,7 +30,7 @@ SMALL_WORDS = frozenset(_SMALL.split())
 KEPT = 0.6
 """The share of a caption's other words that its new form must contain."""
 
-MOST_WORDS, MOST_TOKENS = 70, 64
+MAX_WORDS, MAX_TOKENS = 70, 64
 """How many different words a caption may have, and how many tokens the model may write."""
 
 SECONDS = 10.0
@@ -138,7 +138,7 @@ class PlugirRetriever:
         return new
 
     def _complete(self, prompt: str) -> str:
-        return self._model.complete(prompt, most_tokens=MOST_TOKENS, seconds=self._seconds / 2).strip(" \"'")
+        return self._model.complete(prompt, most_tokens=MAX_TOKENS, seconds=self._seconds / 2).strip(" \"'")
 
 
 def same_words(one: str, other: str) -> bool:
@@ -160,7 +160,7 @@ def keeps_content(new: str, caption: str) -> bool:
     False
     """
     there, wanted = set(singular_words(new)), _telling(caption)
-    return len(there) <= MOST_WORDS and len(wanted & there) >= KEPT * len(wanted)
+    return len(there) <= MAX_WORDS and len(wanted & there) >= KEPT * len(wanted)
 
 
 def mentions_answer(new: str, question: str, said: str) -> bool:

@@ -1,7 +1,7 @@
 """ChatIR as a retriever: a turn adds what was asked and answered, and the whole dialogue is one vector.
 
 Numpy only if sentence vectors are read. A turn that is neither description nor answer goes through the adapters of
-`shared.wording`. Training calls the same functions on texts, so that a network meets what it was trained on.
+`shared.verbalize`. Training calls the same functions on texts, so that a network meets what it was trained on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import Answer, PictureId, Reject, Say
 from viewfinder.query import Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
-from viewfinder.retrievers.chatir.settings import MOST_SCALE, PROBE, ModelSettings
+from viewfinder.retrievers.chatir.settings import MAX_SCALE, PROBE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences, check_shared_space, numpy_project_regions
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
@@ -250,7 +250,7 @@ class Chatir:
         self._sharpness = Query(()).sharpness
         loss = weights.card.settings.get("loss", {})
         if loss.get("kind") == "contrastive":  # old cards name their own bound
-            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MOST_SCALE))
+            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MAX_SCALE))
         self._pictures = dict(weights.arrays)
         if (components_gd := weights.arrays.get("components")) is not None:  # a linear map, too
             self._pictures["project.weight"] = np.ascontiguousarray(components_gd.T)

@@ -13,7 +13,7 @@ Masking = Literal["none", "captions", "questions", "answers", "rounds", "tokens"
 MASKED_SHARE = 0.2
 """The share that training hides (ChatIR, Sec. 5)."""
 
-MOST_SCALE = 100.0
+MAX_SCALE = 100.0
 """The greatest factor on scores in the contrastive loss; the scale is learnt."""
 
 PROBE = "a picture"

@@ -21,7 +21,7 @@ from viewfinder.wording.modifications import parse_ordinal_reference, split_modi
 
 KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "ichat", "mChat": "mchat"}
 
-FEWEST, MOST = 2, 4
+MIN_PICTURES, MAX_PICTURES = 2, 4
 """How many pictures an assembled document has."""
 
 ROUNDS = 5
@@ -96,8 +96,8 @@ def request_example(
 def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
     """Documents of two to four pictures with one caption each; every picture is in one, except perhaps a last one."""
     order = rng.sample(captioned, len(captioned))
-    while len(order) >= FEWEST:
-        count = rng.randint(FEWEST, MOST)
+    while len(order) >= MIN_PICTURES:
+        count = rng.randint(MIN_PICTURES, MAX_PICTURES)
         chosen, order = order[:count], order[count:]
         captions = [rng.choice(said) for _, said in chosen]
         shown = [(pair[0], caption, rng.random() < 0.5) for pair, caption in zip(chosen, captions, strict=True)]

@@ -2,7 +2,7 @@
 
 Numpy only; `network` is what was trained. A state ends where an answer begins: the outcome of the answer (the picked
 picture, or the words written) is read at the beginning of the next turn, so that a turn costs only its own positions.
-What cannot be taken as given goes through a named adapter (`shared.wording`).
+What cannot be taken as given goes through a named adapter (`shared.verbalize`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.query import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatsearcher import numpy_network
 from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
-from viewfinder.retrievers.chatsearcher.settings import LEAST_TEMPERATURE, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import MIN_TEMPERATURE, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
@@ -34,7 +34,7 @@ from viewfinder.weights import Weights, load_system_weights
 SYSTEM = "chatsearcher"
 SHIPPED = Path(__file__).with_name("modern.safetensors")
 
-MOST_PIECES = 32
+MAX_PIECES = 32
 """The most pieces of an answer in words."""
 
 LEFT = 0.75
@@ -213,7 +213,7 @@ class ChatSearcher:
         apart = ("language.layers.", "queue.")  # held in `_language`, or for training only
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
         # Old cards name their own bound.
-        least = known["loss"].get("least_temperature", LEAST_TEMPERATURE)
+        least = known["loss"].get("least_temperature", MIN_TEMPERATURE)
         self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), least)
         self._img_1h = self._embed(np.array([self._codec.img])).places_lh
         self._begin_1h = self._embed(self._codec.begin().numbers_l).places_lh
@@ -402,7 +402,7 @@ class ChatSearcher:
 
     def _write(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] is allowed and also ends it."""
-        for _ in range(MOST_PIECES):
+        for _ in range(MAX_PIECES):
             yield piece
             if piece == self._codec.img:
                 return

@@ -21,7 +21,7 @@ from viewfinder.data.chatsearch import ImageItem, TextItem
 Role = Literal["user", "assistant", "document"]
 Item = TextItem | ImageItem
 
-FEWEST = 2
+MIN_TOGETHER = 2
 """How often two pieces must occur together to become one."""
 
 
@@ -74,7 +74,7 @@ def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
     tokenizer.decoder = decoders.ByteLevel()
     trainer: Any = trainers.BpeTrainer(
         vocab_size=most,
-        min_frequency=FEWEST,
+        min_frequency=MIN_TOGETHER,
         special_tokens=["<s>", "</s>"],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,

@@ -21,7 +21,7 @@ LORA_ALPHA = 16.0
 OLDEST = 7
 """What a query points back at has an age: how many texts and pictures came after it. All above this count as this."""
 
-LEAST_TEMPERATURE = 0.01
+MIN_TEMPERATURE = 0.01
 """The lowest temperature of the loss over pictures, which learns it."""
 
 

@@ -46,7 +46,7 @@ from viewfinder.retrievers.chatsearcher.network import (
 )
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, train_tokenizer
 from viewfinder.retrievers.chatsearcher.settings import (
-    LEAST_TEMPERATURE,
+    MIN_TEMPERATURE,
     STAGES,
     LossSettings,
     ModelSettings,
@@ -66,13 +66,13 @@ PRESETS = Path(__file__).with_name("presets.toml")
 REGIONS = 512
 """How many pictures' regions determine the principal components of regions."""
 
-MOST = 200
+MAX_MEASURED = 200
 """How many examples of a kind are measured at most: evenly spread, so of all data sets."""
 
 COMPARING = ("match.", "pointer.")
 """What is learnt in the stage "comparison" alone."""
 
-AT_ONCE = 64
+MAX_MEASURED_AT_ONCE = 64
 """How many examples are measured at a time."""
 
 Tensors = TypeVar("Tensors", SequenceBatch, PictureFeatures)
@@ -317,7 +317,7 @@ def batch_loss(
     own = FeaturePool(own_features.whole_nx, batch.rows_c)
     pool = network.queue.with_batch(*own) if settings.negatives == "queue" else own
     out_qn = excluded_negatives(right_q, pool.rows_n, copies=settings.mask_copies)
-    temperature = network.log_temperature.exp().clamp_min(LEAST_TEMPERATURE)
+    temperature = network.log_temperature.exp().clamp_min(MIN_TEMPERATURE)
     compare = symmetric_picture_loss if settings.negatives == "symmetric" else picture_loss
     pictures = compare(queries_qd @ network.encode_pictures(pool.whole_nx).T, right_q, out_qn, temperature)
     if network.training:
@@ -341,11 +341,13 @@ class ValidationExamples:
         stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
     ) -> ValidationExamples:
         """For a stage; raises BadInput if there are no examples."""
-        few = {kind: examples[:: max(-(-len(examples) // MOST), 1)] for kind, examples in val.examples.items()}
+        few = {kind: examples[:: max(-(-len(examples) // MAX_MEASURED), 1)] for kind, examples in val.examples.items()}
         examples, kinds, first = StageExamples.of(stage, few, codec, val.rows, longest, sentences), [], 0
         for kind, count in examples.counts.items():
             own, first = range(first, first + count), first + count
-            kinds += [(kind, tuple(own[at : at + AT_ONCE])) for at in range(0, count, AT_ONCE)]
+            kinds += [
+                (kind, tuple(own[at : at + MAX_MEASURED_AT_ONCE])) for at in range(0, count, MAX_MEASURED_AT_ONCE)
+            ]
         return ValidationExamples(examples, tuple(kinds))
 
 

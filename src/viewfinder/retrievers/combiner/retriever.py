@@ -3,7 +3,7 @@
 Numpy only: how a modification is read, `network.CombinerNetwork` in numpy, a turn as words on a picture, and the
 retriever. Words without a picture, or a picture without words, are the query as they are: both lie in that space.
 
-What cannot be taken as given goes through a named adapter: those of `shared.wording`, and
+What cannot be taken as given goes through a named adapter: those of `shared.verbalize`, and
 
 picture      words said of no picture are taken as said of one
 words        what a turn does with earlier pictures is read as the words that say it

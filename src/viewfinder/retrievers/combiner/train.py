@@ -147,7 +147,7 @@ def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str],
 SYSTEM = "combiner"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-AT_ONCE = 1024
+MAX_TRANSACTIONS_AT_ONCE = 1024
 """How many transactions validation reads together."""
 
 
@@ -231,8 +231,8 @@ def validate_network(
     """
     device = network.probe.device
     queries, lost = [], []
-    for at in range(0, len(turns), AT_ONCE):
-        rows_b = np.arange(at, min(at + AT_ONCE, len(turns)))
+    for at in range(0, len(turns), MAX_TRANSACTIONS_AT_ONCE):
+        rows_b = np.arange(at, min(at + MAX_TRANSACTIONS_AT_ONCE, len(turns)))
         batch = Batch(*(tensor.to(device) for tensor in make_batch(turns, rows_b)))
         queries_btd, there_bt = network(batch.texts_btd, batch.pictures_btd), batch.rows_bt != NO_TURN
         logits_qq = scale * queries_btd[there_bt] @ batch.targets_btd[there_bt].T

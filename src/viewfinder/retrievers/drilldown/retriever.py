@@ -1,6 +1,7 @@
 """Drill-down as a retriever: one sentence a turn updates the state vectors, which attend to the pictures' regions.
 
-Numpy only; `network` is what was trained. A turn that is no description goes through the adapters of `shared.wording`.
+Numpy only; `network` is what was trained. A turn that is no description goes through the adapters of
+`shared.verbalize`.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ STEEP = 8.0
 TINY = 1e-5
 """What the published code adds to denominators, which may be zero."""
 
-AT_ONCE = 1024
+MAX_PICTURES_AT_ONCE = 1024
 """Pictures in a batch of validation."""
 
 
@@ -195,7 +195,7 @@ def measure_attributes(
 ) -> dict[str, float]:
     """What validation measures: `attribute_figures`."""
     device = next(module.parameters()).device
-    blocks = torch.split(torch.from_numpy(labelled.raw_ng), AT_ONCE)
+    blocks = torch.split(torch.from_numpy(labelled.raw_ng), MAX_PICTURES_AT_ONCE)
     logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]
     return attribute_figures(torch.cat(logits).numpy(), labelled.has_nk, most, f1_of)
 

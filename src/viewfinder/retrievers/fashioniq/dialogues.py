@@ -35,7 +35,7 @@ Places = Int[Tensor, " b"]
 SimulateFeedback = Callable[[Int[Tensor, " b"], Int[Tensor, " b"]], Int[Tensor, "b l"]]
 """A simulated user, shown the first garments and wanting the second (rows of `Garments`), answers in word numbers."""
 
-AT_ONCE = 128
+MAX_DIALOGUES_AT_ONCE = 128
 """How many dialogues validation holds at a time."""
 
 TOLD = (1, 3, 5)
@@ -352,8 +352,8 @@ def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], pre
     percentiles_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
     for whole in validation_dialogues(kinds, preset):
         kind = kinds[whole.kind]
-        for at in range(0, len(whole.shown_b), AT_ONCE):
-            dialogues = FeedbackDialogues(whole.kind, *(part[at : at + AT_ONCE] for part in whole[1:]))
+        for at in range(0, len(whole.shown_b), MAX_DIALOGUES_AT_ONCE):
+            dialogues = FeedbackDialogues(whole.kind, *(part[at : at + MAX_DIALOGUES_AT_ONCE] for part in whole[1:]))
             for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
                 ranks_t[turn].append(target_ranks(found.scores_bn, dialogues.wanted_bt[:, turn]))
                 percentiles_t[turn].append(rank_percentile(ranks_t[turn][-1], len(kind)))

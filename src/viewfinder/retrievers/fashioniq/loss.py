@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import relu, triplet_margin_loss
 
-from viewfinder.retrievers.fashioniq.settings import MOST_SCALE, LossSettings
+from viewfinder.retrievers.fashioniq.settings import MAX_SCALE, LossSettings
 from viewfinder.retrievers.shared.network import same_target_elsewhere, target_cross_entropy
 
 Rows = Float[Tensor, "b h"]
@@ -66,7 +66,7 @@ def feedback_turn_loss(
     if settings.kind == "contrastive":
         seen = [targets_bh] if strangers_mh is None else [targets_bh, strangers_mh]
         scores_bn = torch.cat([likeness(queries_bh, pictures_nh, compare) for pictures_nh in seen], dim=1)
-        return target_cross_entropy(log_scale.exp().clamp(max=MOST_SCALE) * scores_bn, targets_b)
+        return target_cross_entropy(log_scale.exp().clamp(max=MAX_SCALE) * scores_bn, targets_b)
     if settings.squared:
         return squared_triplet_loss(queries_bh, targets_bh, others_bh, settings.margin)
     return triplet_margin_loss(queries_bh, targets_bh, others_bh, margin=settings.margin)  # published code

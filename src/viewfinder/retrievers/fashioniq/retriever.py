@@ -1,7 +1,7 @@
 """Fashion IQ as a retriever: pick a picture, say how the wanted one differs, over and over.
 
 Numpy only; `network` is what was trained. What cannot be read as given goes through a named adapter: those of
-`shared.wording`, and
+`shared.verbalize`, and
 
 picture      words said of no picture are taken as said of one
 """
@@ -23,7 +23,7 @@ from viewfinder.encoders.tags import AttributePredictor
 from viewfinder.query import Query, RawPictures, Reads, RegionSpace, ResolvedTurn
 from viewfinder.retrievers.fashioniq.numpy_network import NUMPY_NETWORKS, FeedbackVectors, numpy_pictures
 from viewfinder.retrievers.fashioniq.settings import (
-    MOST_SCALE,
+    MAX_SCALE,
     CompositionModel,
     FeedbackReading,
     LossSettings,
@@ -159,7 +159,7 @@ class FashionIq:
             # A score times this is minus the squared distance, up to a term that is the same for all pictures.
             self._sharpness = 2 * self._embedding.scale
         if loss.kind == "contrastive":
-            learnt = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
+            learnt = min(math.exp(float(weights.arrays["log_scale"])), MAX_SCALE)
             self._sharpness = learnt if self._embedding is None else learnt * self._sharpness
         self.attributes = AttributePredictor.of(weights) if self.settings.attributes else None
         self._number = {label: at for at, label in enumerate(card.settings["labels"], start=1)}

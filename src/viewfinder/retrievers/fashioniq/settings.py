@@ -14,7 +14,7 @@ Modality = Literal["image", "text", "attributes"]
 ROUNDS = 5
 """How many turns have an embedding of their own; later ones share the last."""
 
-FIRST_SCALE, MOST_SCALE = 10.0, 100.0
+FIRST_SCALE, MAX_SCALE = 10.0, 100.0
 """The learnt factor on scores in a contrastive loss: its first and its greatest value."""
 
 

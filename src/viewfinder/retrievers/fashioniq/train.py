@@ -62,7 +62,7 @@ SYSTEM = "fashioniq"
 SUPERVISED = "supervised"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-AT_ONCE = 1024
+MAX_PICTURES_AT_ONCE = 1024
 """How many pictures are read together."""
 
 
@@ -211,7 +211,10 @@ def _read_kinds(
 ) -> tuple[GarmentKind, ...]:
     """The garments of a split by kind; what never changes in a training is computed once."""
     raw_ng = torch.from_numpy(np.asarray(garments.raw_ng))
-    parts, head = [raw_ng[at : at + AT_ONCE] for at in range(0, len(raw_ng), AT_ONCE)], network.attributes
+    parts, head = (
+        [raw_ng[at : at + MAX_PICTURES_AT_ONCE] for at in range(0, len(raw_ng), MAX_PICTURES_AT_ONCE)],
+        network.attributes,
+    )
     with torch.no_grad():
         read_nx = torch.cat([network.looks.input(part) for part in parts])
         attributes_na = torch.full((len(raw_ng), attributes), NO_WORD)

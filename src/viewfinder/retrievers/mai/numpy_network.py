@@ -21,7 +21,7 @@ from viewfinder.encoders.base import unit_rows
 from viewfinder.retrievers.mai.settings import WHOLE_TOKENS, Iteration, Model
 from viewfinder.retrievers.shared import numpy_network as shared
 
-AT_ONCE = 32
+MAX_PICTURES_AT_ONCE = 32
 """How many pictures are read together: one layer's output (2 MB at the width of `lab`) stays in the cache."""
 
 REGIONS_AT_ONCE = 64
@@ -30,7 +30,7 @@ REGIONS_AT_ONCE = 64
 NORM_EPS = 1e-5
 """The epsilon of torch's norms, except those of the Q-Former."""
 
-LEAST_LENGTH = np.float32(1e-8)
+MIN_LENGTH = np.float32(1e-8)
 """The least length of a vector when cosines are taken, as in torch."""
 
 CarriedTokens = tuple[np.ndarray, ...]
@@ -116,7 +116,7 @@ def numpy_encode_pictures(
     wanted = range(count) if settings.stages == "sprc" else range(count, count + 1)
     found_bkd = np.zeros((len(captions), len(wanted), settings.projection), np.float32)
     for rows in by_length.values():
-        for some in (rows[at : at + AT_ONCE] for at in range(0, len(rows), AT_ONCE)):
+        for some in (rows[at : at + MAX_PICTURES_AT_ONCE] for at in range(0, len(rows), MAX_PICTURES_AT_ONCE)):
             image_biz = numpy_image_tokens(arrays, settings, NumpyComponents(*(part[some] for part in seen)))
             learned_bth = np.repeat(np.asarray(arrays["learned"], np.float32)[None], len(some), axis=0)
             text_blh = np.stack([captions[row] for row in some])
@@ -258,7 +258,7 @@ def numpy_address_slots(
 ) -> Float32[np.ndarray, "t m"]:
     """`memory.address_slots`: how much each key looks at each slot."""
     key_unit_th, memory_unit_mh = (
-        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), LEAST_LENGTH) for rows in (key_th, memory_mh)
+        rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), MIN_LENGTH) for rows in (key_th, memory_mh)
     )
     return shared.softmax(np.asarray((1 + np.logaddexp(0, strength_t1)) * (key_unit_th @ memory_unit_mh.T), np.float32))
 

@@ -1,7 +1,7 @@
 """MAI as a retriever: a conversation goes from picture to picture, and may return to any earlier one.
 
 Numpy only; `network` is what was trained. What cannot be read as given goes through a named adapter: those of
-`shared.wording`, and
+`shared.verbalize`, and
 
 screen       "the second" is the second result if the conversation has not reached a second picture
 """
@@ -21,7 +21,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import Keep, PictureId, Reject
 from viewfinder.query import Operation, Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai import numpy_network
-from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Treatment
+from viewfinder.retrievers.mai.settings import MAX_SCALE, LossSettings, Model, Treatment
 from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
@@ -207,7 +207,7 @@ class Mai:
         self._arrays = weights.arrays
         self._texts = make_text_reader(weights, self.settings)
         self._regions = int(card.settings.get("regions", 0))  # for weights that read none
-        self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MOST_SCALE)
+        self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MAX_SCALE)
         self._of_tokens = settings.stages == "sprc"
         self._exclude_shown = bool(card.settings.get("exclude_shown", False))
         self.space = RegionSpace(

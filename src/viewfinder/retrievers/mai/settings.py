@@ -25,7 +25,7 @@ WHOLE_TOKENS = 4
 SLOTS = 16
 """Of the memory "ntm"."""
 
-MOST_SCALE = 100.0
+MAX_SCALE = 100.0
 """The greatest factor on cosines."""
 
 EVERY_TERM: tuple[Term, ...] = ("query_target", "query_caption", "modification_target", "modification_caption")
@@ -162,7 +162,7 @@ class LossSettings:
     """
 
     terms: tuple[Term, ...] = EVERY_TERM
-    scale: float = 20.0  # the factor on cosines; `learned_scale`: whether it is learnt, up to `MOST_SCALE`
+    scale: float = 20.0  # the factor on cosines; `learned_scale`: whether it is learnt, up to `MAX_SCALE`
     learned_scale: bool = True
     noise: Noise = ""
     alignment: Literal["read", "official"] = "read"

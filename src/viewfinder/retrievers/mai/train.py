@@ -26,7 +26,7 @@ from viewfinder.retrievers.mai.network import (
     ModificationDialogues,
     encode_dialogues,
 )
-from viewfinder.retrievers.mai.settings import MOST_SCALE, LossSettings, Model, Preset
+from viewfinder.retrievers.mai.settings import MAX_SCALE, LossSettings, Model, Preset
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.transactions import DialogueSampler, TrainingTransactions, read_training_transactions
 from viewfinder.retrievers.shared.blip2 import check_weight_sizes, read_blip2_config, read_blip2_weights
@@ -38,7 +38,7 @@ from viewfinder.training.layers import sample_regions
 SYSTEM = "mai"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-AT_ONCE = 256
+MAX_READ_AT_ONCE = 256
 """How many pictures, or dialogues, validation reads together."""
 
 REGIONS = 4096
@@ -143,9 +143,9 @@ def read_training_data(
 def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> PictureComponents:
     """What is read of all pictures of a split, computed once."""
     found = []
-    for at in range(0, len(transactions.raw_ng), AT_ONCE):
-        regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + AT_ONCE]
-        found.append(network.images.components(transactions.raw_ng[at : at + AT_ONCE], regions))
+    for at in range(0, len(transactions.raw_ng), MAX_READ_AT_ONCE):
+        regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + MAX_READ_AT_ONCE]
+        found.append(network.images.components(transactions.raw_ng[at : at + MAX_READ_AT_ONCE], regions))
     return PictureComponents(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 
 
@@ -160,7 +160,7 @@ def dialogue_loss(
     What does not depend on a dialogue's course is read for all turns at once.
     """
     targets = encode_targets(network, gallery, dialogues, settings)
-    scale = network.log_scale.exp().clamp_max(MOST_SCALE)
+    scale = network.log_scale.exp().clamp_max(MAX_SCALE)
 
     def change(text: EmbeddedTexts) -> EmbeddedTexts:
         return text._replace(places_blh=add_noise(text.places_blh, settings.noise))
@@ -191,11 +191,11 @@ def encode_targets(
 def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: DialogueSampler) -> dict[str, float]:
     """What validation measures: R@10 among all its pictures, averaged over turns, by turn, and for either setting."""
     count = len(gallery.captions_nl)
-    rows = [torch.arange(at, min(at + AT_ONCE, count)) for at in range(0, count, AT_ONCE)]
+    rows = [torch.arange(at, min(at + MAX_READ_AT_ONCE, count)) for at in range(0, count, MAX_READ_AT_ONCE)]
     parts = [network.encode_pictures(gallery.pictures.take(some), gallery.captions_nl[some]) for some in rows]
     pictures_nkd, found = torch.cat(parts), []
-    for at in range(0, len(sampler), AT_ONCE):
-        dialogues = sampler.recorded(np.arange(at, min(at + AT_ONCE, len(sampler))))
+    for at in range(0, len(sampler), MAX_READ_AT_ONCE):
+        dialogues = sampler.recorded(np.arange(at, min(at + MAX_READ_AT_ONCE, len(sampler))))
         ranks = []
         for turn, encoded in enumerate(encode_dialogues(network, gallery, dialogues), start=1):
             # The best of a picture's several vectors counts.

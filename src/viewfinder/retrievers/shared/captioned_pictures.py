@@ -34,7 +34,7 @@ from viewfinder.data.visual_genome import (
 )
 from viewfinder.data.visual_genome.features import REGIONS, WIDTH
 from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_picture_ids
-from viewfinder.data.visual_genome.words import FEWEST_IN_CODE, UNWANTED, WANTED
+from viewfinder.data.visual_genome.words import MIN_COUNT_IN_CODE, UNWANTED, WANTED
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.compute import PictureVectors
@@ -43,10 +43,10 @@ from viewfinder.encoders.features.store import PictureFile, Progress
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.training.progress import report_tenths
 
-MOST_CAPTIONS = 5
+MAX_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
 
-MOST_NEGATIONS = 2
+MAX_NEGATIONS = 2
 """Pairs in a dialogue about things that are not in the picture; at least one if it is long."""
 
 Notify = Callable[[str], None]
@@ -100,7 +100,7 @@ class CaptionedPictures:
         """What is said of a picture in `turns` turns: random captions in any order (training), or without `rng` the
         first ones.
 
-        As published: `visual_genome.ten_captions`. A picture with fewer captions repeats them.
+        As published: `visual_genome.regions.choose_captions`. A picture with fewer captions repeats them.
         """
         said = self.sentences[position]
         order = range(len(said)) if rng is None else rng.permutation(len(said)).tolist()
@@ -108,7 +108,7 @@ class CaptionedPictures:
         if not self.negated:
             return dialogue
         drawn = np.random.default_rng(position) if rng is None else rng  # fixed, as the captions are
-        most = min(MOST_NEGATIONS, len(dialogue) // 2)
+        most = min(MAX_NEGATIONS, len(dialogue) // 2)
         count = int(drawn.integers(min(1, most), most + 1))
         return add_negations(dialogue, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
 
@@ -212,7 +212,7 @@ def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPict
     )
 
 
-def build_caption_vocabulary(*folders: Path, fewest: int = FEWEST_IN_CODE) -> Vocabulary:
+def build_caption_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) -> Vocabulary:
     """The words of data sets: the published list if one of them has it, else the words that occur at least `fewest`
     times in captions for training.
 
@@ -260,7 +260,7 @@ def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int
     chosen = [place for place, picture in enumerate(pictures) if split_of(picture.path) == split]
     if not chosen:
         raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; some 50 are enough")
-    return [_Captioned(pictures[at].path, said[at]) for at in chosen], min(MOST_CAPTIONS, median_low(map(len, said)))
+    return [_Captioned(pictures[at].path, said[at]) for at in chosen], min(MAX_CAPTIONS, median_low(map(len, said)))
 
 
 DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"

@@ -26,7 +26,7 @@ from viewfinder.weights import Card
 
 Arrays = Mapping[str, np.ndarray]
 
-AT_ONCE = 256
+MAX_PICTURES_AT_ONCE = 256
 """How many pictures' regions are held in single precision at a time (36 x 1280 numbers each: 47 MB)."""
 
 
@@ -83,12 +83,12 @@ def numpy_project_regions(
 ) -> Float32[np.ndarray, "n k d"]:
     """`network.RegionProjection`; `scaled_by` names the arrays of mean and deviation that are applied first."""
     found_nkd = np.zeros((*raw_nke.shape[:2], len(arrays[f"{name}.bias"])), np.float32)
-    for at in range(0, len(raw_nke), AT_ONCE):
-        rows: np.ndarray = np.asarray(raw_nke[at : at + AT_ONCE], np.float32)
+    for at in range(0, len(raw_nke), MAX_PICTURES_AT_ONCE):
+        rows: np.ndarray = np.asarray(raw_nke[at : at + MAX_PICTURES_AT_ONCE], np.float32)
         there = (rows != 0).any(axis=-1, keepdims=True)
         if scaled_by is not None:
             rows = (rows - arrays[f"{scaled_by}_mean"]) / arrays[f"{scaled_by}_deviation"]
-        found_nkd[at : at + AT_ONCE] = unit_rows(numpy_linear(arrays, name, rows)) * there
+        found_nkd[at : at + MAX_PICTURES_AT_ONCE] = unit_rows(numpy_linear(arrays, name, rows)) * there
     return found_nkd
 
 

@@ -259,7 +259,7 @@ class ThreadPool:
             self._awaited -= shared
 
 
-MOST = 10_000
+MAX_BUCKETS = 10_000
 """How many buckets are kept; the least recently used goes first, and comes back full."""
 
 
@@ -294,7 +294,7 @@ class TokenBuckets:
         level, since = self._levels.pop(key, (float(self._burst), now))
         level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
         self._levels[key] = level, now
-        if len(self._levels) > MOST:
+        if len(self._levels) > MAX_BUCKETS:
             self._levels.popitem(last=False)
         return waiting
 
@@ -319,7 +319,7 @@ class RateLimit:
         self._buckets = buckets
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """429 with Retry-After when the bucket is empty. Reads what `Identity` found."""
+        """429 with Retry-After when the bucket is empty. Reads the caller that `Authentication` found."""
         caller = scope["state"]["caller"]
         if caller is LOCAL:
             await self.app(scope, receive, send)

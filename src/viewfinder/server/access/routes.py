@@ -9,7 +9,7 @@ from fastapi import Path, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from viewfinder.server.access.gate import COOKIE, count_guess
-from viewfinder.server.access.tokens import LOCAL, MOST_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
+from viewfinder.server.access.tokens import LOCAL, MAX_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
 from viewfinder.server.access.trust import is_local
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
@@ -37,7 +37,7 @@ class TokenIn(Strict):
 
     name: TokenName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
-    days: Annotated[float, Field(gt=0, le=MOST_DAYS)] | None = None
+    days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = None
 
 
 class Token(BaseModel):

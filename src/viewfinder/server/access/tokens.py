@@ -81,7 +81,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$"
 """Names go into addresses and tables."""
 
 DAY_S = 86_400.0
-MOST_DAYS = 36_500.0
+MAX_DAYS = 36_500.0
 
 
 @dataclass(frozen=True)
@@ -203,5 +203,5 @@ def _check(name: str, scopes: set[str], days: float | None) -> None:
     if unknown or not scopes:
         what = f"unknown scope {unknown[0]!r}" if unknown else "no scope"
         raise BadInput(f"{what}: a token has one or more of {', '.join(SCOPES)}")
-    if days is not None and not 0 < days <= MOST_DAYS:
-        raise BadInput(f"days {days:g}: a token is good for more than 0 and at most {MOST_DAYS:g} days")
+    if days is not None and not 0 < days <= MAX_DAYS:
+        raise BadInput(f"days {days:g}: a token is good for more than 0 and at most {MAX_DAYS:g} days")

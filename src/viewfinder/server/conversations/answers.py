@@ -53,10 +53,10 @@ if TYPE_CHECKING:
 
 OWN_IMAGE = "your image"
 
-MOST_TURNS = 2000
+MAX_TURNS = 2000
 """The most turns of an imported conversation."""
 
-MOST_NODES = 10_000
+MAX_NODES = 10_000
 """The most turns of any conversation, with all its branches: all are read again whenever the conversation is."""
 
 
@@ -101,8 +101,8 @@ def parse_conversation(document: Mapping[str, Any]) -> Conversation:
         BadInput: it is none, has too many turns, or text that no database keeps.
     """
     turns = document.get("turns")
-    if isinstance(turns, list) and len(turns) > MOST_TURNS:
-        raise BadInput(f"this conversation has {len(turns)} turns: at most {MOST_TURNS} can be imported")
+    if isinstance(turns, list) and len(turns) > MAX_TURNS:
+        raise BadInput(f"this conversation has {len(turns)} turns: at most {MAX_TURNS} can be imported")
     try:
         if b"\0" in json.dumps(document, ensure_ascii=False).encode().replace(b"\\u0000", b"\0"):
             raise BadInput("this conversation has characters that are no text (NUL): take them out")
@@ -121,8 +121,8 @@ def check_length(turns: int) -> None:
     Raises:
         BadInput: it would have too many.
     """
-    if turns > MOST_NODES:
-        raise BadInput(f"a conversation has at most {MOST_NODES:,} turns, with all its branches: begin another one")
+    if turns > MAX_NODES:
+        raise BadInput(f"a conversation has at most {MAX_NODES:,} turns, with all its branches: begin another one")
 
 
 def session_to_api(row: SessionRow) -> schemas.Session:

@@ -34,7 +34,7 @@ from viewfinder.questioners import QUESTIONERS, load_questioner
 from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retriever, load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.raw_vectors import best_labels, check_fits, name_labels
-from viewfinder.server.conversations.schemas import MOST_LEANING, PictureAttribute, PictureAttributes, SessionIn
+from viewfinder.server.conversations.schemas import MAX_LEANING, PictureAttribute, PictureAttributes, SessionIn
 from viewfinder.server.pictures.library import current_gallery
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "composer"
 
-AT_ONCE = 32
+MAX_MADE_IN_A_TURN = 32
 """For up to so many pictures a turn makes missing regions itself instead of refusing: about a second."""
 
 
@@ -117,7 +117,7 @@ class RetrieverPool:
         if before is not None and before.snapshot.space != gallery.snapshot.space:
             before = None
         missing = self.missing(gallery) if retriever.reads.regions else 0
-        if missing > AT_ONCE:
+        if missing > MAX_MADE_IN_A_TURN:
             if before is None:
                 detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
                 raise Problem(409, "not-prepared", detail, retriever=name, missing=missing)
@@ -182,7 +182,7 @@ class RetrieverPool:
                 missing = self.missing(gallery) if declared.regions else 0
         except ViewfinderError as error:
             problem = " ".join(str(error).split())
-        ready = problem is None and missing <= AT_ONCE
+        ready = problem is None and missing <= MAX_MADE_IN_A_TURN
         reads: list[Literal["attributes"]] = ["attributes"] if tells else []
         return RetrieverInfo(
             name=name, needs=needs, reads=reads, leaning=leaning, ready=ready, missing=missing, problem=problem
@@ -200,14 +200,14 @@ def session_picture_bias(
         return None
     if pictures_alone:
         return math.inf
-    return given if given is None or abs(given) < MOST_LEANING else math.copysign(math.inf, given)
+    return given if given is None or abs(given) < MAX_LEANING else math.copysign(math.inf, given)
 
 
 def own_picture_bias(retriever: Retriever[Any]) -> float | None:
     """A retriever's own picture bias, as it goes over the wire; None: it answers with pictures alone."""
     if not isinstance(retriever, AnsweringRetriever):
         return None
-    return max(-MOST_LEANING, min(retriever.picture_bias, MOST_LEANING))
+    return max(-MAX_LEANING, min(retriever.picture_bias, MAX_LEANING))
 
 
 def predict_picture_attributes(

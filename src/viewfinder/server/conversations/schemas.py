@@ -10,10 +10,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NUL in a text."""
 
-MOST_LEANING = 1000.0
+MAX_LEANING = 1000.0
 """So far to a side, nothing else is answered with."""
 
-MOST_FIELDS = 50
+MAX_FIELDS = 50
 """Of any object that is sent."""
 
 Text = Annotated[str, StringConstraints(max_length=2000, pattern=NO_NUL)]
@@ -23,20 +23,20 @@ Number = Annotated[int, Field(ge=0, le=1_000_000)]
 Word = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00\s][^\x00]*$")]
 Words = Annotated[list[Word], Field(max_length=100)]
 """Attributes of a picture; the conversation's retriever says which it knows."""
-Leaning = Annotated[float, Field(ge=-MOST_LEANING, le=MOST_LEANING)]
+Leaning = Annotated[float, Field(ge=-MAX_LEANING, le=MAX_LEANING)]
 """How much a retriever that speaks leans to pictures, rather than words, when it decides what to answer with."""
 
 
 def _few(given: Any) -> Any:
     """Before anything else is looked at: thousands of wrong fields would take seconds to complain of, one by one."""
-    if isinstance(given, dict) and len(given) > MOST_FIELDS:
-        raise ValueError(f"at most {MOST_FIELDS} fields")
+    if isinstance(given, dict) and len(given) > MAX_FIELDS:
+        raise ValueError(f"at most {MAX_FIELDS} fields")
     return given
 
 
 Filters = Annotated[
     dict[Name, Name],
-    Field(max_length=MOST_FIELDS, description="by column: `VALUE`, `VALUE|VALUE`, `10..50`, `2019-07..2020`"),
+    Field(max_length=MAX_FIELDS, description="by column: `VALUE`, `VALUE|VALUE`, `10..50`, `2019-07..2020`"),
     BeforeValidator(_few),
 ]
 """Columns, and the condition that pictures must meet there (`AttributeColumn.mask`)."""

@@ -366,7 +366,7 @@ def _engine(url: URL) -> Engine:
 
 @contextmanager
 def _alone(url: URL) -> Iterator[None]:
-    """While a SQLite file is made ready, no other process does so; PostgreSQL has a lock for that (`migrating`)."""
+    """While a SQLite file is made ready, no other process does so; PostgreSQL has an advisory lock for that."""
     if url.drivername != "sqlite":
         yield
         return

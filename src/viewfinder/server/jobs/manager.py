@@ -104,7 +104,7 @@ PATIENCE_S = 20.0
 DEATHS = 3
 """A job fails when its worker has died this often without progress."""
 
-MOST_PICTURES = 200
+MAX_PICTURES = 200
 """Pictures sent or named one by one that one job takes in, or removes."""
 
 JOINED = ("uploaded", "pictures")
@@ -255,7 +255,7 @@ class Jobs:
         name = next(iter(what))
         for row in self.rows.unfinished() if name in JOINED else ():
             names = row.what.get(name, ())
-            if row.state == "queued" and 0 < len(names) < MOST_PICTURES:
+            if row.state == "queued" and 0 < len(names) < MAX_PICTURES:
                 more = {name: list(dict.fromkeys([*names, what[name]]))}
                 changed = self.rows.change(row.id, only_if=("queued",), what=more)
                 if changed is not None and changed.what == more:

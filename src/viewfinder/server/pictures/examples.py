@@ -20,7 +20,7 @@ EXAMPLES = 4
 LOOKED_AT = 64
 """Pictures that are looked at, evenly over the collection."""
 
-MOST_WORDS = 8
+MAX_WORDS = 8
 """A longer text shows nobody how little needs to be said."""
 
 
@@ -68,5 +68,5 @@ def _describe(snapshot: Snapshot, row: int, columns: Sequence[str]) -> str:
     if columns:
         values = snapshot.attributes(row)
         texts = [" ".join(values[name][0].lower() for name in columns if values.get(name))]
-    short = [text.strip().rstrip(" .") for text in texts if 0 < len(text.split()) <= MOST_WORDS]
+    short = [text.strip().rstrip(" .") for text in texts if 0 < len(text.split()) <= MAX_WORDS]
     return min(short, key=len, default="")

@@ -41,7 +41,7 @@ from viewfinder.weights import check_card, damaged_file, read_weights
 SYSTEM = "captioner"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
 
-AT_ONCE = 128
+MAX_PAIRS_AT_ONCE = 128
 """Pairs captioned per batch."""
 
 DECODINGS = ("greedy", "beam", "sampled", "official_beam")
@@ -144,8 +144,8 @@ class Captioner:
         elif decoding != "greedy":
             decode = partial(decode_by_beams, official=decoding == "official_beam")
         said: list[str] = []
-        for at in range(0, len(shown_bg), AT_ONCE):
-            parts = (np.array(raw_bg[at : at + AT_ONCE], np.float32) for raw_bg in (shown_bg, wanted_bg))
+        for at in range(0, len(shown_bg), MAX_PAIRS_AT_ONCE):
+            parts = (np.array(raw_bg[at : at + MAX_PAIRS_AT_ONCE], np.float32) for raw_bg in (shown_bg, wanted_bg))
             words_bt = decode(self.network, *(torch.from_numpy(part_bg).to(device) for part_bg in parts))
             said += caption_texts(words_bt, self.vocabulary.words)
         return said
@@ -247,7 +247,7 @@ _JOINED_TO_NEXT = re.compile(r"(?<=[(\[$#]) ")
 
 
 def join_words(words: Sequence[str]) -> str:
-    """The text that these words were split from (see `data.fashion_iq.words_of`), as far as that can be told.
+    """The text that these words were split from (see `data.fashion_iq.tokenize_captions`), as far as that can be told.
 
     >>> join_words("does n't have a v-neck , and is the girl 's".split())
     "doesn't have a v-neck, and is the girl's"

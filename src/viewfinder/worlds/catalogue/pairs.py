@@ -237,7 +237,7 @@ def _joint(before: str, phrase: str, joints: Sequence[str], rng: random.Random) 
 TURNS = {2: 0.75, 3: 0.19, 4: 0.06}
 """How many sessions have how many turns, about as in the published set (2.3 on average)."""
 
-FEWEST = 2
+MIN_DIFFERING = 2
 CHOICES = 8
 """How many references of an article are considered, so that a path need not end where two are each other's best."""
 
@@ -256,7 +256,7 @@ def make_session(
         if before is None:
             break
         path.insert(0, before)
-    if len(path) <= FEWEST:
+    if len(path) <= MIN_DIFFERING:
         return None
     shown = tuple(
         Reference(item.key, relative_captions(following, item, tally, rng), f"images/{item.image}")
@@ -271,13 +271,13 @@ SET_SIZE = 6
 PER_SET = 4
 """Queries of a set at most, each with a target of its own."""
 
-MOST_DOUBTFUL = 1
+MAX_DOUBTFUL = 1
 """Other articles of a set at most that a caption might mean as well."""
 
 KEPT = 0.5
 """How often a caption also says what stays."""
 
-MOST_SAID = 3
+MAX_SAID = 3
 """Statements of a caption at most."""
 
 
@@ -323,7 +323,7 @@ def _queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
     for reference, target in pairs:
         others = [member for member in members if member not in (reference, target)]
         said, doubtful = choose_statements(target, reference, others)
-        if said and doubtful <= MOST_DOUBTFUL:
+        if said and doubtful <= MAX_DOUBTFUL:
             told.append((doubtful, reference, target, said))
     wanted: set[str] = set()
     for _, reference, target, said in sorted(told, key=lambda one: one[0]):
@@ -344,7 +344,7 @@ def choose_statements(target: Item, reference: Item, others: Sequence[Item]) -> 
     ruled = {one: {other.key for other in others if rules_out(one, other, reference)} for one in known}
     left = {other.key for other in others}
     said: list[Statement] = []
-    while len(said) < MOST_SAID and (left or not said):
+    while len(said) < MAX_SAID and (left or not said):
         possible = [one for one in known if (ruled[one] & left if said else one.tells_apart)]
         if not possible:
             break

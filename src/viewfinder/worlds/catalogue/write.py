@@ -125,8 +125,8 @@ def write_catalogue(
         DiskFull: the disk is full.
     """
     least = 1 if sprites is None else 0
-    if not least <= count <= making.MOST_PICTURES:
-        raise BadInput(f"--count {count}: ask for {least} to {making.MOST_PICTURES} pictures")
+    if not least <= count <= making.MAX_PICTURES:
+        raise BadInput(f"--count {count}: ask for {least} to {making.MAX_PICTURES} pictures")
     items, dropped, source = _items(count, seed, sprites)
     wanted = PER_PICTURE * len(items) if transactions is None else transactions
     if wanted < 0:
