@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from viewfinder import plugins
 from viewfinder.conversation import Say
 from viewfinder.encoders.base import REGIONS
 from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
@@ -36,6 +37,12 @@ gc.set_threshold(20_000, 20, 100)
 settings.register_profile("repeatable", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(autouse=True)
+def no_parts_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test raises is not blamed on a part that another test made: they all are of one package."""
+    monkeypatch.setattr(plugins, "_origins", {})
 
 
 class LooksAtRegions:

@@ -294,7 +294,7 @@ def test_the_site_is_built_and_no_link_in_it_leads_nowhere(tmp_path: Path) -> No
     )  # fmt: skip
     assert built.returncode == 0, built.stderr
     reference = (tmp_path / "site" / "python" / "index.html").read_text(encoding="utf-8")
-    for name in ("library.Library.find", "session.Session.say", "index.ranking.Hit", "errors.UnknownName"):
+    for name in ("library.Library.find", "session.Session.say", "search.hits.Hit", "errors.UnknownName"):
         assert f'id="viewfinder.{name}"' in reference
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from viewfinder import plugins
 from viewfinder.cli.app import run
 from viewfinder.cli.ending import explain_error
 from viewfinder.conversation import Question
@@ -292,8 +291,7 @@ def test_what_a_part_raises_is_said_with_its_package_and_its_line(
     assert "of the package lab 1.0 failed" in explain_error(caught.value)[0]
 
 
-def test_what_we_raise_is_not_said_to_be_theirs(offer: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "_origins", {})  # other tests have given classes of this package
+def test_what_we_raise_is_not_said_to_be_theirs(offer: Offer) -> None:
     offer(code=FAULTY, raises="Raises")
     load_retriever("raises")
     with pytest.raises(ZeroDivisionError) as caught:

@@ -40,6 +40,7 @@ from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Reader
 from viewfinder.server.app import ROUTERS
 from viewfinder.server.settings import ServerSettings
+from viewfinder.studies.extension import studies_extension
 
 Clients = Callable[..., Any]
 Serving = Callable[[ASGIApp], Any]
@@ -139,7 +140,12 @@ def test_an_app_that_reads_nothing_is_not_kept_from_answering(client_of: Clients
 def test_uploads_and_imports_are_large_and_other_json_is_small() -> None:
     """In bytes, as the routes of the server declare it."""
     settings = ServerSettings.model_validate({"upload_bytes": 5_000_000})
-    routes = [route for router in ROUTERS for route in router.routes if isinstance(route, GuardedRoute)]
+    routes = [
+        route
+        for router in (*ROUTERS, studies_extension().router)
+        for route in router.routes
+        if isinstance(route, GuardedRoute)
+    ]
     takes = {
         route.name: route.endpoint.most_bytes(settings) for route in routes if hasattr(route.endpoint, "most_bytes")
     }

@@ -229,7 +229,7 @@ def test_no_state_of_the_page_shuts_anybody_out(browser: Any, address: str, look
 
 
 def test_every_text_of_the_page_has_words(page: Any, address: str) -> None:
-    static = Path(__file__).resolve().parents[3] / "src" / "viewfinder" / "server" / "static" / "js"
+    static = Path(__file__).resolve().parents[3] / "src" / "viewfinder" / "studies" / "static" / "js"
     sources = "".join((static / name).read_text(encoding="utf-8") for name in ("review.js", "review-parts.js"))
     keys = sorted(set(re.findall(r'"(review\.[\w.-]+[\w])"', sources)))
     assert len(keys) > 30
