@@ -10,12 +10,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import viewfinder.library
-from viewfinder.errors import DamagedLibrary, NotALibrary, ViewfinderError
+from viewfinder.errors import DamagedLibrary, LibraryError, NotALibrary, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.store.checksums import find_damage, map_sealed, record_checksums, seal_file
+from viewfinder.store.regions import RegionTable
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 RAW, SHARED = "vectors.colours-raw-1", "vectors.colours-raw-1-1-1-1"
@@ -237,10 +239,11 @@ def test_a_library_in_order_is_left_as_it_is(home: Path) -> None:
         Library.repair(home.parent / "elsewhere")
 
 
-@pytest.mark.parametrize("damage", ["none", "gone", "other bytes"])
+@pytest.mark.parametrize("damage", ["none", "gone", "emptied", "other bytes"])
 def test_repair_moves_a_damaged_database_of_a_server_away_and_says_so(home: Path, damage: str) -> None:
     file = home / "server/server.sqlite3"
     file.parent.mkdir()
+    log = Path(f"{file}-wal")
     Path(f"{file}.lock").touch()
     with closing(sqlite3.connect(file)) as database:
         database.execute("CREATE TABLE said (words)")
@@ -248,11 +251,28 @@ def test_repair_moves_a_damaged_database_of_a_server_away_and_says_so(home: Path
         file.unlink()
     elif damage == "other bytes":
         file.write_bytes(b"these are no conversations\n" * 100)
+    elif damage == "emptied":
+        file.write_bytes(b"")
+        log.write_bytes(b"what was said last")
+    told = [line for line in Library.open(home).verify() if "database" in line]
+    assert len(told) == (damage != "none")
+    assert log.exists() is (damage == "emptied")  # to look deletes nothing
     lost = Library.repair(home).lost
+    assert Path(f"{log}.damaged").exists() is (damage == "emptied")
     assert file.exists() is (damage == "none")
     assert Path(f"{file}.lock").exists() is (damage == "none")
     assert [line for line in lost if "database" not in line] == []
     assert len(lost) == (damage != "none")
+
+
+def test_regions_that_are_no_table_any_more_are_told_in_one_line(home: Path) -> None:
+    ids = [row.id for row in Library.open(home).store.rows()]
+    RegionTable(home, "colours-raw-1").add(ids, np.ones((len(ids), 4, 8), np.float16))
+    for file in (home / "tables/regions.colours-raw-1.lance/data").iterdir():
+        file.write_bytes(bytes(file.stat().st_size))
+    with pytest.raises(LibraryError, match="viewfinder repair") as told:
+        Library.open(home).status()
+    assert "\n" not in str(told.value)
 
 
 def test_a_list_of_failures_that_went_back_is_told_as_such(home: Path) -> None:

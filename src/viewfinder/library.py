@@ -359,6 +359,11 @@ class Library:
             )
         self.store.pictures_with_regions()  # can they be read? Missing regions are made when needed
         self.store.failures()
+        if not self._is_in_repair and find_database_damage(self.folder):
+            problems.append(
+                "the server's database, with its conversations and tokens, is damaged: restore a copy of it, or "
+                "`viewfinder repair` moves it aside"
+            )
         return problems
 
     @staticmethod

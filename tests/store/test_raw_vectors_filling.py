@@ -167,7 +167,7 @@ def test_progress_counts_batches_those_left_out_included(bench: Bench, monkeypat
 
 
 def test_an_error_between_batches_keeps_what_was_acknowledged(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "FIRST", 4)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 4)
 
     def full(done: int, total: int) -> None:
         if done:

@@ -39,7 +39,7 @@ def test_no_batch_is_larger_than_the_most_or_smaller_than_an_eighth_of_the_first
 
 
 def test_slow_work_ends_no_earlier_where_batches_are_small(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "FIRST", 2)
+    monkeypatch.setattr(tables, "FIRST_BATCH", 2)
     assert sizes(clock, 60.0, 5) == [2, 1, 1, 1]
 
 

@@ -291,9 +291,14 @@ def remove(
     return 0
 
 
-def verify(library: LibraryOption = None, as_json: JsonOption = False) -> int:
+def verify(
+    folder: Annotated[Path | None, typer.Argument(metavar="[FOLDER]", help="The library's folder.")] = None,
+    *,
+    library: LibraryOption = None,
+    as_json: JsonOption = False,
+) -> int:
     """Check that everything is as it should be; exit 1 if not."""
-    problems = open_library(library).verify()
+    problems = open_library(folder or library).verify()
     advice = "`viewfinder prune` forgets files that are gone, `viewfinder repair` mends the rest"
     last = f"{count_noun(len(problems), 'problem')}; {advice}"
     lines = (*problems, last) if problems else ("Everything is in order.",)

@@ -68,6 +68,8 @@ def find_database_damage(folder: Path) -> str:
 
     file = _database(folder)
     aside = f"{_DATABASE}: it is {file.name}{_find_suffix(file)} now, and the next server begins a new one"
+    if file.exists() and not file.stat().st_size and Path(f"{file}.lock").exists():
+        return aside  # emptied; only to open it would delete its log
     try:
         # A URI needs an absolute path.
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database:

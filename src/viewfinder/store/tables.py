@@ -228,7 +228,9 @@ def check_descriptors() -> None:
 
 def _tells_damage(error: BaseException) -> bool:
     """Whether an error is due to a table's bytes: from Arrow, Lance (a panic is not an `Exception`) or JSON."""
-    if isinstance(error, ValueError) and re.search("was not found|LanceError|Schema error", str(error)):
+    if isinstance(error, ValueError) and re.search(
+        "was not found|LanceError|Schema error|not appear to be a Lance file", str(error)
+    ):
         return True
     kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(error).__mro__}
     return bool(kinds & {"pyarrow.lib.ArrowException", "pyo3_runtime.PanicException", "json.decoder.JSONDecodeError"})

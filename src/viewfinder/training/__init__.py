@@ -63,7 +63,10 @@ if TYPE_CHECKING:
     from viewfinder.training.progress import LogRecord
     from viewfinder.weights import Card, read_card
 
-_MODULES = ("weights", "presets", "progress", "batches", "checkpoints", "loop")
+_MODULES = (
+    "viewfinder.weights",
+    *(f"{__name__}.{name}" for name in ("presets", "progress", "batches", "checkpoints", "loop")),
+)
 """The modules that hold the names; those without torch come first."""
 
 __all__ = [  # noqa: RUF022 - as the modules stand above
@@ -76,7 +79,7 @@ __all__ = [  # noqa: RUF022 - as the modules stand above
 
 def __getattr__(name: str) -> Any:
     """Imports a name on first use: most names need torch, and a search that reads presets' tables does not."""
-    homes = (vars(import_module(f"{__name__}.{module}")) for module in _MODULES if name in __all__)
+    homes = (vars(import_module(module)) for module in _MODULES if name in __all__)
     for home in homes:
         if name in home:
             return home[name]

@@ -124,6 +124,8 @@ FORWARDED = {
     "X-Forwarded-Proto": "https",
     "X-Forwarded-Host": "pictures.example",
     "X-Forwarded": "127.0.0.1",
+    "X-Forward-For": "203.0.113.9",
+    "X-Envoy-External-Address": "203.0.113.9",
     "Forwarded-For": "127.0.0.1",
     "X-Real-IP": "127.0.0.1",
     "Via": "1.1 proxy",

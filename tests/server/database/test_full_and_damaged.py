@@ -103,6 +103,17 @@ def test_a_damaged_file_is_said_in_one_line_with_what_to_do(tmp_path: Path, dama
     assert file.read_bytes() == bytes(content), "it is left as it is"
 
 
+def test_an_emptied_database_whose_log_is_there_is_not_begun_anew_unasked(tmp_path: Path) -> None:
+    file = tmp_path / "server.sqlite3"
+    Database.open(f"sqlite:///{file}").close()
+    file.write_bytes(b"")
+    log = Path(f"{file}-wal")
+    log.write_bytes(b"what was said last")
+    with pytest.raises(DatabaseError, match="is empty, but has a log"):
+        Database.open(f"sqlite:///{file}")
+    assert log.read_bytes() == b"what was said last"
+
+
 def test_a_database_that_is_gone_is_not_begun_anew_unasked(tmp_path: Path) -> None:
     file = tmp_path / "server.sqlite3"
     Database.open(f"sqlite:///{file}").close()

@@ -38,6 +38,7 @@ def is_loopback_name(host: str) -> bool:
 
 _FORWARDING = re.compile(
     rb"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
+    rb"|x-forward-.*|x_forwarded.*|x-(envoy|azure|appengine|nginx)-.*|front-end-https|x-scheme|tailscale-.*|remote-user"
     rb"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
 )
 

@@ -378,6 +378,13 @@ def _alone(url: URL) -> Iterator[None]:
             f"the database {file} is gone, with its conversations and tokens: restore a copy of it, or remove its lock "
             "file and a new one is begun"
         )
+    log = Path(f"{file}-wal")
+    if file.exists() and not file.stat().st_size and log.exists() and log.stat().st_size:
+        # SQLite would take it for a new one, and delete the log.
+        raise DatabaseError(
+            f"the database {file} is empty, but has a log: restore a copy of it, or move both and its lock file "
+            "away and a new one is begun; the library's pictures are not in it"
+        )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.touch(mode=0o600)  # nobody else may read conversations and token hashes
     with FileLock(lock, timeout=BUSY_S):
