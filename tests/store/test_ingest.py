@@ -257,7 +257,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_pictures(bench.folder, 10)
-    for name, value in (("FIRST", 4), ("MOST", 4), ("SECONDS", 1e6)):
+    for name, value in (("FIRST_BATCH", 4), ("MAX_BATCH", 4), ("SECONDS", 1e6)):
         monkeypatch.setattr(tables, name, value)
     seen: list[tuple[int, int]] = []
     run = Ingest(bench.store, ENCODER, workers=1)

@@ -158,7 +158,7 @@ def test_where_no_file_is_left_no_table_is_made(bench: Bench) -> None:
 
 
 def test_progress_counts_batches_those_left_out_included(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("FIRST", 2), ("MOST", 2), ("SECONDS", 1e6)):
+    for name, value in (("FIRST_BATCH", 2), ("MAX_BATCH", 2), ("SECONDS", 1e6)):
         monkeypatch.setattr(tables, name, value)
     bench.drawn[3].write_bytes(b"damaged")
     told: list[tuple[int, int]] = []
