@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -65,7 +66,6 @@ def size_of(value: Any) -> int:
     Functions and the like (an encoder that a state refers to) belong to others and count nothing.
     """
     size, seen, waiting = 0, set[int](), [value]
-    names: dict[type[Any], tuple[str, ...]] = {}
     while waiting:  # no recursion: the state of a long conversation is nested thousands deep
         one = waiting.pop()
         kind = type(one)
@@ -74,6 +74,9 @@ def size_of(value: Any) -> int:
         if kind in _LEAVES:  # most objects
             seen.add(id(one))
             size += sys.getsizeof(one)
+        elif kind is np.ndarray:
+            seen.add(id(one))
+            size += one.nbytes + 128
         elif not callable(one):
             seen.add(id(one))
             size += one.nbytes + 128 if isinstance(one, np.ndarray) else sys.getsizeof(one, 64)
@@ -82,7 +85,10 @@ def size_of(value: Any) -> int:
             elif isinstance(one, Mapping):
                 waiting += chain.from_iterable(one.items())
             elif is_dataclass(one):
-                if kind not in names:
-                    names[kind] = tuple(field.name for field in fields(one))
-                waiting += [getattr(one, name) for name in names[kind]]
+                waiting += [getattr(one, name) for name in _field_names(kind)]
     return size
+
+
+@lru_cache(maxsize=256)  # looking them up takes longer than all the rest
+def _field_names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

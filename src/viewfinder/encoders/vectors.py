@@ -21,13 +21,13 @@ def check_rows(made: object, count: int, encoder: Encoder, *, of: str = "picture
     """What an encoder gave as an array with one row for each of `count` things. Raises PartFailed: it is none."""
     try:
         rows_nd = np.asarray(made)
-        is_matrix = rows_nd.ndim == 2 and len(rows_nd) == count and rows_nd.dtype.kind in "fiu"
-        given = f"{rows_nd.dtype} of shape {rows_nd.shape}"
     except (TypeError, ValueError):  # rows of different lengths
-        is_matrix, given = False, type(made).__name__
-    if not is_matrix:
-        raise refuse_reply("encoder", encoder, f"one vector a {of} is needed, {count} in all, and it gave {given}")
-    return rows_nd
+        given = type(made).__name__
+    else:
+        if rows_nd.ndim == 2 and len(rows_nd) == count and rows_nd.dtype.kind in "fiu":
+            return rows_nd
+        given = f"{rows_nd.dtype} of shape {rows_nd.shape}"
+    raise refuse_reply("encoder", encoder, f"one vector a {of} is needed, {count} in all, and it gave {given}")
 
 
 def find_unusable(rows_nd: Float[np.ndarray, "n d"]) -> dict[int, str]:
