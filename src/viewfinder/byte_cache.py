@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -85,10 +84,11 @@ def size_of(value: Any) -> int:
             elif isinstance(one, Mapping):
                 waiting += chain.from_iterable(one.items())
             elif is_dataclass(one):
-                waiting += [getattr(one, name) for name in _field_names(kind)]
+                if kind not in _names:
+                    _names[kind] = tuple(field.name for field in fields(one))
+                waiting += [getattr(one, name) for name in _names[kind]]
     return size
 
 
-@lru_cache(maxsize=256)  # looking them up takes longer than all the rest
-def _field_names(kind: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+_names: dict[type[Any], tuple[str, ...]] = {}
+"""The fields of dataclasses seen so far: looking them up takes longer than all the rest."""
