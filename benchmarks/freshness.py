@@ -95,7 +95,7 @@ FIGURES = (
             "crowd": (*SERVER, *TURN),
             "workers": (*SERVER, "server/workers.py"),
             "idle": (*TALKING, "server/running.py"),
-            "memory": ("server/conversations/open_sessions.py", "session/resolve.py"),
+            "memory": ("server/conversations/open_sessions.py", "session/states.py", "byte_cache.py"),
             "indexing": (*SERVER, "server/jobs/worker.py", "server/live_library.py", "store/ingest.py"),
             "paint": tuple(f"server/static/{name}" for name in PAGE),
         },

@@ -58,6 +58,12 @@ def test_no_such_folder_makes_no_library(viewfinder: Run, tmp_path: Path) -> Non
     assert not (tmp_path / "library").exists()
 
 
+def test_a_url_of_a_file_is_told_from_a_path(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("add", f"file://{tmp_path}", "--library", tmp_path / "library")
+    assert outcome.code == 2
+    assert "give the path itself, not its URL" in outcome.err
+
+
 def test_an_empty_folder_is_said_so(viewfinder: Run, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     outcome = viewfinder("add", tmp_path / "empty", "--library", tmp_path / "library")

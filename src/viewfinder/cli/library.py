@@ -71,7 +71,8 @@ def add(
 
     for root in roots:
         if is_gone(root):
-            raise BadInput(f"{root}: no such file or folder; check the path")
+            advice = "give the path itself, not its URL" if root.parts[:1] == ("file:",) else "check the path"
+            raise BadInput(f"{root}: no such file or folder; {advice}")
     with _library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
             report = collection.add(*roots, dry_run=True)

@@ -1,4 +1,9 @@
-"""How likely each picture is to be answered as the user did: P(answer | picture)."""
+"""How likely each picture is to be answered as the user did: P(answer | picture).
+
+Which model foretold the answers when the question was chosen, its `attribute` tells: a column of the catalogue, which
+all but knows; a facet of photographs, which is predicted; a group of zero-shot tags, which is guessed. An answer to any
+other question is a sentence, and is left to the retriever.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +18,6 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns
 from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
 from viewfinder.wording.values import find_values_meant
-
-# -- what an answer says about pictures: P(answer | picture), by the model that foretold it when the question was chosen
-#
-# Which model that is, the question's `attribute` tells: a column of the catalogue, which all but knows; a facet of
-# photographs, which is predicted; a group of zero-shot tags, which is guessed. An answer to any other question is a
-# sentence, and is left to the retriever.
 
 KNOWN_ERROR = 0.02
 """The share of wrong answers about what a catalogue knows."""

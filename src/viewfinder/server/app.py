@@ -163,7 +163,7 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
 def install_pages(app: FastAPI, pages_in: Mapping[Path, Mapping[str, tuple[str, ...]]]) -> None:
     """Serves each page of some folders at its addresses, and all their scripts and styles below /static.
 
-    A page may use the scripts and styles of the first page's folder, too: they share addresses.
+    Files of these folders and of the server's own share addresses, so that a page can use the scripts of any.
     """
 
     def sender(file: Path) -> Callable[[], Any]:

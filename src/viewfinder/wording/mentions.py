@@ -18,9 +18,6 @@ PERSONS: dict[str, frozenset[str]] = {
 }
 """Who "he" and "she" may stand for."""
 
-
-# -- what a question takes for granted
-
 NEVER_WORDS = """
 they them their theirs themselves its itself these those that ones him hers mine another both either neither
 each and also
