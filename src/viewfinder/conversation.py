@@ -242,9 +242,12 @@ def next_node(nodes: Sequence[Node], turn: Turn) -> Node:
     # Conversations that were equal so far share keys, so that both use the same memoised steps. Numbers count too: a
     # state knows its turns by them, and what a turn refers to may lie on another branch.
     seen = [[node.key, node.shown] for node in (nodes[-1], *referred)]
-    said = json.dumps([number, seen, turn_to_json(turn)], sort_keys=True)
+    said = _ENCODER.encode([number, seen, turn_to_json(turn)])
     key = hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
     return Node(number, nodes[-1].number, turn, key)
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True)
 
 
 def turn_to_json(turn: Turn) -> dict[str, Any]:

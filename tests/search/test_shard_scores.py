@@ -114,7 +114,7 @@ def test_shards_answer_as_one_machine_does_ties_included(
     assert isinstance(one.scores, NearScores)
     assert one.total == other.total
     assert one.best(1000).tolist() == other.best(1000).tolist()
-    assert one.scores.crowd().tolist() == other.scores.crowd().tolist()
+    assert one.scores.crowd_k.tolist() == other.scores.crowd_k.tolist()
     assert vars(one.scores.spread) == pytest.approx(vars(other.scores.spread), abs=1e-6)
 
 

@@ -62,8 +62,14 @@ more texts."""
 FEW, BLOCK = 200_000, 8192
 """Up to so many pictures, large values are kept for each of them; this many are also computed at once."""
 
+SAME_VECTOR = 1e-5
+"""Two vectors of unit length whose numbers differ by less are those of one text."""
+
 TAG_SAMPLE = 2000
 """Pictures that represent the collection when tags are measured."""
+
+MIN_SORTED = 100
+"""Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
 WHOLE = (0.0, 0.0, 1.0, 1.0)
 """The box of a whole picture."""
@@ -94,20 +100,28 @@ class Scores:
         open_n = ~self.excluded_n
         return int(open_n.sum() if allowed_n is None else (open_n & allowed_n).sum())
 
-    def crowd(self) -> Int[np.ndarray, " k"]:
+    @cached_property
+    def _leading_k(self) -> Int64[np.ndarray, " k"]:
+        """Rows of the best among all pictures, ties by row: one pass for all that a turn asks of them."""
+        return top_k(self.total_n, MIN_SORTED)
+
+    @property
+    def crowd_k(self) -> Int64[np.ndarray, " k"]:
         """Rows of the `CROWD` best among all pictures."""
-        return top_k(self.total_n, CROWD)
+        return self._leading_k[:CROWD]
 
     @cached_property
     def spread(self) -> Spread:
         """How the scores of all are distributed; there must be at least one picture."""
-        return Spread.of(self.total_n)
+        return Spread.of(self.total_n, self.total_n[self.crowd_k])
 
     def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
         open_n = allowed_n
         if self.excluded_n.any():
             open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        if open_n is None and self.ids is None and count <= MIN_SORTED:
+            return self._leading_k[:count]
         return best_rows(self.total_n, count, open_n, None, self.ids)
 
 
@@ -517,7 +531,7 @@ class Gallery:
         read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
         telling = [match for match in query.word_matches if not ((ratios := self._ratios(match)) and ratios.is_nothing)]
         adds_n = self._added(query, telling)
-        is_said = len(read) == len(texts) and np.allclose(read, texts_md, atol=1e-5)
+        is_said = len(read) == len(texts) and np.abs(np.stack(read) - texts_md).max() < SAME_VECTOR
         said: Scores | NearScores
         if is_said and isinstance(scores, Scores):
             said = scores if adds_n is None else replace(scores, total_n=scores.total_n - adds_n)
@@ -527,7 +541,7 @@ class Gallery:
             said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
             if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
                 return None
-        best = said.crowd().tolist() if self.snapshot.has_captions else []
+        best = said.crowd_k.tolist() if self.snapshot.has_captions else []
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
         found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
         written_n = None if adds_n is None else adds_n * query.sharpness

@@ -88,7 +88,8 @@ class NearScores:
             return self.size - len(self.excluded_k)
         return int(allowed_n.sum()) - int(allowed_n[self.excluded_k].sum())
 
-    def crowd(self) -> Int64[np.ndarray, " k"]:
+    @cached_property
+    def crowd_k(self) -> Int64[np.ndarray, " k"]:
         """Rows of the `CROWD` best among all pictures."""
         return np.asarray(self.rows_c[top_k(self.total_c, CROWD)])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -13,14 +12,11 @@ from jaxtyping import Bool, Int
 
 from viewfinder.conversation import PictureId
 from viewfinder.query import Query
-from viewfinder.search.gallery import Gallery, Scores
+from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.region_scores import TIE
 from viewfinder.search.verdicts import ChanceOf, Judgement, Verdict, find_unheard, judge_matches, judge_result
-
-MIN_SORTED = 100
-"""Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
 
 class Ranking:
@@ -99,9 +95,10 @@ class Ranking:
                 self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)
         return self._rows_k[:count]
 
-    def hits(self, count: int, start: int = 0) -> tuple[Hit, ...]:
-        """The best pictures after the first `start`, without reasons (`why` gives them)."""
-        rows, ids = self.best(start + count)[start:].tolist(), self.gallery.snapshot.ids
+    def hits(self, count: int, start: int = 0, *, explained: bool = False) -> tuple[Hit, ...]:
+        """The best pictures after the first `start`; with their reasons only if `explained` (else `why` gives them)."""
+        rows_k, ids = self.best(start + count)[start:], self.gallery.snapshot.ids
+        rows = rows_k.tolist()
         scores = self._rounded_scores(rows)
         # The first file that still exists; `os.path`, because this runs for every result.
         files = [
@@ -109,10 +106,12 @@ class Ranking:
             for paths in self.gallery.snapshot.paths_of(rows)
         ]
         matches = judge_matches(self._chances(rows))
+        reasons = self.gallery.why(self.query, rows_k, self.scores) if explained and rows else [{} for _ in rows]
+        known = zip(rows, files, scores, matches, reasons, strict=True)
         return tuple(
             [
-                Hit(start + at, ids[row], PicturePath(file), score, match)
-                for at, (row, file, score, match) in enumerate(zip(rows, files, scores, matches, strict=True), start=1)
+                Hit(start + at, ids[row], PicturePath(file), score, match, why)
+                for at, (row, file, score, match, why) in enumerate(known, start=1)
             ]
         )
 
@@ -120,11 +119,6 @@ class Ranking:
         """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""
         rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
         return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
-
-    def explained(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The first hits of this ranking with their reasons."""
-        found = self.gallery.why(self.query, self.best(len(hits)), self.scores) if hits else []
-        return [replace(hit, why=why) for hit, why in zip(hits, found, strict=True)]
 
     def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -85,7 +86,7 @@ def mean_familiarity(familiar: Mapping[str, float], texts: Iterable[str], named:
     """How common the words said are: the mean log10 of the share of captions that have each; `named` are known here."""
     words = content_stems(texts)
     shares = [max(familiar.get(word, UNHEARD), NAMED_HERE if word in named else UNHEARD) for word in words]
-    return float(np.mean(shares)) if shares else UNHEARD
+    return fmean(shares) if shares else UNHEARD
 
 
 def find_unheard(familiar: Mapping[str, float], text: str) -> tuple[str, ...]:
@@ -114,9 +115,12 @@ class Spread:
     highest: float
 
     @staticmethod
-    def of(total_n: Float32[np.ndarray, " n"]) -> Spread:
-        """The spread of the scores of all pictures, at least one."""
-        return Spread.of_best(total_n, len(total_n), float(total_n.mean()), float(total_n.std()))
+    def of(total_n: Float32[np.ndarray, " n"], best_c: Float32[np.ndarray, " c"] | None = None) -> Spread:
+        """The spread of the scores of all pictures, at least one; `best_c`: the best of them, where they are known."""
+        mean = total_n.mean()
+        centred_n = total_n - mean  # a dot product is one pass, where `std` makes three
+        deviation = math.sqrt(np.dot(centred_n, centred_n) / len(total_n))
+        return Spread.of_best(total_n if best_c is None else best_c, len(total_n), float(mean), deviation)
 
     @staticmethod
     def of_best(best_c: Float32[np.ndarray, " c"], size: int, mean: float, deviation: float) -> Spread:
@@ -129,7 +133,7 @@ def conversation_features(
     said: Spread, expected: float, familiar: float, texts: Sequence[str]
 ) -> Float[np.ndarray, " f"]:
     """The `FEATURES` of what was said: `said` are the scores of all pictures for all texts together."""
-    words = float(np.mean([len(text.split()) for text in texts]))
+    words = fmean(len(text.split()) for text in texts)
     return np.array(
         [
             said.crowd, said.deviation, said.mean, expected, math.log10(said.size),
@@ -150,8 +154,21 @@ def expected_score(calibration: Calibration, texts_md: Float[np.ndarray, "m d"])
 
 def curve(weights: Sequence[float], features_f: Float[np.ndarray, " f"], score: float, nats: float = 0.0) -> float:
     """A chance: the logistic of the weighted features and the score, the bias last; `nats` is other evidence."""
-    logit = float(np.dot(weights, [*features_f, score, 1.0])) + nats
+    *weights_f, slope, bias = weights
+    logit = float(np.dot(weights_f, features_f)) + bias + slope * score + nats
     return 1 / (1 + math.exp(-min(max(logit, -50.0), 50.0)))
+
+
+def curves(
+    weights: Sequence[float],
+    features_f: Float[np.ndarray, " f"],
+    scores_k: Float[np.ndarray, " k"],
+    nats_k: Float[np.ndarray, " k"] | float = 0.0,
+) -> Float[np.ndarray, " k"]:
+    """`curve` for several scores at once."""
+    *weights_f, slope, bias = weights
+    logits_k = np.dot(weights_f, features_f) + bias + slope * scores_k + nats_k
+    return np.asarray(1 / (1 + np.exp(-np.clip(logits_k, -50.0, 50.0))))
 
 
 def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
@@ -195,10 +212,10 @@ class Judgement:
 
     def matches(self, rows: Sequence[int]) -> list[float]:
         """The chances of some pictures."""
-        scores = self.scores_at(np.asarray(rows, np.int64)).tolist()
-        written = [0.0] * len(rows) if self.written_n is None else self.written_n[list(rows)].tolist()
-        known = zip(scores, written, strict=True)
-        return [curve(self.calibration.match, self.features_f, *of_picture) for of_picture in known]
+        rows_k = np.asarray(rows, np.int64)
+        scores_k = self.scores_at(rows_k).astype(np.float64)
+        written_k = 0.0 if self.written_n is None else self.written_n[rows_k].astype(np.float64)
+        return [float(chance) for chance in curves(self.calibration.match, self.features_f, scores_k, written_k)]
 
 
 def judge_conversation(

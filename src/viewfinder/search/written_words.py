@@ -159,9 +159,9 @@ def written_words(text: str) -> Iterator[str]:
     """
     for piece in text.casefold().split():
         words = WORD.findall(piece)
-        yield from map(_stem, words)
+        yield from map(stem, words)
         if len(words) > 1:
-            yield _stem("".join(words))
+            yield stem("".join(words))
 
 
 def said_words(text: str) -> list[str]:
@@ -173,12 +173,9 @@ def said_words(text: str) -> list[str]:
     found: list[str] = []
     for piece in text.casefold().split():
         words = WORD.findall(piece)
-        found += map(_stem, ["".join(words)] if len(words) == 2 and len(words[0]) == 1 else words)
+        found += map(stem, ["".join(words)] if len(words) == 2 and len(words[0]) == 1 else words)
     named = (word for word in found if word not in SMALL_WORDS and (len(word) > 1 or word.isdigit()))
     return list(dict.fromkeys(named))
-
-
-_stem = lru_cache(maxsize=65_536)(stem)
 
 
 @lru_cache(maxsize=65_536)

@@ -226,18 +226,18 @@ class Session(TurnMethods):
             EncoderMismatch: the retriever was trained on vectors of another encoder.
         """
         started = time.perf_counter()
-        hits, ranking = self._searched(turn)
-        explained = ranking.explained(hits)
+        ranking = self._take(turn)
+        hits = ranking.hits(self._n, explained=True)
         self.follow_up()
-        return _judged(explained, ranking, started)
+        return _judged(hits, ranking, started)
 
     def search(self, turn: Turn) -> Hits:
         """Takes one turn and returns its results at once: without reasons (`ranking` gives them), and nothing is asked
         before `follow_up`. Raises as `take`.
         """
         started = time.perf_counter()
-        hits, ranking = self._searched(turn)
-        return _judged(hits, ranking, started)
+        ranking = self._take(turn)
+        return _judged(ranking.hits(self._n), ranking, started)
 
     def repeat(self, turn: Turn) -> None:
         """Takes one of many replayed turns: its results are recorded, not judged or returned. Raises as `take`."""
@@ -387,10 +387,6 @@ class Session(TurnMethods):
         """The pictures as they are now."""
         self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
         return self.gallery
-
-    def _searched(self, turn: Turn) -> tuple[tuple[Hit, ...], Ranking]:
-        ranking = self._take(turn)
-        return ranking.hits(self._n), ranking
 
     def _name_image(self, image: OwnImage) -> str:
         if isinstance(image, str | Path):

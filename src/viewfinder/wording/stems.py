@@ -28,6 +28,7 @@ IRREGULAR_STEMS = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """A word without its inflection; not always a word.
 
