@@ -330,7 +330,7 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
         ),
         (
             "`find` in a warm session at 50,000 pictures, over encoding the words + one exact scan, p50",
-            "<= 1.5",
+            "<= 1.2",
             f"{finding['ratio']:.2f} ({finding['find_ms']:.1f} ms; words {finding['words_ms']:.1f}, "
             f"scan {finding['scan_ms']:.1f})",
         ),
