@@ -201,7 +201,7 @@ def test_a_verdict_stays_when_an_answer_is_chosen() -> None:
     live = session()
     first = live.say("blue over green")
     answered = live.take(Answer(WHICH_TOP, "blue"))
-    assert live.last_query.evidence
+    assert live.ranking().query.evidence
     assert (first.verdict, answered.verdict) == ("found", "found")
     assert (answered[0].id, answered[0].match) == (first[0].id, first[0].match)
 

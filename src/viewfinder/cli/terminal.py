@@ -80,7 +80,7 @@ class TurnPrinter:
         if isinstance(here.turn, Like) and here.turn.attributes is None:
             names = session.attributes_of(here.turn.picture)  # so that one may say otherwise
             print_line(f"seen in it: {', '.join(names)}") if names else None
-        for operation in session.last_operations:
+        for operation in session.operations().get(here.number, ()):
             if operation.words:  # what was given as a turn is told by the turn itself
                 print_line(describe_operation(operation))
         in_words = session.answered_with == "words"
@@ -115,13 +115,13 @@ def describe_operation(operation: Operation) -> str:
 
 def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
     """One line of `chat --json`."""
-    question, kind = session.question, session.answered_with
+    question, kind, turn = session.question, session.answered_with, session.conversation.here.number
     return {
-        "turn": session.conversation.here.number,
+        "turn": turn,
         **hits.to_json(),
         "question": None if question is None else asdict(question),
         "adapters": list(session.adapters),
-        "operations": [asdict(operation) for operation in session.last_operations],
+        "operations": [asdict(operation) for operation in session.operations().get(turn, ())],
         "answer": None if kind is None else {"with": kind, "text": "".join(session.reply())},
     }
 

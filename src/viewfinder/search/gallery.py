@@ -97,8 +97,8 @@ class Scores:
 
     def count_open(self, allowed_n: Bool[np.ndarray, " n"] | None) -> int:
         """How many pictures are allowed and not excluded."""
-        open_n = ~self.excluded_n
-        return int(open_n.sum() if allowed_n is None else (open_n & allowed_n).sum())
+        open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        return int(np.count_nonzero(open_n))
 
     @cached_property
     def _leading_k(self) -> Int64[np.ndarray, " k"]:

@@ -12,7 +12,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -32,9 +32,8 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
+    check_turn,
     is_skip,
-    turn_from_json,
-    turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
@@ -150,6 +149,21 @@ class TurnMethods(ABC):
         return self.question
 
 
+@dataclass(frozen=True, eq=False)
+class TurnResult:
+    """What one turn came to; like its ranking, for use at once and not to be kept."""
+
+    ranking: Ranking  # the collection as it is ordered now; has the query, and what could not be taken as given
+    rows: list[int]  # where the pictures that it shows stand in the gallery
+    started: float  # when it came, a `time.perf_counter()`
+
+    def hits(self, *, explained: bool = False) -> Hits:
+        """The pictures that it shows, with the verdict on all that was said; with their reasons only if `explained`."""
+        ranking, hits = self.ranking, self.ranking.hits(len(self.rows), explained=explained)
+        elapsed_ms = (time.perf_counter() - self.started) * 1000
+        return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
+
+
 class Session(TurnMethods):
     """One conversation, for one thread at a time.
 
@@ -166,9 +180,6 @@ class Session(TurnMethods):
         picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
 
     Attributes:
-        gallery: the pictures searched last; None before the first turn.
-        last_query, last_operations: what the newest turn looks for, and what it does to earlier turns.
-        last_rows: where the pictures that it shows stand in `gallery`.
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
     """
 
@@ -195,7 +206,6 @@ class Session(TurnMethods):
             check_type("a column of where", column, str)
             check_type(f"where {column}", value, str)
         self._pictures = pictures
-        self.gallery: Gallery | None = None
         self._whose = whose
         self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
         self._reads = check_reads(self._retriever)
@@ -206,9 +216,7 @@ class Session(TurnMethods):
         self._where = dict(where or {})
         self._memo = memo
         self.conversation = conversation or Conversation()
-        self.last_query = check_query(self._retriever, self._retriever.query(self._begin()))
-        self.last_operations: tuple[Operation, ...] = ()
-        self.last_rows: list[int] = []
+        check_query(self._retriever, self._retriever.query(self._begin()))  # report a broken part before the first turn
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
         self._images: dict[str, bytes] = {}
@@ -225,23 +233,42 @@ class Session(TurnMethods):
             BadInput: it refers to a turn, picture, attribute or file that does not exist, or says nothing.
             EncoderMismatch: the retriever was trained on vectors of another encoder.
         """
-        started = time.perf_counter()
-        ranking = self._take(turn)
-        hits = ranking.hits(self._n, explained=True)
+        result = self.take_turn(turn)
+        hits = result.hits(explained=True)
         self.follow_up()
-        return _judged(hits, ranking, started)
+        return hits
 
     def search(self, turn: Turn) -> Hits:
         """Takes one turn and returns its results at once: without reasons (`ranking` gives them), and nothing is asked
         before `follow_up`. Raises as `take`.
         """
-        started = time.perf_counter()
-        ranking = self._take(turn)
-        return _judged(ranking.hits(self._n), ranking, started)
+        return self.take_turn(turn).hits()
 
-    def repeat(self, turn: Turn) -> None:
-        """Takes one of many replayed turns: its results are recorded, not judged or returned. Raises as `take`."""
-        self._take(turn)
+    def take_turn(self, turn: Turn) -> TurnResult:
+        """Takes one turn and returns all that came of it, not yet judged; nothing is asked before `follow_up`.
+
+        Raises as `take`.
+        """
+        started = time.perf_counter()
+        try:
+            turn = check_turn(turn)
+            if isinstance(turn, Say) and not turn.text.strip():
+                raise EmptyQuery("nothing was said: describe the picture in a few words")
+            conversation = self.conversation.then(turn)
+        except (TypeError, ValueError) as error:
+            raise BadInput(str(error)) from error
+        ranking = self._ranking(conversation, conversation.here, new=True)
+        ids, rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
+        shown = tuple([ids[row] for row in rows])
+        # Going back restores what was asked there, not the next best question.
+        goes_back = isinstance(turn, BackTo)
+        asked = conversation.pending if goes_back else None
+        self.conversation = conversation.recorded(shown=shown, asked=asked)
+        self.adapters = ranking.adapters
+        # Nothing is asked after words either: the system does not speak twice in a row.
+        due = shown and not goes_back and self._asks
+        self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
+        return TurnResult(ranking, rows, started)
 
     def follow_up(self) -> Question | None:
         """Chooses what to ask after the newest turn, once; returns the question that is now open."""
@@ -385,8 +412,7 @@ class Session(TurnMethods):
 
     def _look(self) -> Gallery:
         """The pictures as they are now."""
-        self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
-        return self.gallery
+        return self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
 
     def _name_image(self, image: OwnImage) -> str:
         if isinstance(image, str | Path):
@@ -401,45 +427,20 @@ class Session(TurnMethods):
     def _find_image(self, name: str) -> Path | bytes:
         return self._images.get(name) or self._image_file(name)
 
-    def _take(self, turn: Turn) -> Ranking:
-        try:
-            turn = turn_from_json(turn_to_json(turn))  # refuses whatever is not a valid turn
-        except (TypeError, ValueError) as error:
-            raise BadInput(str(error)) from error
-        if isinstance(turn, Say) and not turn.text.strip():
-            raise EmptyQuery("nothing was said: describe the picture in a few words")
-        try:
-            conversation = self.conversation.then(turn)
-        except ValueError as error:
-            raise BadInput(str(error)) from error
-        ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
-        ids, self.last_rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
-        shown = tuple([ids[row] for row in self.last_rows])
-        # Going back restores what was asked there, not the next best question.
-        goes_back = isinstance(turn, BackTo)
-        asked = conversation.pending if goes_back else None
-        self.conversation = conversation.recorded(shown=shown, asked=asked)
-        self.last_query, self.adapters = ranking.query, ranking.adapters
-        self.last_operations = ranking.query.operations if self._is_told(turn, ranking.gallery) else ()
-        # Nothing is asked after words either: the system does not speak twice in a row.
-        due = shown and not goes_back and self._asks
-        self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
-        return ranking
-
     def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must exist."""
         gallery, lost = self._look(), dict[int, str]()
         state = self._state(conversation, node, gallery, lost, new=new)
         query = check_query(self._retriever, self._retriever.query(state), gallery.widths(self._reads.space))
         stop_if_asked()
+        path = conversation.path(node.number)
         unread = [
             f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
-            for said in (conversation.path(node.number) if self._reads.predictor is None else ())
+            for said in (path if self._reads.predictor is None else ())
             if isinstance(said.turn, Like | Show) and said.turn.attributes is not None
         ]
         allowed_n = gallery.snapshot.where(self._where) if self._where else None
         adapters = (*query.adapters, *lost.values(), *unread)
-        path = conversation.path(node.number)
         asks_for = path
         if (speaker := self._speaker) is not None:  # an answer in words needs no pictures
             shows = self._noted("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
@@ -534,12 +535,6 @@ class Session(TurnMethods):
             self._questioner = self._make_questioner(ranking.gallery.tags)
         asked = self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
         return check_question(self._questioner, asked)
-
-
-def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:
-    """Results of a ranking with what it says of all; `started`: when the turn came, a `time.perf_counter()`."""
-    elapsed_ms = (time.perf_counter() - started) * 1000
-    return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
 
 
 def id_of(picture: Picture) -> PictureId:

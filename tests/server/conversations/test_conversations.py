@@ -20,7 +20,6 @@ from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
-from viewfinder.search.hits import Hits
 from viewfinder.server.access.tokens import LOCAL, Caller
 from viewfinder.server.conversations.answers import question_to_api
 from viewfinder.server.conversations.conversations import Conversations
@@ -41,7 +40,7 @@ from viewfinder.server.database import Database, UploadRows
 from viewfinder.server.pictures.uploads import ReceivedFile, Uploads
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
-from viewfinder.session.session import Session
+from viewfinder.session.session import Session, TurnResult
 from viewfinder.testing import draw_halves
 
 OpenConversations = Callable[..., Conversations]
@@ -362,14 +361,14 @@ def test_a_turn_that_another_process_took_first_is_a_conflict_and_then_known(
 ) -> None:
     first, second = open_conversations(sqlite), open_conversations(sqlite)
     id = begun(first, said=("red",))
-    search = Session.search
+    take_turn = Session.take_turn
 
-    def meanwhile(session: Session, turn: Turn) -> Hits:
-        monkeypatch.setattr(Session, "search", search)
+    def meanwhile(session: Session, turn: Turn) -> TurnResult:
+        monkeypatch.setattr(Session, "take_turn", take_turn)
         second.take(LOCAL, id, SayTurn(say="blue"))
-        return search(session, turn)
+        return take_turn(session, turn)
 
-    monkeypatch.setattr(Session, "search", meanwhile)
+    monkeypatch.setattr(Session, "take_turn", meanwhile)
     with pytest.raises(Problem, match="from elsewhere") as caught:
         first.take(LOCAL, id, SayTurn(say="green"))
     assert (caught.value.status, caught.value.kind) == (409, "conflict")

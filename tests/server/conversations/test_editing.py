@@ -197,12 +197,12 @@ def test_a_turn_in_its_own_place_changes_nothing_but_numbers(turns: list[Turn], 
         if getattr(turn, "turn", None) is None or getattr(turn, "turn", 0) <= len(session.conversation):
             session.search(turn)
     number = min(number, len(session.conversation))
-    before, label = session.conversation, [part.label for part in session.last_query.parts]
+    before, label = session.conversation, [part.label for part in session.ranking().query.parts]
     same = before.nodes[number].turn
     assert same is not None
     again = edit(session, number, same)
     assert again.left_out == []
     assert session.conversation.here.shown == before.here.shown
-    assert [part.label for part in session.last_query.parts] == label
+    assert [part.label for part in session.ranking().query.parts] == label
     kinds = [set(turn_to_json(node.turn)) for node in before.path() if node.turn]
     assert [set(turn_to_json(node.turn)) for node in session.conversation.path() if node.turn] == kinds

@@ -34,7 +34,6 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.query import Part, Query
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.hits import Hits
 from viewfinder.search.ranking import Ranking
 from viewfinder.search.verdicts import Verdict
 from viewfinder.server.conversations import schemas
@@ -173,26 +172,11 @@ def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> Res
     """The `n` results after the first `start`."""
     found = ranking.hits(n, start)
     reasons = ranking.why([hit.id for hit in found]) if why else None
-    hits = make_hits(ranking.gallery.snapshot, found, reasons)
+    rows = ranking.best(start + n)[start:].tolist()
+    hits = make_hits(ranking.gallery.snapshot, found, reasons, rows=rows)
     following = next_cursor(start + len(hits), ranking.total)
     query, verdict, unheard = ranking.query, ranking.verdict, ranking.unheard
     return ResultPage(hits, ranking.total, following, query, ranking.adapters, verdict, ranking.missing, unheard)
-
-
-def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> ResultPage:
-    """The page of a turn just searched, without searching again."""
-    gallery, query = session.gallery, session.last_query
-    assert gallery is not None, "the search saw a gallery"
-    shown, total = make_hits(gallery.snapshot, hits, rows=session.last_rows), 0
-    if query.parts:  # as `Ranking.total`
-        out = [row for picture in query.excluded if (row := gallery.snapshot.row_of(picture)) is not None]
-        if where:
-            allowed_n = gallery.snapshot.where(where)
-            total = int(allowed_n.sum()) - int(allowed_n[out].sum())
-        else:
-            total = len(gallery) - len(out)
-    following = next_cursor(len(shown), total)
-    return ResultPage(shown, total, following, query, session.adapters, hits.verdict, hits.missing, hits.unheard)
 
 
 def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:

@@ -23,7 +23,6 @@ from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.answers import (
     answers_open_question,
     check_length,
-    first_page,
     milliseconds_since,
     parse_conversation,
     parse_turn,
@@ -202,9 +201,9 @@ class Conversations:
             self._check_new(id, key)
             known = len(session.conversation.nodes)
             check_length(known)
-            hits = session.search(parse_turn(turn, session.question))
+            page = read_page(session.take_turn(parse_turn(turn, session.question)).ranking, row.n, 0)
             elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
-            results = results_to_api(held, number, first_page(session, hits, row.where), session, started)
+            results = results_to_api(held, number, page, session, started)
             # Last: until then the work may be stopped, and nothing was said.
             self._open.record(held, known, elapsed_ms, key)
             return results

@@ -54,14 +54,14 @@ def repeat_turns(
     node = conversation.nodes[number]
     if isinstance(node.turn, BackTo):
         raise BadInput(f"turn {number} is a way back: there is nothing in it to change")
-    session.repeat(BackTo(_real(conversation, node.parent).number))
+    session.take_turn(BackTo(_real(conversation, node.parent).number))
     again = RepeatedTurns(gone=set() if turn_of else {number})
     if turn_of is not None:
         pending = node.turn.question if isinstance(node.turn, Answer) else session.question
         turn = turn_of(pending)
         if isinstance(turn, BackTo):
             raise BadInput("a turn cannot become a way back: delete it, or go back and say something else")
-        session.repeat(turn)
+        session.take_turn(turn)
         again.numbers[number] = session.conversation.here.number
     for follower in following_turns(conversation, number):
         _repeat(session, conversation, follower, again, known)
@@ -113,7 +113,7 @@ def _repeat(
         before = session.conversation
         if isinstance(turn, Answer) and turn.question.text and before.here.turn is not None:
             session.conversation = before.recorded(shown=before.here.shown, asked=turn.question)
-        session.repeat(turn)
+        session.take_turn(turn)
         again.numbers[node.number] = session.conversation.here.number
     except BadInput as error:
         again.gone.add(node.number)
