@@ -15,7 +15,7 @@ from viewfinder.byte_cache import ByteCache
 from viewfinder.library import Library
 from viewfinder.query import LikelihoodRatios
 from viewfinder.questioners import photographs
-from viewfinder.questioners.photographs import Facet, read_labels
+from viewfinder.questioners.photographs import Facet, read_facets
 from viewfinder.retrievers import Composer
 from viewfinder.search.written_words import WordIndex
 from viewfinder.server.app import create_app
@@ -71,7 +71,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     ):  # fmt: skip
         count(owner, name)
     clauses.split_clauses.cache_clear()
-    read_labels.cache_clear()
+    read_facets.cache_clear()
     return counted
 
 

@@ -20,8 +20,8 @@ from viewfinder.questioners.photographs import (
     label_chances,
     label_columns,
     photograph_labels,
+    read_facets,
 )
-from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
 
 BY_NAME = {facet.name: facet for facet in facets()}
@@ -29,7 +29,7 @@ each_facet = pytest.mark.parametrize("facet", facets(), ids=list(BY_NAME))
 
 
 def is_open(name: str, *texts: str) -> bool:
-    return BY_NAME[name].is_open(PhraseIndex(texts), texts)
+    return BY_NAME[name].is_open([read_facets(text) for text in texts])
 
 
 def test_names_questions_and_labels_are_told_apart() -> None:

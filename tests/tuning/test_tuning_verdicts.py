@@ -26,8 +26,8 @@ from viewfinder.tuning.verdicts import (
     fit_logistic,
     make_fragment,
 )
-from viewfinder.wording.content import SMALL_WORDS
 from viewfinder.wording.stems import stems
+from viewfinder.wording.stop_words import WITHOUT_CONTENT
 
 CAPTION = "A brown dog is running on the wide beach with 2 sticks"
 COLOURS = ("red", "blue", "green", "black", "white", "brown")
@@ -41,7 +41,7 @@ def test_a_fragment_is_one_to_four_words_side_by_side_without_small_ones() -> No
     fragments = [make_fragment(CAPTION, random.Random(seed)) for seed in range(200)]
     assert all(fragment in words for fragment in fragments)
     assert {len(fragment.split()) for fragment in fragments} == {1, 2, 3, 4}
-    assert not SMALL_WORDS & {word for fragment in fragments for word in fragment.split()}
+    assert not WITHOUT_CONTENT & {word for fragment in fragments for word in fragment.split()}
     assert make_fragment("It is on a.", random.Random(0)) == "It is on a."
 
 
@@ -69,7 +69,7 @@ def test_a_known_curve_is_found_whatever_its_features_are_measured_in() -> None:
 def sentences(texts: Sequence[str]) -> Float32[np.ndarray, "m s"]:
     rows_ms = np.zeros((len(texts), NAMES), np.float32)
     for row_s, text in zip(rows_ms, texts, strict=True):
-        for word in sorted(set(stems(text)) - SMALL_WORDS):
+        for word in sorted(set(stems(text)) - WITHOUT_CONTENT):
             row_s[:WIDTH] += np.random.default_rng(list(word.encode())).standard_normal(WIDTH)
     return np.asarray(unit_rows(rows_ms), np.float32)
 

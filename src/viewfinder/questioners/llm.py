@@ -23,6 +23,7 @@ from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.wording.choices import find_choices
+from viewfinder.wording.questions import QUESTION_OPENERS
 from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
 MIN_WORDS, MAX_WORDS = 3, 20
@@ -73,11 +74,6 @@ Photograph: a man rides a horse on a beach
 Photograph: {caption}
 """
 
-_OPENER_WORDS = """
-what what's which who who's whose whom where where's when why how is are was were am do does did can could has have
-had will would should may might isn't aren't wasn't weren't doesn't don't didn't hasn't haven't
-"""
-_OPENERS = frozenset(_OPENER_WORDS.split())
 _LABEL = re.compile(
     r"^(?:(?:next|new)?\s*question\s*\d*\s*:|q\s*\d*\s*[:.)]|\d{1,2}\s*[.):]|[-*•\"'“”‘`]+)\s*", re.IGNORECASE
 )
@@ -141,7 +137,7 @@ def _items(reply: str) -> Iterator[str]:
         for line in item.splitlines():
             *asked, rest = line.split("?")
             yield from (f"{text}?" for text in asked)
-            if not asked and rest.strip() and _words(_unlabelled(rest))[0] in _OPENERS:
+            if not asked and rest.strip() and _words(_unlabelled(rest))[0] in QUESTION_OPENERS:
                 yield f"{rest.rstrip(' .!')}?"
 
 
@@ -154,7 +150,7 @@ def _is_sensible(asked: str) -> bool:
         and sum(map(str.isalpha, signs)) >= LETTERS * len(signs)
         and max(map(len, words)) <= MAX_WORD_LENGTH
         and max(map(words.count, words)) <= MAX_OF_ONE_WORD
-        and any(word in _OPENERS for word in words)
+        and any(word in QUESTION_OPENERS for word in words)
         and not re.search(r"[.!:;](?:\s|$)", asked)
     )
 

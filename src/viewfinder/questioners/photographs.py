@@ -23,22 +23,17 @@ from viewfinder.encoders.starter.encoder import RAW_VERSION, Head, StarterEncode
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
 from viewfinder.weights import Weights, read_weights
+from viewfinder.wording.colours import find_colours_of
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
-from viewfinder.wording.stems import fold_words, stems
+from viewfinder.wording.stems import stems
 
 FACETS = Path(__file__).with_name("photographs.toml")
 SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")
 SYSTEM = "photographs"
 
-ERROR = 0.05
+EMPTY_ANSWERS = 0.05
 """The share of answers that say nothing, whatever the picture: chosen on photographs of `choose`."""
-
-COLOUR_REACH = 4
-"""Words before a thing among which its colour may stand: "a black and white striped shirt"."""
-
-_BETWEEN = fold_words("and short long sleeved haired striped large small big young little t shirt")
-"""Words that may stand between a colour and its thing."""
 
 
 @dataclass(frozen=True)
@@ -67,34 +62,27 @@ class Facet:
         """
         folded = stems(text)
         if self.things:
-            return self._colours(folded)
+            return frozenset(find_colours_of(folded, self.things, self.label_of))
         line = f" {' '.join(folded)} "
         return frozenset(label for label, phrases in self.words.items() if any(f" {one} " in line for one in phrases))
 
-    def _colours(self, folded: Sequence[str]) -> frozenset[str]:
-        colour_of = {word: label for label, words in self.words.items() for word in words}
-        found = set()
-        for at, word in enumerate(folded):
-            if word in self.things:
-                for before in reversed(folded[max(at - COLOUR_REACH, 0) : at]):
-                    if before in colour_of:
-                        found.add(colour_of[before])
-                    elif before not in _BETWEEN:
-                        break
-        return frozenset(found)
+    @cached_property
+    def label_of(self) -> Mapping[str, str]:
+        """The label that each phrase names."""
+        return {phrase: label for label, phrases in self.words.items() for phrase in phrases}
 
-    def is_open(self, said: PhraseIndex, texts: Sequence[str]) -> bool:
+    def is_open(self, said: Sequence[FacetsRead]) -> bool:
         """Whether what was said neither answers it, nor makes it pointless, and it is about what was said."""
-        if any(said.contains(phrase) for phrase in self.closed_by):
+        if any(self.name in read.closed for read in said):
             return False
-        if self.about and not any(said.contains(phrase) for phrase in self.about):
+        if self.about and not any(self.name in read.about for read in said):
             return False
-        return self.several or not any(self.name in read_labels(text).named for text in texts)
+        return self.several or not any(self.name in read.named for read in said)
 
     def is_named(self, text: str) -> bool:
         """Whether a text answers it; in a fragment a colour may stand without its thing: "dog brown"."""
         if self.things:
-            return not {word for words in self.words.values() for word in words}.isdisjoint(stems(text))
+            return not self.label_of.keys().isdisjoint(stems(text))
         return bool(self.mentioned(text))
 
     def labels_meant(self, answer: str) -> tuple[str, ...]:
@@ -120,22 +108,29 @@ def facets() -> tuple[Facet, ...]:
 
 
 @dataclass(frozen=True)
-class LabelsRead:
-    """What a text names: which facets it answers, and by facet the labels that it mentions, if any."""
+class FacetsRead:
+    """The facets, by name, of which a text says something."""
 
-    named: frozenset[str]
-    mentioned: Mapping[str, frozenset[str]]
+    named: frozenset[str]  # answered by it
+    mentioned: Mapping[str, frozenset[str]]  # the labels that it mentions
+    closed: frozenset[str]  # not asked any more after it
+    about: frozenset[str]  # about something that it brings up
 
 
 @lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
-def read_labels(text: str) -> LabelsRead:
-    """What a text names of all facets.
+def read_facets(text: str) -> FacetsRead:
+    """What a text says of all facets.
 
-    >>> sorted(read_labels("Two white dogs on a snowy hill").mentioned["place"])
+    >>> sorted(read_facets("Two white dogs on a snowy hill").mentioned["place"])
     ['in the mountains or on rocks', 'in the snow']
     """
-    mentioned = {facet.name: labels for facet in facets() if (labels := facet.mentioned(text))}
-    return LabelsRead(frozenset(facet.name for facet in facets() if facet.is_named(text)), mentioned)
+    said = PhraseIndex([text]).find(phrase for facet in facets() for phrase in (*facet.closed_by, *facet.about))
+    return FacetsRead(
+        named=frozenset(facet.name for facet in facets() if facet.is_named(text)),
+        mentioned={facet.name: labels for facet in facets() if (labels := facet.mentioned(text))},
+        closed=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.closed_by)),
+        about=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.about)),
+    )
 
 
 def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
@@ -180,7 +175,7 @@ def count_mentions(captions: Sequence[str]) -> Int[np.ndarray, " l"]:
     return np.array(found, np.int64)
 
 
-def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = ERROR) -> Float[np.ndarray, "n k+1"]:
+def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = EMPTY_ANSWERS) -> Float[np.ndarray, "n k+1"]:
     """P(answer | picture) over k choices and "something else", where choice i holds with the chance `holds_nk[:, i]`.
 
     One of those that hold is named, the likelier the more likely it holds; "something else" where none does. A share
@@ -273,7 +268,7 @@ WORTH_A_CHOICE = 0.05
 ELSEWHERE = 0.5
 """A question is not asked where the true answer is more likely not among its choices than this."""
 
-LOOKED_AT = 400
+MAX_COMPARED = 400
 """The likeliest candidates, over which questions are compared."""
 
 REMEMBER = "remember"
@@ -288,47 +283,64 @@ OPEN_QUESTIONS = (
 
 def photograph_options(view: Candidates, holds_cl: Float[np.ndarray, "c l"]) -> Iterator[Option]:
     """An option for each facet that the conversation leaves open; `holds_cl`: the chance of every label."""
-    said, likely_c = PhraseIndex(view.said), np.argsort(-view.probabilities_c, kind="stable")[:LOOKED_AT]
-    belief_c = view.probabilities_c[likely_c] / view.probabilities_c[likely_c].sum()
-    for facet in facets():
-        if facet.is_open(said, view.said):
-            offered = _labels_to_offer(facet, view, belief_c, holds_cl[likely_c][:, label_columns()[facet.name]])
-            if offered:
-                columns = [label_columns()[facet.name].start + facet.labels.index(label) for label in offered]
-                table_ca = choice_chances(holds_cl[:, columns])
-                share_a = view.probabilities_c @ table_ca
-                gain = _gain(view.probabilities_c, table_ca)
-                choices = (*offered, SOMETHING_ELSE)
-                yield Option(
-                    "photograph", facet.question, choices, share_a, gain, partial(np.asarray, table_ca),
-                    attribute=facet.name, choices=choices,
-                )  # fmt: skip
+    likely_c = np.argsort(-view.probabilities_c, kind="stable")[:MAX_COMPARED]
+    belief_c, near_cl = view.probabilities_c[likely_c] / view.probabilities_c[likely_c].sum(), holds_cl[likely_c]
+    said = [read_facets(text) for text in view.said]
+    usable = [
+        (facet, _rank_labels(facet, view.asked, said, belief_c, near_cl[:, label_columns()[facet.name]]))
+        for facet in facets()
+        if facet.is_open(said)
+    ]
+    offers = _choose_labels(usable, belief_c, near_cl)
+    tables = [choice_chances(holds_cl[:, columns]) for _, columns in offers]
+    gains = _compute_gains(view.probabilities_c, tables)
+    for (facet, columns), table_ca, gain in zip(offers, tables, gains, strict=True):
+        first = label_columns()[facet.name].start
+        choices = (*(facet.labels[column - first] for column in columns), SOMETHING_ELSE)
+        yield Option(
+            "photograph", facet.question, choices, view.probabilities_c @ table_ca, gain, partial(np.asarray, table_ca),
+            attribute=facet.name, choices=choices,
+        )  # fmt: skip
 
 
-def _labels_to_offer(
-    facet: Facet, view: Candidates, belief_c: Float[np.ndarray, " c"], holds_cl: Float[np.ndarray, "c l"]
-) -> tuple[str, ...]:
-    """The labels of a facet that tell the likely pictures apart, likeliest first; () where it is not to be asked."""
-    asked = [question for question in view.asked if question.attribute == facet.name]
-    if asked and not facet.several:
-        return ()
-    spent = {choice for question in asked for choice in question.choices}
-    spent |= {label for text in view.said for label in read_labels(text).mentioned.get(facet.name, ())}
-    share_l = belief_c @ choice_chances(holds_cl, error=0.0)[:, :-1]
-    order = [int(at) for at in np.argsort(-share_l, kind="stable") if facet.labels[at] not in spent]
-    order = [at for at in order[:MAX_LABELS] if share_l[at] >= MIN_SHARE]
-    best, offered = 0.0, 0
-    for count in range(2, len(order) + 1):
-        gain = _gain(belief_c, choice_chances(holds_cl[:, order[:count]]))
-        if gain > best + (WORTH_A_CHOICE if offered else 0.0):
-            best, offered = gain, count
-    if not offered or float(belief_c @ choice_chances(holds_cl[:, order[:offered]])[:, -1]) > ELSEWHERE:
-        return ()
-    return tuple(facet.labels[at] for at in order[:offered])
+def _rank_labels(
+    facet: Facet,
+    asked: Sequence[Question],
+    said: Sequence[FacetsRead],
+    belief_c: Float[np.ndarray, " c"],
+    holds_ck: Float[np.ndarray, "c k"],
+) -> list[int]:
+    """The columns of the labels of a facet that may still be offered, the likeliest first; none if it is not asked."""
+    before = [question for question in asked if question.attribute == facet.name]
+    if before and not facet.several:
+        return []
+    spent = {choice for question in before for choice in question.choices}
+    spent |= {label for read in said for label in read.mentioned.get(facet.name, ())}
+    share_k = belief_c @ choice_chances(holds_ck, error=0.0)[:, :-1]
+    order = [at for at in np.argsort(-share_k, kind="stable").tolist() if facet.labels[at] not in spent]
+    return [label_columns()[facet.name].start + at for at in order[:MAX_LABELS] if share_k[at] >= MIN_SHARE]
 
 
-def _gain(belief_c: Float[np.ndarray, " c"], table_ca: Float[np.ndarray, "c a"]) -> float:
-    return float(table_gains(belief_c[None].astype(np.float64), table_ca, np.array([0, table_ca.shape[1]]))[0, 0])
+def _choose_labels(
+    usable: Sequence[tuple[Facet, list[int]]], belief_c: Float[np.ndarray, " c"], holds_cl: Float[np.ndarray, "c l"]
+) -> list[tuple[Facet, list[int]]]:
+    """The facets that tell the likely pictures apart, each with as many of its labels as are worth offering."""
+    prefixes = [(facet, columns[:count]) for facet, columns in usable for count in range(2, len(columns) + 1)]
+    tables = [choice_chances(holds_cl[:, columns]) for _, columns in prefixes]
+    best: dict[str, tuple[float, int]] = {}
+    for at, ((facet, _), gain) in enumerate(zip(prefixes, _compute_gains(belief_c, tables), strict=True)):
+        if gain > (best[facet.name][0] + WORTH_A_CHOICE if facet.name in best else 0.0):
+            best[facet.name] = gain, at
+    return [prefixes[at] for _, at in best.values() if float(belief_c @ tables[at][:, -1]) <= ELSEWHERE]
+
+
+def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c _"]]) -> list[float]:
+    """What each of some questions is worth, computed together: a product a question costs more than its numbers."""
+    if not tables:
+        return []
+    starts_q = np.cumsum([0, *(table_ca.shape[1] for table_ca in tables)])
+    gains_q = table_gains(belief_c[None].astype(np.float64), np.concatenate(tables, axis=1), starts_q)[0]
+    return [float(gain) for gain in gains_q]
 
 
 def open_question(view: Candidates, by: str) -> Question | None:

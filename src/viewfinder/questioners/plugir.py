@@ -15,7 +15,6 @@ are our own, and short: small models on a processor read some hundred words a se
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ from viewfinder.questioners.information_gain.gains import entropy_bits, softmax
 from viewfinder.questioners.llm import parse_question
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.wording.choices import find_choices
-from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.replies import is_dont_know, is_uncertain
 from viewfinder.wording.statements import write_statement
 
 STOCK_QUESTIONS = (
@@ -75,10 +74,6 @@ two cats on a bed. Where are the cats? on a bed
 a bus in the street. Is it raining? uncertain
 {description}. {question}"""
 
-_UNCERTAIN = re.compile(
-    r"\b(?:uncertain|unsure|unknown|unclear|not (?:sure|certain|clear|known|say|said|specified))\b", re.IGNORECASE
-)
-
 
 def summarize_turns(turns: Sequence[Turn]) -> str:
     """What was said of the picture, as one line: descriptions, and answers as statements; "" if nothing.
@@ -103,11 +98,6 @@ def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
     if not candidates:
         return _ALONE.format(description=description)
     return _INFORMED.format(description=description, candidates="; ".join(candidates))
-
-
-def is_uncertain(reply: str) -> bool:
-    """Whether a reply says that the description does not tell."""
-    return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
 
 
 def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int) -> Int[np.ndarray, " k"]:

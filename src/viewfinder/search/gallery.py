@@ -51,7 +51,7 @@ from viewfinder.search.verdicts import CERTAIN, CROWD, UNHEARD, Judgement, Sprea
 from viewfinder.search.written_words import WordIndex, build_entries, rows_of_all
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
-from viewfinder.wording.content import content_stems
+from viewfinder.wording.stop_words import content_stems
 
 Numbers = TypeVar("Numbers")
 

@@ -15,8 +15,8 @@ from jaxtyping import Float, Float32, Int64
 
 from viewfinder.encoders.base import Calibration
 from viewfinder.search.kernels import top_k
-from viewfinder.wording.content import SMALL_WORDS, content_stems
 from viewfinder.wording.stems import stems
+from viewfinder.wording.stop_words import WITHOUT_CONTENT, content_stems
 
 Match = Literal["likely", "maybe", "unlikely"]
 Verdict = Literal["found", "unsure", "nothing"]
@@ -99,7 +99,7 @@ def find_unheard(familiar: Mapping[str, float], text: str) -> tuple[str, ...]:
     ((), ('ein', 'Hund', 'Schnee'))
     """
     words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 2 or not word.isascii()]
-    content = [word for word in dict.fromkeys(words) if word.lower() not in SMALL_WORDS]
+    content = [word for word in dict.fromkeys(words) if word.lower() not in WITHOUT_CONTENT]
     unheard = tuple(word for word in content if not any(stem in familiar for stem in stems(word)))
     return unheard if 2 * len(unheard) >= len(content) else ()
 

@@ -20,8 +20,8 @@ from jaxtyping import Int64
 from viewfinder.query import LikelihoodRatios
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
-from viewfinder.wording.content import SMALL_WORDS
 from viewfinder.wording.stems import WORD, stem
+from viewfinder.wording.stop_words import WITHOUT_CONTENT
 
 NAMING = 0.4
 """The odds that a speaker names the picture rather than describes it."""
@@ -174,7 +174,7 @@ def said_words(text: str) -> list[str]:
     for piece in text.casefold().split():
         words = WORD.findall(piece)
         found += map(stem, ["".join(words)] if len(words) == 2 and len(words[0]) == 1 else words)
-    named = (word for word in found if word not in SMALL_WORDS and (len(word) > 1 or word.isdigit()))
+    named = (word for word in found if word not in WITHOUT_CONTENT and (len(word) > 1 or word.isdigit()))
     return list(dict.fromkeys(named))
 
 

@@ -30,7 +30,7 @@ class Clauses:
     unwanted: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
+@lru_cache(maxsize=16_384)  # every later turn reads all that was said again
 def split_clauses(text: str) -> Clauses:
     """Separate what a sentence wants from what it does not want.
 
@@ -46,6 +46,7 @@ def split_clauses(text: str) -> Clauses:
     return Clauses(wanted, unwanted)
 
 
+@lru_cache(maxsize=16_384)
 def clauses_in_context(text: str, before: str) -> Clauses:
     """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
 

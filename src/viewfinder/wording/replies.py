@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _DONT_KNOW = re.compile(
     r"(?:(?:no|sorry),?\s+)?(?:(?:i|it is|it's|i'm|i am|that is|that's)\s+)?"
@@ -16,6 +17,7 @@ _DONT_KNOW = re.compile(
 )
 
 
+@lru_cache(maxsize=16_384)  # every later turn reads all answers again
 def is_dont_know(text: str) -> bool:
     """Whether an answer says only that the user cannot tell (or would rather not).
 
@@ -24,6 +26,32 @@ def is_dont_know(text: str) -> bool:
     """
     plain = " ".join(text.replace("\u2019", "'").split()).rstrip(".!")
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
+
+
+_DENIAL = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
+
+
+def is_denial(text: str) -> bool:
+    """Whether an answer denies what was asked, or does not see it.
+
+    >>> [is_denial(text) for text in ("no, a cat", "I don't see any", "yes")]
+    [True, True, False]
+    """
+    return _DENIAL.match(text) is not None
+
+
+_UNCERTAIN = re.compile(
+    r"\b(?:uncertain|unsure|unknown|unclear|not (?:sure|certain|clear|known|say|said|specified))\b", re.IGNORECASE
+)
+
+
+def is_uncertain(reply: str) -> bool:
+    """Whether the reply of a language model says anywhere that it cannot tell.
+
+    >>> [is_uncertain(text) for text in ("It is uncertain.", "not specified", "blue")]
+    [True, True, False]
+    """
+    return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
 
 
 DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
