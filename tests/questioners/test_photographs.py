@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.questioners.photographs import (
-    FACETS,
+    FACETS_FILE,
     Facet,
     choice_chances,
     count_mentions,
@@ -41,7 +41,7 @@ def test_names_questions_and_labels_are_told_apart() -> None:
 
 
 def test_every_phrase_names_its_label() -> None:
-    table: dict[str, Any] = tomllib.loads(FACETS.read_text(encoding="utf-8"))
+    table: dict[str, Any] = tomllib.loads(FACETS_FILE.read_text(encoding="utf-8"))
     for record in table["facet"]:
         for label, phrases in record.get("labels", {}).items():
             for phrase in phrases:

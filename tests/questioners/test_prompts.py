@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
 from viewfinder.questioners.llm import (
-    MAX_WORDS,
-    MIN_WORDS,
+    MAX_QUESTION_WORDS,
+    MIN_QUESTION_WORDS,
     PROMPTED_ROUNDS,
     join_descriptions,
     parse_question,
@@ -65,7 +65,7 @@ def test_the_question_is_what_stands_before_the_first_question_mark(reply: str, 
         "is is is is it big?",
         "what 1234 %% 5678 9?",
         "what is qwertyuiopasdfghjklzxcvbnm doing?",
-        "what is " + "very " * MAX_WORDS + "big?",
+        "what is " + "very " * MAX_QUESTION_WORDS + "big?",
         "Answer: is it big?",
     ],
 )
@@ -96,7 +96,7 @@ def test_answers_between_questions_are_left_out() -> None:
 def test_every_question_found_is_one_of_a_few_words_that_ends_in_its_only_mark(reply: str) -> None:
     for question in parse_questions(f"{reply} is it big? {reply}"):
         assert question.index("?") == len(question) - 1
-        assert MIN_WORDS <= len(question.split()) <= MAX_WORDS
+        assert MIN_QUESTION_WORDS <= len(question.split()) <= MAX_QUESTION_WORDS
 
 
 def test_ten_questions_are_asked_for_after_the_caption() -> None:

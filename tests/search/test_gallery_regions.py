@@ -300,7 +300,7 @@ def many() -> Gallery:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_module, "MANY", 100)
+    monkeypatch.setattr(score_module, "MAX_EXACT", 100)
 
 
 @pytest.mark.usefixtures("few_are_many")

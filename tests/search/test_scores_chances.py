@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from viewfinder.search.verdicts import LIKELY, MAYBE, ChanceOf, judge_matches, judge_result
+from viewfinder.search.verdicts import MIN_LIKELY, MIN_MAYBE, ChanceOf, judge_matches, judge_result
 
 
 def test_the_chance_of_a_score_is_the_logistic_curve_of_how_far_it_stands_out() -> None:
@@ -16,8 +16,8 @@ def test_the_chance_of_a_score_is_the_logistic_curve_of_how_far_it_stands_out() 
 
 
 def test_words_for_chances() -> None:
-    assert judge_matches((LIKELY, MAYBE, MAYBE - 0.01)) == ["likely", "maybe", "unlikely"]
-    assert [judge_result(chance) for chance in (LIKELY, MAYBE, MAYBE - 0.01, None)] == [
+    assert judge_matches((MIN_LIKELY, MIN_MAYBE, MIN_MAYBE - 0.01)) == ["likely", "maybe", "unlikely"]
+    assert [judge_result(chance) for chance in (MIN_LIKELY, MIN_MAYBE, MIN_MAYBE - 0.01, None)] == [
         "found",
         "unsure",
         "nothing",

@@ -150,13 +150,13 @@ def test_ranks_are_exact_where_scores_on_screen_need_not_be(monkeypatch: pytest.
     exact, near = (session(gallery=gallery) for _ in range(2))
     exact.say("red")
     shown = exact.say("purple")
-    monkeypatch.setattr(scores, "MANY", 100)
+    monkeypatch.setattr(scores, "MAX_EXACT", 100)
     near.say("red")
     assert ids(near.say("purple")) == ids(shown)
     names = gallery.snapshot.ids[::23]
     monkeypatch.undo()
     expected = [exact.rank_bounds(name) for name in names]
-    monkeypatch.setattr(scores, "MANY", 100)
+    monkeypatch.setattr(scores, "MAX_EXACT", 100)
     assert [near.rank_bounds(name) for name in names] == expected
 
 

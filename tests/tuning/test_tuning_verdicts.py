@@ -14,7 +14,7 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.base import Calibration, unit_rows
 from viewfinder.encoders.starter.encoder import NAMES, RAW_WIDTH, VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.search.verdicts import LIKELY, Judgement, Spread, judge_conversation
+from viewfinder.search.verdicts import MIN_LIKELY, Judgement, Spread, judge_conversation
 from viewfinder.tuning import verdicts
 from viewfinder.tuning.verdicts import (
     Photographs,
@@ -149,7 +149,7 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
         said_n = (texts_md[0] @ seen_nd.T - background_n).astype(np.float32)
         judged = judge_conversation(known, Spread.of(said_n), lambda rows_k: said_n[rows_k], texts_md, [text])
         best = np.argsort(-said_n)[:10].tolist()
-        return judged.verdict, [held[row] == text for row in best if judged.match(row) >= LIKELY]
+        return judged.verdict, [held[row] == text for row in best if judged.match(row) >= MIN_LIKELY]
 
     here, absent = [likely(text) for text in sorted(set(held))], [likely(text) for text in others]
     assert len(absent) >= 3

@@ -24,7 +24,7 @@ from viewfinder.cluster.actors import Actors, Seat, count_cores, ray_session, st
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import LibraryError, ViewfinderError
 from viewfinder.query import Query
-from viewfinder.search.gallery import BLOCK, FEW, Gallery
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import TOGETHER
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, split_rows
 from viewfinder.store.bucket import local_folder, place_name
@@ -161,7 +161,7 @@ class ActorShards:
         if why := self._actors.settle(opening):
             raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
         # So that products over a part come out as over the whole, to the last bit.
-        step = BLOCK if len(snapshot) > FEW else TOGETHER
+        step = MAX_PICTURES_AT_ONCE if len(snapshot) > MAX_KEPT_PICTURES else TOGETHER
         gallery.shards = ShardsOf(self, shown, tuple(split_rows(len(snapshot), self.count, step)))
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
 from viewfinder.wording.stems import stems
 
-FACETS = Path(__file__).with_name("photographs.toml")
+FACETS_FILE = Path(__file__).with_name("photographs.toml")
 SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")
 SYSTEM = "photographs"
 
@@ -103,8 +103,8 @@ def facets() -> tuple[Facet, ...]:
     >>> [facet.name for facet in facets()][:3]
     ['who', 'animal', 'number of people']
     """
-    table = tomllib.loads(FACETS.read_text(encoding="utf-8"))
-    return tuple(_facet(record, table["colours"]) for record in table["facet"])
+    table = tomllib.loads(FACETS_FILE.read_text(encoding="utf-8"))
+    return tuple(_parse_facet(record, table["colours"]) for record in table["facet"])
 
 
 @dataclass(frozen=True)
@@ -133,8 +133,8 @@ def read_facets(text: str) -> FacetsRead:
     )
 
 
-def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
-    things = _listed(record, "colours_of")
+def _parse_facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
+    things = _read_list(record, "colours_of")
     named = colours if things else record["labels"]
     assert isinstance(named, Mapping)
     words = {label: tuple(" ".join(stems(phrase)) for phrase in phrases) for label, phrases in named.items()}
@@ -145,14 +145,14 @@ def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -
         (*words, *([] if otherwise is None else [str(otherwise)])),
         words,
         None if otherwise is None else str(otherwise),
-        _listed(record, "about"),
-        _listed(record, "closed_by"),
+        _read_list(record, "about"),
+        _read_list(record, "closed_by"),
         frozenset(stems(thing)[0] for thing in things),
         bool(record.get("several", False)),
     )
 
 
-def _listed(record: Mapping[str, object], key: str) -> tuple[str, ...]:
+def _read_list(record: Mapping[str, object], key: str) -> tuple[str, ...]:
     found = record.get(key, [])
     assert isinstance(found, list)
     return tuple(map(str, found))
@@ -262,10 +262,10 @@ MAX_LABELS = 5
 MIN_SHARE = 0.04
 """A label that fewer of the likely pictures are answered with is not offered."""
 
-WORTH_A_CHOICE = 0.05
+MIN_GAIN_OF_CHOICE = 0.05
 """Bits that one more choice must bring."""
 
-ELSEWHERE = 0.5
+MAX_ELSEWHERE = 0.5
 """A question is not asked where the true answer is more likely not among its choices than this."""
 
 MAX_COMPARED = 400
@@ -329,9 +329,9 @@ def _choose_labels(
     tables = [choice_chances(holds_cl[:, columns]) for _, columns in prefixes]
     best: dict[str, tuple[float, int]] = {}
     for at, ((facet, _), gain) in enumerate(zip(prefixes, _compute_gains(belief_c, tables), strict=True)):
-        if gain > (best[facet.name][0] + WORTH_A_CHOICE if facet.name in best else 0.0):
+        if gain > (best[facet.name][0] + MIN_GAIN_OF_CHOICE if facet.name in best else 0.0):
             best[facet.name] = gain, at
-    return [prefixes[at] for _, at in best.values() if float(belief_c @ tables[at][:, -1]) <= ELSEWHERE]
+    return [prefixes[at] for _, at in best.values() if float(belief_c @ tables[at][:, -1]) <= MAX_ELSEWHERE]
 
 
 def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c _"]]) -> list[float]:

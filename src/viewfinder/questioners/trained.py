@@ -61,7 +61,7 @@ class QuestionSelector:
         return np.asarray(self.pool_qk @ talk_k + self.bias_q, np.float32)
 
 
-TINY = 1e-30
+MIN_TOTAL = 1e-30
 MAX_CANDIDATES_AT_ONCE = 128
 """Candidates whose answers fit into the processor's cache together."""
 
@@ -99,7 +99,7 @@ def answer_chances(
         part_ca += bias_a
         np.exp(part_ca, out=part_ca)
         total_cm = np.add.reduceat(part_ca, starts_m[:-1], axis=1)
-        part_ca /= np.repeat(np.maximum(total_cm, np.float32(TINY)), sizes_m, axis=1)
+        part_ca /= np.repeat(np.maximum(total_cm, np.float32(MIN_TOTAL)), sizes_m, axis=1)
     return chance_ca
 
 
@@ -220,11 +220,11 @@ def load_trained_questions(path: Path | str) -> TrainedQuestions:
     """
     place = Path(path).expanduser()
     changed = place.stat().st_mtime_ns if place.is_file() else 0
-    return _load(place.absolute(), changed)
+    return _load_file(place.absolute(), changed)
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, changed: int) -> TrainedQuestions:
+def _load_file(path: Path, changed: int) -> TrainedQuestions:
     weights = read_weights(path)
     check_card(path, weights.card, system=SYSTEM)
     settings = weights.card.settings

@@ -21,7 +21,7 @@ from viewfinder.wording.stop_words import WITHOUT_CONTENT, content_stems
 Match = Literal["likely", "maybe", "unlikely"]
 Verdict = Literal["found", "unsure", "nothing"]
 
-LIKELY, MAYBE = 0.5, 0.25
+MIN_LIKELY, MIN_MAYBE = 0.5, 0.25
 """Chances above which a hit is called likely, or maybe; docs/benchmarks.md tells what they amount to."""
 
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
@@ -52,14 +52,14 @@ class ChanceOf:
 
 def judge_matches(chances: Iterable[float]) -> list[Match]:
     """The words for chances."""
-    return ["likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely" for chance in chances]
+    return ["likely" if chance >= MIN_LIKELY else "maybe" if chance >= MIN_MAYBE else "unlikely" for chance in chances]
 
 
 def judge_result(best_chance: float | None) -> Verdict:
     """The word for a whole result, by the chance of its best hit; None if there is no hit."""
-    if best_chance is None or best_chance < MAYBE:
+    if best_chance is None or best_chance < MIN_MAYBE:
         return "nothing"
-    return "found" if best_chance >= LIKELY else "unsure"
+    return "found" if best_chance >= MIN_LIKELY else "unsure"
 
 
 # -- what was said, judged against a collection
@@ -76,9 +76,9 @@ UNHEARD, NAMED_HERE = -5.0, -2.0
 """log10 of the share of captions that have a word: for a word in no caption, and the least for one in a caption of the
 best pictures of the collection itself."""
 
-CROWD, MAX_WORDS, MAX_TURNS = 10, 13, 5
+CROWD, MAX_WORDS_COUNTED, MAX_TURNS_COUNTED = 10, 13, 5
 
-SENTENCE = 6
+MIN_SENTENCE_WORDS = 6
 """From this many words per turn on average, people speak in sentences."""
 
 
@@ -137,14 +137,14 @@ def conversation_features(
     return np.array(
         [
             said.crowd, said.deviation, said.mean, expected, math.log10(said.size),
-            min(words, MAX_WORDS), min(len(texts), MAX_TURNS), familiar,
+            min(words, MAX_WORDS_COUNTED), min(len(texts), MAX_TURNS_COUNTED), familiar,
         ]
     )  # fmt: skip
 
 
 def is_in_sentences(features_f: Float[np.ndarray, " f"]) -> bool:
     """Whether people spoke in sentences rather than fragments, by the features."""
-    return bool(features_f[FEATURES.index("words")] >= SENTENCE)
+    return bool(features_f[FEATURES.index("words")] >= MIN_SENTENCE_WORDS)
 
 
 def expected_score(calibration: Calibration, texts_md: Float[np.ndarray, "m d"]) -> float:
@@ -179,7 +179,7 @@ def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
     return float(np.log(whole / len(nats_n)) + highest)
 
 
-CERTAIN = 50.0
+CERTAIN_NATS = 50.0
 """Nats that settle it: a picture of which every word said is written is what was said, however it looks."""
 
 
@@ -188,7 +188,8 @@ class Judgement:
     """What was said, judged against a collection.
 
     `scores_at` gives pictures' scores for it, `highest` is the best picture's; `written_n` says how much likelier each
-    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN`: all is written.
+    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN_NATS`: every word
+    is written about it.
     """
 
     calibration: Calibration
@@ -204,7 +205,7 @@ class Judgement:
         written = 0.0 if self.written_n is None else mean_odds(self.written_n)
         chance = curve(self.calibration.here, self.features_f, self.highest, written)
         limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
-        return "nothing" if chance < limit else "found" if chance >= LIKELY else "unsure"
+        return "nothing" if chance < limit else "found" if chance >= MIN_LIKELY else "unsure"
 
     def match(self, row: int) -> float:
         """The chance that a picture is what was said."""

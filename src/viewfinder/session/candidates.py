@@ -15,13 +15,13 @@ from viewfinder.search.ranking import Ranking
 from viewfinder.session.evidence import KnownOfGallery
 from viewfinder.wording.replies import is_dont_know
 
-CANDIDATES = 1000
+MAX_CANDIDATES = 1000
 """How many of the likeliest pictures a question is about."""
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
     """The likeliest pictures at the present point of a conversation; `settled`: attributes that filters settle."""
-    snapshot, rows_c = ranking.gallery.snapshot, ranking.best(CANDIDATES)
+    snapshot, rows_c = ranking.gallery.snapshot, ranking.best(MAX_CANDIDATES)
     path, open_no_more = conversation.path(), set(settled)
     turns = tuple(node.turn for node in path if node.turn is not None)
     for turn in turns:

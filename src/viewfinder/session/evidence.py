@@ -14,7 +14,7 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
-from viewfinder.search.gallery import BLOCK, FEW, Gallery
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.choices import is_choice
 
@@ -96,13 +96,13 @@ class KnownOfGallery:
             reads_vectors or self.gallery.raw is not None
         ):
             return None
-        kind = np.float32 if len(self.gallery) <= FEW else np.float16
+        kind = np.float32 if len(self.gallery) <= MAX_KEPT_PICTURES else np.float16
 
         def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
             yield np.zeros((0, len(labels.labels)), np.float32)
             if reads_vectors:
-                blocks = range(0, len(snapshot), BLOCK)
-                yield from (labels.chances(snapshot.matrix_nd[at : at + BLOCK]) for at in blocks)
+                blocks = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
+                yield from (labels.chances(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE]) for at in blocks)
             elif self.gallery.raw is not None:
                 batches = self.gallery.raw.batches(snapshot.ids, regions=False)
                 yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
@@ -115,7 +115,7 @@ class KnownOfGallery:
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
         """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
         labels = photograph_labels()
-        if len(self.gallery) > FEW and self.gallery.encoder.version == labels.vectors_version:
+        if len(self.gallery) > MAX_KEPT_PICTURES and self.gallery.encoder.version == labels.vectors_version:
             return labels.chances(self.gallery.snapshot.matrix_nd[rows_k])
         chances_nl = self.label_chances()
         return None if chances_nl is None else np.asarray(chances_nl[rows_k])

@@ -27,7 +27,7 @@ MAX_VALUES = 64
 EXCLUSIVE_TAGS = frozenset({"colour"})
 """Groups of tags of which a thing has only one, so that asking for one excludes the others."""
 
-KEPT_FROM = 5
+MAX_KEPT_FROM = 5
 """Pictures at the top of the screen whose attribute `Keep` keeps if none was picked there."""
 
 
@@ -81,11 +81,11 @@ def resolve_turn(
             pictures = screens.after(at, all_there=True)
             if not pictures:
                 raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
-            values, text = _kept(attribute, pictures, gallery)
+            values, text = _find_kept_value(attribute, pictures, gallery)
         case Answer(question, answer):
-            values, text = _answered(question, answer, gallery)
+            values, text = _read_answer(question, answer, gallery)
     if isinstance(turn, Like | Show) and reads.words and vocabulary is not None:
-        changes, text = find_named_changes(text, _families(gallery))
+        changes, text = find_named_changes(text, _list_value_families(gallery))
     return ResolvedTurn(
         turn,
         node.number,
@@ -119,20 +119,22 @@ class _Screens:
             raise BadInput(f"no such image: {file}")
         return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 
-    def after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
+    def list_after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
         """The picture of that turn, else the top of its results, as far as they exist (or all, or UnknownName)."""
         node = self.conversation.nodes[number]
         while isinstance(node.turn, BackTo):  # it only moves
             node = self.conversation.nodes[node.parent]
         if isinstance(node.turn, Show):
             return (self.image(node.turn.pixels_ref),)
-        ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
+        ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:MAX_KEPT_FROM]
         if all_there:
             return tuple(self.gallery.picture(picture, self.reads) for picture in ids)
         return tuple(ShownPictures(ids, self.gallery, self.reads))
 
 
-def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
+def _find_kept_value(
+    attribute: str, pictures: tuple[Picture, ...], gallery: Gallery
+) -> tuple[dict[str, tuple[str, ...]], str]:
     """The value that most of the pictures share: by the catalogue if it has such a column, else by zero-shot tags."""
     columns = gallery.snapshot.columns()
     column = find_attribute(attribute, columns)
@@ -159,7 +161,7 @@ def find_attribute(wanted: str, names: Sequence[str]) -> str | None:
     return exact[0] if exact else inside[0] if len(inside) == 1 else None
 
 
-def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
+def _read_answer(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
     """What an answer means in the catalogue, and in words."""
     if is_dont_know(answer):
         return {}, answer
@@ -176,7 +178,7 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
     return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
 
 
-def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
+def _list_value_families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude each other: those of catalogue columns, then colours and the like among the tags."""
     # A "but ..." never refers to facts of the files.
     columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     """An image of the user's own: a file, what a file holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w)."""
 
 
-Noted = TypeVar("Noted")
+Note = TypeVar("Note")
 Answered = Literal["pictures", "words"]
 
 Picture = Hit | PictureRow | PictureId
@@ -111,7 +111,7 @@ class TurnMethods(ABC):
         of the picture that count, in place of its `attributes_of`.
         """
         if isinstance(picture, Picture):
-            return self.take(Like(id_of(picture), but, turn, _words(attributes)))
+            return self.take(Like(id_of(picture), but, turn, _check_attributes(attributes)))
         if turn is not None:
             raise BadInput("turn: an image of your own was not shown in an earlier turn, leave it out")
         return self.show(picture, but, attributes)
@@ -121,7 +121,7 @@ class TurnMethods(ABC):
 
         An image without a file is kept by this session only: a saved conversation has its name, not its pixels.
         """
-        return self.take(Show(self._name_image(image), but, _words(attributes)))
+        return self.take(Show(self._name_image(image), but, _check_attributes(attributes)))
 
     def answer(self, text: str) -> Hits:
         """Answer the pending question; "don't know" is an answer too."""
@@ -207,7 +207,7 @@ class Session(TurnMethods):
             check_type(f"where {column}", value, str)
         self._pictures = pictures
         self._whose = whose
-        self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
+        self._use_retriever(retriever if picture_bias is None else _set_bias(retriever, picture_bias))
         self._reads = check_reads(self._retriever)
         self._asks = questioner is not None and questioner != "none"
         self._make_questioner = find_questioner(questioner)
@@ -216,13 +216,14 @@ class Session(TurnMethods):
         self._where = dict(where or {})
         self._memo = memo
         self.conversation = conversation or Conversation()
-        check_query(self._retriever, self._retriever.query(self._begin()))  # report a broken part before the first turn
+        # A retriever of another package that gives no query is reported now, not after the first turn.
+        check_query(self._retriever, self._retriever.query(self._begin_state()))
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
         self._images: dict[str, bytes] = {}
         self._to_ask_about: Ranking | None = None
         if self._where:
-            self._look().snapshot.where(self._where)  # report an unknown column now, not after the first turn
+            self._find_gallery().snapshot.where(self._where)  # report an unknown column now, not after the first turn
 
     # -- turns
 
@@ -257,7 +258,7 @@ class Session(TurnMethods):
             conversation = self.conversation.then(turn)
         except (TypeError, ValueError) as error:
             raise BadInput(str(error)) from error
-        ranking = self._ranking(conversation, conversation.here, new=True)
+        ranking = self._rank_at(conversation, conversation.here, new=True)
         ids, rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
         shown = tuple([ids[row] for row in rows])
         # Going back restores what was asked there, not the next best question.
@@ -288,7 +289,8 @@ class Session(TurnMethods):
         It changes nothing, so another thread may run it while the conversation goes on. Its result is for
         `record_question`, unless another turn was taken meanwhile.
         """
-        return None if self._to_ask_about is None else partial(self._ask, self.conversation, self._to_ask_about)
+        about = self._to_ask_about
+        return None if about is None else partial(self._choose_question, self.conversation, about)
 
     def reopen_question(self) -> None:
         """Makes a question due after the newest turn, for a conversation that continues with other settings."""
@@ -303,28 +305,29 @@ class Session(TurnMethods):
     def ranking(self, number: int | None = None) -> Ranking:
         """The collection as a node orders it now (default: the present node). Raises ValueError: no such node."""
         node = self.conversation.here if number is None else self.conversation.node(number)
-        return self._ranking(self.conversation, node)
+        return self._rank_at(self.conversation, node)
 
     @property
     def is_remembered(self) -> bool:
         """Whether the retriever's present state is in the memo, so that the next turn costs one step."""
         node = self.conversation.standing_at(self.conversation.here)
-        return node.turn is None or self._memo.get((*self._retriever_key, *self._look().key, node.key)) is not None
+        key = (*self._retriever_key, *self._find_gallery().key, node.key)
+        return node.turn is None or self._memo.get(key) is not None
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
         """What the turns up to a node (default: the present one) do to earlier ones, by their number.
 
         Raises ValueError: there is no such node.
         """
-        gallery, lost = self._look(), dict[int, str]()
+        gallery, lost = self._find_gallery(), dict[int, str]()
         node = self.conversation.here if number is None else self.conversation.node(number)
 
-        def done(node: Node, state: Any) -> tuple[Operation, ...]:
+        def find_operations(node: Node, state: Any) -> tuple[Operation, ...]:
             # If the retriever was not told of a turn, state and operations are those of a turn before it.
             is_told = self._is_told(node.turn, gallery) and node.number not in lost
             return self._retriever.query(state).operations if is_told else ()
 
-        return dict(self._noted("operations", done, self.conversation, node, gallery, lost))
+        return dict(self._note_turns("operations", find_operations, self.conversation, node, gallery, lost))
 
     # -- answers of retrievers that speak
 
@@ -338,7 +341,7 @@ class Session(TurnMethods):
 
     def answered_at(self, number: int) -> Answered | None:
         """`answered_with` for any node of the conversation. Raises ValueError: there is no such node."""
-        state = self._answering(number)
+        state = self._find_answering_state(number)
         if state is None or self._speaker is None:
             return None
         return "pictures" if self._speaker.shows(state) else "words"
@@ -348,7 +351,7 @@ class Session(TurnMethods):
 
         Join them without a separator; another thread may do so. Raises ValueError: there is no such node.
         """
-        state = self._answering(self.conversation.here.number if number is None else number)
+        state = self._find_answering_state(self.conversation.here.number if number is None else number)
         return iter(()) if state is None or self._speaker is None else self._speaker.reply(state)
 
     @property
@@ -365,7 +368,7 @@ class Session(TurnMethods):
 
     @picture_bias.setter
     def picture_bias(self, pictures: float) -> None:
-        self._use(_biased(self._retriever, pictures))
+        self._use_retriever(_set_bias(self._retriever, pictures))
         if self.question_due:
             self.reopen_question()
 
@@ -382,7 +385,7 @@ class Session(TurnMethods):
 
     def attribute_chances(self, picture: Picture) -> dict[str, float]:
         """The `attributes_of` a picture, and how likely each is."""
-        gallery, predictor = self._look(), self._reads.predictor
+        gallery, predictor = self._find_gallery(), self._reads.predictor
         row = gallery.row(id_of(picture))
         return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
 
@@ -400,7 +403,7 @@ class Session(TurnMethods):
 
     # -- inside
 
-    def _use(self, retriever: Retriever[Any]) -> None:
+    def _use_retriever(self, retriever: Retriever[Any]) -> None:
         self._retriever = retriever
         check_reads(retriever)
         self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
@@ -410,7 +413,7 @@ class Session(TurnMethods):
             weights = "global" if retriever.reads.space is None else retriever.reads.space.name
         self._retriever_key = (retriever.name, weights, str(self.picture_bias), self._whose)
 
-    def _look(self) -> Gallery:
+    def _find_gallery(self) -> Gallery:
         """The pictures as they are now."""
         return self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
 
@@ -427,10 +430,10 @@ class Session(TurnMethods):
     def _find_image(self, name: str) -> Path | bytes:
         return self._images.get(name) or self._image_file(name)
 
-    def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
+    def _rank_at(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must exist."""
-        gallery, lost = self._look(), dict[int, str]()
-        state = self._state(conversation, node, gallery, lost, new=new)
+        gallery, lost = self._find_gallery(), dict[int, str]()
+        state = self._compute_state(conversation, node, gallery, lost, new=new)
         query = check_query(self._retriever, self._retriever.query(state), gallery.widths(self._reads.space))
         stop_if_asked()
         path = conversation.path(node.number)
@@ -443,13 +446,13 @@ class Session(TurnMethods):
         adapters = (*query.adapters, *lost.values(), *unread)
         asks_for = path
         if (speaker := self._speaker) is not None:  # an answer in words needs no pictures
-            shows = self._noted("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
+            shows = self._note_turns("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
             with_pictures = {number for number, _ in shows}
             asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
         query = replace(query, evidence=find_evidence(path, gallery), word_matches=match_words(asks_for, gallery))
         return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
 
-    def _state(
+    def _compute_state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
     ) -> Any:
         """The retriever's state at a node: from the memo, or by one step from each node after the last in it.
@@ -459,14 +462,8 @@ class Session(TurnMethods):
         """
         newest = node if new else None
         key = (*self._retriever_key, *gallery.key)
-        ahead: list[Node] = []
-        state = None
-        while state is None:
-            node = conversation.standing_at(node)
-            state = self._begin() if node.turn is None else self._memo.get((*key, node.key))
-            if state is None:
-                ahead.append(node)
-                node = conversation.nodes[node.parent]
+        state, ahead = self._recall(key, conversation, node)
+        state = self._begin_state() if state is None else state
         for later in reversed(ahead):
             stop_if_asked()
             if not is_evidence_alone(later.turn, gallery):
@@ -483,34 +480,41 @@ class Session(TurnMethods):
                 self._memo.put((*key, later.key), state)
         return state
 
-    def _begin(self) -> Any:
+    def _recall(self, key: tuple[str, ...], conversation: Conversation, node: Node) -> tuple[Any | None, list[Node]]:
+        """What the memo has for the last node up to this one that it knows (None: it knows none), and those after it.
+
+        The nodes come newest first, without those that only move or skip a question.
+        """
+        ahead: list[Node] = []
+        while (node := conversation.standing_at(node)).turn is not None:
+            if (known := self._memo.get((*key, node.key))) is not None:
+                return known, ahead
+            ahead.append(node)
+            node = conversation.nodes[node.parent]
+        return None, ahead
+
+    def _begin_state(self) -> Any:
         return check_state(self._retriever, self._retriever.begin(), "begin")
 
-    def _noted(
+    def _note_turns(
         self,
         name: str,
-        note: Callable[[Node, Any], Noted],
+        note: Callable[[Node, Any], Note],
         conversation: Conversation,
         node: Node,
         gallery: Gallery,
         lost: dict[int, str],
-    ) -> tuple[tuple[int, Noted], ...]:
+    ) -> tuple[tuple[int, Note], ...]:
         """What `note` says of the turns up to a node and the states after them, by number, if it says anything.
 
         In the memo the newest turn has all of it, so that each turn is looked at once and only one entry stays in use.
         """
         key = (*self._retriever_key, *gallery.key, name)
-        ahead: list[Node] = []
-        noted: tuple[tuple[int, Noted], ...] | None = None
-        while noted is None:
-            node = conversation.standing_at(node)
-            noted = () if node.turn is None else self._memo.get((*key, node.key))
-            if noted is None:
-                ahead.append(node)
-                node = conversation.nodes[node.parent]
+        known, ahead = self._recall(key, conversation, node)
+        noted: tuple[tuple[int, Note], ...] = () if known is None else known
         for later in reversed(ahead):
             stop_if_asked()
-            said = note(later, self._state(conversation, later, gallery, lost))
+            said = note(later, self._compute_state(conversation, later, gallery, lost))
             noted = (*noted, (later.number, said)) if said else noted
             if not lost:
                 self._memo.put((*key, later.key), noted)
@@ -521,16 +525,16 @@ class Session(TurnMethods):
         """Whether a turn is passed to the retriever."""
         return not (isinstance(turn, BackTo) or is_skip(turn) or is_evidence_alone(turn, gallery))
 
-    def _answering(self, number: int) -> Any | None:
+    def _find_answering_state(self, number: int) -> Any | None:
         """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
         node = self.conversation.standing_at(self.conversation.node(number))
         if node.turn is None or self._speaker is None:
             return None
         lost: dict[int, str] = {}
-        state = self._state(self.conversation, node, self._look(), lost)
+        state = self._compute_state(self.conversation, node, self._find_gallery(), lost)
         return None if node.number in lost else state
 
-    def _ask(self, conversation: Conversation, ranking: Ranking) -> Question | None:
+    def _choose_question(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)
         asked = self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
@@ -550,12 +554,12 @@ def is_known(picture: Picture | OwnImage, library: Container[Picture]) -> TypeIs
     return isinstance(picture, Picture)
 
 
-def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
+def _check_attributes(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
     check_type("attributes", attributes, list, tuple, type(None))
     return None if attributes is None else tuple(attributes)
 
 
-def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
+def _set_bias(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
     check_type("picture_bias", pictures, Real)

@@ -135,7 +135,7 @@ def mark_mentions(sentence: str) -> MarkedText:
     found: list[Mention] = []
 
     def mark(match: re.Match[str]) -> str:
-        found.append(Mention(_place(match), match[0]))
+        found.append(Mention(_find_place(match), match[0]))
         return chr(_MARK + len(found) - 1)
 
     return MarkedText(_MENTION.sub(mark, _OURS.sub(" ", sentence), count=MAX_MENTIONS), tuple(found))
@@ -146,7 +146,7 @@ def void_mention(mark: str) -> str:
     return chr(ord(mark) + MAX_MENTIONS)
 
 
-def _place(match: re.Match[str]) -> int:
+def _find_place(match: re.Match[str]) -> int:
     kind, words = next((kind, words.lower()) for kind, words in match.groupdict().items() if words)
     match kind:
         case "begun":
@@ -156,12 +156,12 @@ def _place(match: re.Match[str]) -> int:
         case "before_last":
             return -2
         case "ago":
-            return -1 - _number(words)
+            return -1 - _read_ordinal(words)
         case _:
-            return _number(words)
+            return _read_ordinal(words)
 
 
-def _number(word: str) -> int:
+def _read_ordinal(word: str) -> int:
     """From 0: "second", "2nd", "two" and "2" are 1."""
     return int(word) - 1 if word.isdigit() else next(words.index(word) for words in _LISTS if word in words)
 
@@ -344,29 +344,29 @@ def find_back_reference(sentence: str) -> BackReference | None:
     """
     said = mark_mentions(sentence)
     if not said.mentions:
-        return _published(sentence)
+        return _read_published(sentence)
     back, text = None, said.text
     # "This isn't as nice as the first": the surest sign, and not a denial.
     if match := NOT_AS_GOOD.search(text):
-        back, text = match["mark"], _cut(text, match)
+        back, text = match["mark"], _cut_out(text, match)
     # Mentions that are denied, only compared with, or described are ignored.
     for pattern in (DENIED, DESCRIBED):
         while match := pattern.search(text):
             at = match.start("mark")
             text = text[:at] + void_mention(text[at]) + text[at + 1 :]
-    keeps, text = _keeps(text, said)
+    keeps, text = _find_keeps(text, said)
     if back is None:
         matches = (pattern.search(text) for pattern in BACKS)
         if match := next(filter(None, matches), None):
-            back, text = match["mark"], _cut(text, match, match.groupdict().get("left", ""))
+            back, text = match["mark"], _cut_out(text, match, match.groupdict().get("left", ""))
     if back is None and not keeps:
-        return _published(sentence)
+        return _read_published(sentence)
     mention = None if back is None else said.at(back)
     words = "" if mention is None else mention.words
-    return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
+    return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy_gaps(text)))
 
 
-def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
+def _find_keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
     """The kept attributes, in the order in which they were said, and the text without them."""
     found: list[tuple[str, KeptAttribute]] = []
     for pattern in KEEPS:
@@ -374,11 +374,11 @@ def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]
             words, mention = said.said(match["words"]), said.at(match["mark"])
             names = AND.split(match["names"]) if match["names"] != NOTHING_SHARED else []
             found += [(match["mark"], KeptAttribute(" ".join(name.split()), mention.place, words)) for name in names]
-            text = _cut(text, match)
+            text = _cut_out(text, match)
     while match := WHOLES.search(text):
         mentions = {mark: said.at(mark) for mark in re.findall(MARK, match["marks"])}
         found += [(mark, KeptAttribute("", mention.place, mention.words)) for mark, mention in mentions.items()]
-        text = _cut(text, match)
+        text = _cut_out(text, match)
     return tuple(kept for _, kept in sorted(found, key=lambda pair: pair[0])), text
 
 
@@ -392,7 +392,7 @@ def _is_kept(match: re.Match[str]) -> bool:
     return "bare" not in groups or BEFORE_BARE.search(before) is not None
 
 
-def _published(sentence: str) -> BackReference | None:
+def _read_published(sentence: str) -> BackReference | None:
     """What published data says in capitals before its clauses, whatever the phrase."""
     found = modifications.parse_ordinal_reference(sentence)
     if found is None or found.setting != "rollback":
@@ -401,11 +401,11 @@ def _published(sentence: str) -> BackReference | None:
     return BackReference(place, (), modifications.ORDINALS[place], sentence.strip().removeprefix(lead).strip())
 
 
-def _cut(text: str, match: re.Match[str], left: str = "") -> str:
+def _cut_out(text: str, match: re.Match[str], left: str = "") -> str:
     return f"{text[: match.start()]}{GAP}{left}{text[match.end() :]}"
 
 
-def _tidy(text: str) -> str:
+def _tidy_gaps(text: str) -> str:
     """What is left around the gaps, without the words that only led up to what was cut."""
     text = WITH_GAP_AND.sub(r"\1 ", BETWEEN_GAPS.sub("", text))
     before, *after = text.split(GAP)

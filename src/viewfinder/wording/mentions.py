@@ -93,7 +93,7 @@ def required_mentions(question: str) -> tuple[str, ...] | None:
     words = [word.casefold() for word in WORD.findall(question.replace("'s ", " is "))]
     if not words or _NEVER & {*words} or not _speaks_of_the_picture(words):
         return None
-    needed = [need for at, word in enumerate(words) if word == "the" for need in _taken_for_known(words, at)]
+    needed = [need for at, word in enumerate(words) if word == "the" for need in _find_taken_for_known(words, at)]
     if "one" in needed:
         return None
     needed += [_PERSON_OF[word] for word in words if word in _PERSON_OF]
@@ -110,7 +110,7 @@ def _speaks_of_the_picture(words: Sequence[str]) -> bool:
     return all(word in _PICTURES or stem(word) in _BESIDE | _IT_IS for word in after)
 
 
-def _taken_for_known(words: Sequence[str], the: int) -> list[str]:
+def _find_taken_for_known(words: Sequence[str], the: int) -> list[str]:
     """The looks and the noun that a "the" takes for known."""
     phrase = [*takewhile(lambda word: word not in _ENDS and not word.endswith("ing"), words[the + 1 :])]
     folded = [stem(word) for word in phrase if word != "of"]
