@@ -28,7 +28,7 @@ PictureId = str
 
 @dataclass(frozen=True)
 class Question:
-    """What the system asked, by whom, and why; `choices` may be empty for a free answer.
+    """A question of the system, with the questioner that asked it, and why; `choices` may be empty for a free answer.
 
     `attribute` says what was asked for: a column, a facet of photographs, a group of tags; None: only the text tells.
     `examples` has for each choice a picture to which it applies, "" where there is none; () for no examples at all.
@@ -155,7 +155,7 @@ class Conversation:
         return Conversation((*self.nodes, next_node(self.nodes, turn)))
 
     def recorded(self, *, shown: tuple[PictureId, ...], asked: Question | None) -> Conversation:
-        """The same conversation, with what the system displayed and asked after its newest turn."""
+        """The conversation with what the system displayed and asked after its newest turn."""
         return Conversation((*self.nodes[:-1], replace(self.here, shown=shown, asked=asked)))
 
     def path(self, number: int | None = None) -> tuple[Node, ...]:
@@ -296,7 +296,7 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
 
 
 def check_turn(turn: Turn) -> Turn:
-    """The same turn with lists as tuples, if all its values have the right types.
+    """The turn with its lists as tuples, if all its values have the right types.
 
     Raises:
         TypeError: it is no turn.

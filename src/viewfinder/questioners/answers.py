@@ -1,8 +1,8 @@
 """How likely each picture is to be answered as the user did: P(answer | picture).
 
-Which model foretold the answers when the question was chosen, its `attribute` tells: a column of the catalogue, which
-all but knows; a facet of photographs, which is predicted; a group of zero-shot tags, which is guessed. An answer to any
-other question is a sentence, and is left to the retriever.
+The `attribute` of a question tells which model foretold its answers when it was chosen: a column of the catalogue is
+all but known, a facet of photographs is predicted, a group of zero-shot tags is guessed. An answer to any other question
+is a sentence, and is left to the retriever.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GUESSED_ERROR = 0.4
 
 
 class KnownPictures(Protocol):
-    """What is known of all pictures of a collection, a row each."""
+    """Catalogue, labels and tags of all pictures of a collection, a row each."""
 
     @property
     def tags(self) -> TagVectors:

@@ -99,7 +99,7 @@ def write_ten_questions_prompt(caption: str, listed: Sequence[str] = ()) -> str:
 
 
 def join_descriptions(turns: Sequence[Turn]) -> str:
-    """What was said of the picture besides answers, as one line; "" if nothing.
+    """All descriptions of the picture besides answers, as one line; "" if there are none.
 
     >>> join_descriptions([Say("A dog."), Show("my.jpg"), Say("in the\\n snow")])
     'A dog; in the snow'
@@ -249,7 +249,7 @@ class ListedQuestions:
         return self.model.name
 
     def questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
-        """What the model lists, each question once: small models write the same again and again.
+        """The questions that the model lists, each once: small models write the same again and again.
 
         Raises:
             LanguageModelFailed: it fails before it has listed any.

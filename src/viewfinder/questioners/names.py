@@ -32,11 +32,11 @@ MODEL_VARIABLE, QUESTIONS_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL", "VIEWFINDER_QU
 
 
 QuestionerChoice = str | Questioner | Callable[..., Questioner] | None
-"""A questioner by name, as an object, or its class; None: nobody."""
+"""A questioner by name, as an object, or its class; None: no questions."""
 
 
 def find_questioner(choice: QuestionerChoice) -> Callable[[TagVectors | None], Questioner]:
-    """What makes the questioner called "NAME" or "NAME=SOURCE" (None is "none"), given the tags of the collection.
+    """The factory of the questioner called "NAME" or "NAME=SOURCE" (None is "none"); it takes the collection's tags.
 
     NAME is one of ours, of an installed package's, or `package.module:Class`; those are made of the source alone.
 

@@ -1,7 +1,7 @@
-"""What can be asked of photographs, and how likely each answer is for a picture.
+"""Questions about photographs, and how likely each answer is for a picture.
 
 A `Facet` is a question with the labels that answer it: who is in it, where it is, what is going on, which things it
-shows. What captions say decides which labels hold for the photographs that are learnt from (`count_mentions`); a small
+shows. Captions decide which labels hold for the photographs that are learnt from (`count_mentions`); a small
 network predicts from the starter's vectors which hold for any picture (`PhotographLabels`). Which of the labels are
 offered as choices depends on the pictures now likely, and `choice_chances` says what a picture would be answered with:
 the same numbers choose a question and weigh its answer.
@@ -119,7 +119,7 @@ class FacetsRead:
 
 @lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
 def read_facets(text: str) -> FacetsRead:
-    """What a text says of all facets.
+    """All facets that a text says something of.
 
     >>> sorted(read_facets("Two white dogs on a snowy hill").mentioned["place"])
     ['in the mountains or on rocks', 'in the snow']
@@ -203,7 +203,7 @@ class PhotographLabels:
 
     @cached_property
     def weights(self) -> Weights:
-        """Those of the network."""
+        """The weights of the network."""
         return read_weights(self.file)
 
     @property
@@ -335,7 +335,7 @@ def _choose_labels(
 
 
 def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c _"]]) -> list[float]:
-    """What each of some questions is worth, computed together: a product a question costs more than its numbers."""
+    """The gain of each question in bits, all in one product: many small ones take longer."""
     if not tables:
         return []
     starts_q = np.cumsum([0, *(table_ca.shape[1] for table_ca in tables)])
@@ -344,7 +344,7 @@ def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.
 
 
 def open_question(view: Candidates, by: str) -> Question | None:
-    """What else the person remembers; None once they had nothing more to say, or were asked in every way."""
+    """A question for further details; None once the person had none, or all such questions were asked."""
     asked = [question for question in view.asked if question.attribute == REMEMBER]
     answers = [turn for turn in view.turns if isinstance(turn, Answer) and turn.question.attribute == REMEMBER]
     if len(asked) >= len(OPEN_QUESTIONS) or any(is_dont_know(turn.text) or not turn.text.strip() for turn in answers):

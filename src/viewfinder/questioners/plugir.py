@@ -76,7 +76,7 @@ a bus in the street. Is it raining? uncertain
 
 
 def summarize_turns(turns: Sequence[Turn]) -> str:
-    """What was said of the picture, as one line: descriptions, and answers as statements; "" if nothing.
+    """The conversation as one line: descriptions, and answers as statements; "" if nothing was said.
 
     >>> from viewfinder.conversation import Question
     >>> summarize_turns([Say("a dog"), Answer(Question("Is it big?"), "no"), Answer(Question("Where?"), "don't know")])
@@ -222,7 +222,7 @@ def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.nda
 
 
 def caption_candidates(view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVectors | None) -> tuple[str, ...]:
-    """A caption of each of these candidates: the first that somebody wrote, else what tags say; "" where none do."""
+    """A caption of each of these candidates: its first, else what tags say; "" where there is neither."""
     written = view.lookup.captions() if view.lookup is not None else ()
     captions = [next(iter(written[at]), "") if len(written) else "" for at in near_w.tolist()]
     bare = [at for at, caption in enumerate(captions) if not caption]

@@ -1,6 +1,6 @@
-"""What was said and asked so far, and whether a question is new.
+"""A conversation so far, and whether a question is new to it.
 
-New is what was not asked before, in whatever words, and what nothing that was said answers.
+A question is new if it was not asked before, in whatever words, and if nothing that was said answers it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from viewfinder.wording.stems import stems
 
 
 class ConversationSoFar:
-    """What was said and asked in a conversation, ready to be asked whether a question may come next."""
+    """The texts and questions of a conversation, for deciding whether a question may come next."""
 
     def __init__(self, said: Sequence[str], asked: Iterable[str] = (), answers: Sequence[Answer] = ()) -> None:
         """From the texts that were said (answers included), the questions that were asked, and those answered."""
@@ -42,7 +42,7 @@ class ConversationSoFar:
 
     @cached_property
     def _stated(self) -> PhraseIndex:
-        """What was said, and what answers make of their questions: "is the dog black?", "yes"."""
+        """All that was said, with yes-or-no answers as statements: "is the dog black?", "yes"."""
         stated = (write_statement(answer.question.text, answer.text) for answer in self._known)
         return PhraseIndex([*self._said, *stated])
 

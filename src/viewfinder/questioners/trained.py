@@ -120,12 +120,12 @@ class PoolQuestion:
     accuracy: float
     baseline: float  # the accuracy of always saying its most frequent answer
     meaning: int  # paraphrases share the index of the most frequent of them
-    needs: tuple[str, ...] | None  # what must have been mentioned before (`said.required_mentions`)
+    needs: tuple[str, ...] | None  # what must have been mentioned before (`required_mentions`)
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerPredictor:
-    """What predicts answers: `towers_ak` against a projected picture, plus `bias_a`.
+    """Predicts answers: `towers_ak` against a projected picture, plus `bias_a`.
 
     The answers of question q begin at `first_q[q]`; paraphrases have theirs in common, and questions whose answers are
     not predicted have -1.
@@ -139,7 +139,7 @@ class AnswerPredictor:
 
 @dataclass(frozen=True, eq=False)
 class TrainedQuestions:
-    """What `viewfinder train questions` wrote; `predictor` is None where it had no pictures to learn from."""
+    """A file of `viewfinder train questions`; `predictor` is None where it had no pictures to learn from."""
 
     questions: tuple[PoolQuestion, ...]
     sentences_version: str
@@ -208,11 +208,11 @@ class TrainedQuestions:
 
 SYSTEM = "questions"
 NO_PICTURES = ""
-"""What the card of questions without predicted answers says of the encoder."""
+"""The encoder on the card of questions without predicted answers."""
 
 
 def load_trained_questions(path: Path | str) -> TrainedQuestions:
-    """What `viewfinder train questions` wrote; kept per process until the file changes.
+    """Reads a file of `viewfinder train questions`; kept per process until the file changes.
 
     Raises:
         BadInput: missing, damaged, or something else.

@@ -56,8 +56,8 @@ from viewfinder.wording.stop_words import content_stems
 Numbers = TypeVar("Numbers")
 
 MAX_RATIO_BYTES = 128 << 20
-"""What answers and texts say of all pictures is kept up to this size: at 50,000 pictures that of 640 answers, or of far
-more texts."""
+"""Bytes of the numbers that are kept of answers and texts: at 50,000 pictures those of 640 answers, or of far more
+texts."""
 
 MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE = 200_000, 8192
 """Up to so many pictures, large values are kept for each of them; this many are also computed at once."""
@@ -127,7 +127,7 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class WeighedText:
-    """What a text says of the pictures, read once.
+    """A text looked up in what is written about the pictures.
 
     `rows_of_all`: the pictures of which all words of the text are written; None if it has none that may be names.
     """
@@ -199,7 +199,7 @@ class Gallery:
     def likeness_in_words(
         self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
     ) -> Float32[np.ndarray, " k"]:
-        """What the vocabulary says about the pictures in `rows`, compared with `vector_l`.
+        """How similar `vector_l` is to the pictures in `rows` as the vocabulary describes them.
 
         For a small collection it is cached, at 5 KB a picture; for a large one it is computed from their vectors.
         """
@@ -260,7 +260,7 @@ class Gallery:
         return [row for row in rows if row is not None]
 
     def picture(self, picture_id: str, reads: Reads = NOTHING_MORE) -> Picture:
-        """What a retriever may know of a picture, `reads` included. Raises UnknownName, and as `check_fits`."""
+        """A picture with all that a retriever reads of it. Raises UnknownName, and as `check_fits`."""
         row, space = self.row(picture_id), reads.space
         raw_1g = regions_1re = None
         if space is not None and reads.named == "raw":
@@ -273,7 +273,7 @@ class Gallery:
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
     def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
-        """The same for an image that is in no library; raises EncoderMismatch as `picture`."""
+        """An image that is in no library, as `picture` gives one that is. Raises EncoderMismatch as it does."""
         space = None if reads.named == "global" else reads.space
         if space is not None:
             check_fits(space, self.encoder)
@@ -295,7 +295,7 @@ class Gallery:
         return Picture(None, vectors, predicted=tuple(name_labels(best_c2, reads.predictor.labels)))
 
     def _check_image(self, made_1d: Float[np.ndarray, "1 _"]) -> Float[np.ndarray, "1 _"]:
-        """What the encoder gave of an image of the user's own. Raises PartFailed: it is no vector."""
+        """The encoder's vector of an image of the user's own. Raises PartFailed: it is no vector."""
         return check_finite(check_rows(made_1d, 1, self.encoder), self.encoder, "this image")
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
@@ -331,10 +331,9 @@ class Gallery:
     # -- what is known of pictures by words
 
     def remember(self, key: Hashable, compute: Callable[[], Numbers]) -> Numbers:
-        """What `compute` gives, from the second call with a key on from a cache that is bounded by bytes.
+        """The result of `compute`, from the second call with a key on from a cache that is bounded by bytes.
 
-        For numbers of these pictures that a turn needs several times, and so does every later turn of every
-        conversation; also for whoever computes them elsewhere.
+        For numbers of these pictures that every later turn of every conversation needs again.
         """
         known: tuple[Numbers] | None = self._remembered.get(key)
         if known is None:
@@ -344,7 +343,7 @@ class Gallery:
 
     @cached_property
     def words(self) -> WordIndex | None:
-        """What is written about the pictures; None if nothing is, or if words are not to be matched."""
+        """The words written about the pictures; None if there are none, or if words are not to be matched."""
         if not self._match_words:
             return None
         headings = set(self.snapshot.columns()) - set(FACTS)
@@ -400,7 +399,7 @@ class Gallery:
         return Scores(total_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
 
     def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
-        """What a turn needs of `scores`, from shards or the index if these serve the query. Raises as `scores`."""
+        """The scores that a turn needs, from shards or the index if these serve the query. Raises as `scores`."""
         near = None
         if self.shards is not None:
             near = self._ask_shards(self.shards, query, allowed_n)
@@ -454,7 +453,7 @@ class Gallery:
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
     ) -> Float[np.ndarray, "k parts"]:
-        """What each part adds to the score of these pictures; with `evidence_shares` rows sum to the scores.
+        """The share of each part in the score of these pictures; with `evidence_shares` rows sum to the scores.
 
         Given the `scores` of the same query, rank fusion needs no second pass over all pictures.
         """
@@ -485,7 +484,7 @@ class Gallery:
         return found
 
     def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
-        """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
+        """The share of each answer that counts as evidence, then of each word match, in the score of these pictures."""
         shares_ke = np.zeros((len(rows_k), len(query.evidence) + len(query.word_matches)), np.float32)
         terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
         for at, term in enumerate(terms):
@@ -495,7 +494,7 @@ class Gallery:
         return shares_ke
 
     def prior(self, query: Query, rows_k: Int[np.ndarray, " k"] | None = None) -> Float32[np.ndarray, " k"] | None:
-        """What answers and word matches add to the scores of these pictures, or of all; None: nothing."""
+        """The sum that answers and word matches add to the scores of these pictures, or of all; None: nothing."""
         return self._sum_terms(query, (*query.evidence, *query.word_matches), rows_k)
 
     def _sum_terms(
@@ -517,7 +516,7 @@ class Gallery:
         return term.ratios() if isinstance(term, Evidence) else self.written_ratios(term.text)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
-        """What was said, judged against these pictures; None if nothing was, or if nobody measured what scores mean."""
+        """The texts judged against these pictures; None without texts, or if the encoder has no calibration."""
         calibration = self.encoder.calibration
         if calibration is None or not texts or not len(self):
             return None

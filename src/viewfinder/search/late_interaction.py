@@ -118,7 +118,7 @@ def closer_looks(
 
 
 def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
-    """What each part adds to the score of every picture; columns sum to `late_scores`, or to `rank_fusion` of all."""
+    """The share of each part in every picture's score; columns sum to `late_scores`, or to `rank_fusion` of all."""
     likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
     if query.compare == "rank_fusion":
         return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))

@@ -1,4 +1,4 @@
-"""What a score means: is the wanted picture here at all, and which hits are it?"""
+"""The meaning of scores: is the wanted picture here at all, and which hits are it?"""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 class ChanceOf:
     """score -> chance, for one query on one collection: logistic in how far the score stands out there.
 
-    The fallback if nothing was said, or if nobody measured what the encoder's scores mean.
+    The fallback if nothing was said, or if the encoder has no calibration.
     """
 
     mean: float
@@ -185,7 +185,7 @@ CERTAIN_NATS = 50.0
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What was said, judged against a collection.
+    """The texts of a conversation judged against a collection.
 
     `scores_at` gives pictures' scores for it, `highest` is the best picture's; `written_n` says how much likelier each
     is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN_NATS`: every word

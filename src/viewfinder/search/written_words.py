@@ -1,8 +1,8 @@
-"""What people wrote about pictures, as text: which pictures have the words that were said in captions or catalogue.
+"""Words of captions and catalogue: which pictures have those that were said, and how much that tells.
 
-Pictures and words are compared as vectors, but no vector holds a brand, a model or a number. How much likelier somebody
-says a text of this picture than of another is a mixture of two ways to speak. Most people describe, and then the words
-of the catalogue tell nothing; some name, and then nearly all that is said is written there. So a name moves its picture
+Pictures and words are compared as vectors, but no vector holds a brand, a model or a number. How much likelier a text
+is said of this picture than of another is a mixture of two ways to speak. Most people describe, and then the words of
+the catalogue tell nothing; some name, and then nearly all that is said is written there. So a name moves its picture
 to the top, and a sentence in which a word happens to be a value moves nothing.
 """
 
@@ -27,10 +27,10 @@ NAMING = 0.4
 """The odds that a speaker names the picture rather than describes it."""
 
 SAID_IF_THERE = 0.5
-"""The chance that somebody who names a picture says a word that is written about it."""
+"""The chance that a speaker who names a picture says a word that is written about it."""
 
 SAID_IF_NOT = 0.02
-"""How much more rarely somebody who names a picture says a word that is not written about it than other people do."""
+"""How much more rarely a speaker who names a picture says a word that is not written about it than others do."""
 
 MIN_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""

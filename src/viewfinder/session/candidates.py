@@ -54,7 +54,7 @@ class GalleryLookup:
         self.sentences_version = gallery.encoder.sentences_version
 
     def ids(self) -> Sequence[PictureId]:
-        """Their ids."""
+        """The ids of the candidates."""
         return [self._gallery.snapshot.ids[row] for row in self._rows_c.tolist()]
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
@@ -62,7 +62,7 @@ class GalleryLookup:
         return KnownOfGallery(self._gallery).label_chances_at(self._rows_c)
 
     def captions(self) -> Sequence[tuple[str, ...]]:
-        """What people wrote about the candidates."""
+        """The captions of each candidate."""
         if not self._gallery.snapshot.has_captions:
             return [()] * len(self._rows_c)
         return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]

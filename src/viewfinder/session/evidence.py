@@ -1,4 +1,4 @@
-"""Answers as evidence: what is known of a gallery's pictures, and how likely each is to be answered so."""
+"""Answers as evidence: how likely each picture of a gallery is to be answered as the user did."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def warm_gallery(gallery: Gallery) -> Gallery:
 
 @dataclass(frozen=True, eq=False)
 class KnownOfGallery:
-    """What is known of the pictures of a gallery, as questioners ask for it (`questioners.answers.KnownPictures`)."""
+    """Catalogue, labels and tags of a gallery's pictures, as questioners ask for them (`KnownPictures`)."""
 
     gallery: Gallery
 
@@ -113,7 +113,7 @@ class KnownOfGallery:
         return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
-        """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
+        """`label_chances` of some pictures; in a large collection computed from their vectors alone."""
         labels = photograph_labels()
         if len(self.gallery) > MAX_KEPT_PICTURES and self.gallery.encoder.version == labels.vectors_version:
             return labels.chances(self.gallery.snapshot.matrix_nd[rows_k])

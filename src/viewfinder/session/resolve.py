@@ -103,7 +103,7 @@ def resolve_turn(
 
 @dataclass(frozen=True, eq=False)
 class _Screens:
-    """What was on the screen after the turns of a conversation."""
+    """The pictures that were on the screen after the turns of a conversation."""
 
     conversation: Conversation
     gallery: Gallery
@@ -111,7 +111,7 @@ class _Screens:
     reads: Reads
 
     def image(self, name: str) -> Picture:
-        """An image of the user's own."""
+        """An image that the user brought, read from its file."""
         file, fit = self.image_file(name), self.gallery.encoder.fit
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
@@ -162,7 +162,7 @@ def find_attribute(wanted: str, names: Sequence[str]) -> str | None:
 
 
 def _read_answer(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
-    """What an answer means in the catalogue, and in words."""
+    """The values of the catalogue that an answer means, by column, and the answer as a statement."""
     if is_dont_know(answer):
         return {}, answer
     if question.attribute is None:

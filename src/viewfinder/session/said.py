@@ -1,4 +1,4 @@
-"""What was said of the wanted picture, turn by turn."""
+"""The descriptions of the wanted picture that a conversation holds, turn by turn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from viewfinder.wording.replies import is_dont_know
 
 
 def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
-    """The descriptions of a conversation: what was said about the wanted picture, without what it is not."""
+    """The descriptions of the wanted picture on a path, without what it is not."""
     texts: list[str] = []
     for node in path:
         match node.turn:
@@ -25,7 +25,7 @@ def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
 
 
 def match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
-    """What was said that is written about pictures; a picked or shown picture replaces what was said before."""
+    """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
     if gallery.words is None:
         return ()
     found: list[WordMatch] = []

@@ -79,7 +79,7 @@ class PictureSource(Protocol):
 
 
 class TurnMethods(ABC):
-    """What one can say, one method per kind of turn: of a session here, and of one on a server (`client`)."""
+    """One method for each kind of turn, for sessions here and on a server (`client`)."""
 
     @abstractmethod
     def take(self, turn: Turn) -> Hits:
@@ -151,7 +151,7 @@ class TurnMethods(ABC):
 
 @dataclass(frozen=True, eq=False)
 class TurnResult:
-    """What one turn came to; like its ranking, for use at once and not to be kept."""
+    """The result of one turn. It holds a number for every picture, so use it at once and do not keep it."""
 
     ranking: Ranking  # the collection as it is ordered now; has the query, and what could not be taken as given
     rows: list[int]  # where the pictures that it shows stand in the gallery
@@ -170,7 +170,7 @@ class Session(TurnMethods):
     Args:
         pictures: those to search, or their source, which is asked once per turn so that a library may grow.
         retriever: reads the conversation into a query.
-        questioner: asks back; a name, an object or its class; None or "none": nobody asks.
+        questioner: asks back; a name, an object or its class; None or "none": no questions.
         n: how many results each turn has.
         where: catalogue columns to filter by.
         conversation: an earlier one to continue.
@@ -284,7 +284,7 @@ class Session(TurnMethods):
         return self._to_ask_about is not None
 
     def question_choice(self) -> Callable[[], Question | None] | None:
-        """What `follow_up` would call to choose; None if no question is due.
+        """The call with which `follow_up` chooses a question; None if none is due.
 
         It changes nothing, so another thread may run it while the conversation goes on. Its result is for
         `record_question`, unless another turn was taken meanwhile.
@@ -315,7 +315,7 @@ class Session(TurnMethods):
         return node.turn is None or self._memo.get(key) is not None
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
-        """What the turns up to a node (default: the present one) do to earlier ones, by their number.
+        """The references of the turns up to a node (default: the present one) to earlier ones, by number of the turn.
 
         Raises ValueError: there is no such node.
         """
@@ -380,7 +380,7 @@ class Session(TurnMethods):
         return self.conversation.pending
 
     def attributes_of(self, picture: Picture) -> tuple[str, ...]:
-        """What the retriever reads of this picture when picked, the likeliest first. Raises UnknownName."""
+        """The attributes that the retriever reads of a picked picture, the likeliest first. Raises UnknownName."""
         return tuple(self.attribute_chances(picture))
 
     def attribute_chances(self, picture: Picture) -> dict[str, float]:
@@ -505,7 +505,7 @@ class Session(TurnMethods):
         gallery: Gallery,
         lost: dict[int, str],
     ) -> tuple[tuple[int, Note], ...]:
-        """What `note` says of the turns up to a node and the states after them, by number, if it says anything.
+        """The results of `note` for the turns up to a node and the states after them, by number, without empty ones.
 
         In the memo the newest turn has all of it, so that each turn is looked at once and only one entry stays in use.
         """

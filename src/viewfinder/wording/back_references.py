@@ -1,4 +1,4 @@
-"""What a sentence says of earlier pictures of the conversation, for systems that can go back to them.
+"""References of a sentence to earlier pictures of the conversation, for systems that can go back to them.
 
     find_back_reference("back to the first, but with the sleeves of the second")
     BackReference(0, (KeptAttribute("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
@@ -30,7 +30,7 @@ _CARDINALS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "n
 _LISTS = (_ORDINALS, _SHORT_ORDINALS, _CARDINALS)
 
 MAX_MENTIONS = 64
-"""The most mentions found in one sentence; nobody makes more."""
+"""The most mentions that are found in one sentence."""
 
 _MARK, _DEAD = 0xE000, 0xE000 + MAX_MENTIONS
 MARK = f"[{chr(_MARK)}-{chr(_DEAD - 1)}]"
@@ -63,7 +63,7 @@ ATTRIBUTE = (
     "(?:colou?rs?|shade|pattern|prints?|length|style|collar|neckline|neck|sleeves?|shape|fabric|material|cut|fit|logo|"
     "graphics?|heels?|soles?|straps?)"
 )
-"""What may follow an ordinal that still names a picture: "the first colour" is that of the first."""
+"""Words that may follow an ordinal that still names a picture: "the first colour" is that of the first."""
 
 _ORDINAL = "|".join((*_ORDINALS, *_SHORT_ORDINALS))
 _NUMBER = "|".join(("10|[1-9]", *_CARDINALS))
@@ -142,7 +142,7 @@ def mark_mentions(sentence: str) -> MarkedText:
 
 
 def void_mention(mark: str) -> str:
-    """The same mention, but ignored."""
+    """The character of a mention turned into one that is ignored."""
     return chr(ord(mark) + MAX_MENTIONS)
 
 
@@ -307,7 +307,7 @@ AFTER_GAP = compile_phrase(
 Kind = Literal["rollback", "keep"]
 
 NOTHING_SHARED = "None"
-"""What published data keeps when it found nothing to keep: "keep the SECOND's None"."""
+"""The attribute in published data where there was nothing to keep: "keep the SECOND's None"."""
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ class KeptAttribute:
 
 @dataclass(frozen=True)
 class BackReference:
-    """What a sentence says of earlier pictures.
+    """The references of a sentence to earlier pictures.
 
     Places count the pictures that the conversation was about: 0 is the first, -1 the one before the latest.
 
@@ -337,7 +337,7 @@ class BackReference:
 
 
 def find_back_reference(sentence: str) -> BackReference | None:
-    """What a sentence says of earlier pictures; None if it says nothing of them.
+    """The references of a sentence to earlier pictures; None if it has none.
 
     >>> find_back_reference("I still prefer the second one, but in blue")
     BackReference(rollback=1, keeps=(), words='the second one', rest='in blue')
@@ -393,7 +393,7 @@ def _is_kept(match: re.Match[str]) -> bool:
 
 
 def _read_published(sentence: str) -> BackReference | None:
-    """What published data says in capitals before its clauses, whatever the phrase."""
+    """The reference that published data writes in capitals before its clauses."""
     found = modifications.parse_ordinal_reference(sentence)
     if found is None or found.setting != "rollback":
         return None
@@ -406,7 +406,7 @@ def _cut_out(text: str, match: re.Match[str], left: str = "") -> str:
 
 
 def _tidy_gaps(text: str) -> str:
-    """What is left around the gaps, without the words that only led up to what was cut."""
+    """The text around the gaps, without the words that only led up to what was cut."""
     text = WITH_GAP_AND.sub(r"\1 ", BETWEEN_GAPS.sub("", text))
     before, *after = text.split(GAP)
     pieces = [before, *(AFTER_GAP.sub("", piece) for piece in after)]
@@ -416,7 +416,7 @@ def _tidy_gaps(text: str) -> str:
 
 
 def to_operations(looked: BackReference, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
-    """The same as operations on turns, and a line for each picture that the conversation has not reached.
+    """A back reference as operations on turns, and a line for each picture that the conversation has not reached.
 
     `turns` are the numbers of the turns that were about a picture, in order; the sentence is about the last of these.
     """

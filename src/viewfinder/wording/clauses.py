@@ -1,4 +1,4 @@
-"""What a sentence wants and what it rules out: negation and correction."""
+"""Sentences split into what they want and what they rule out: negation and correction."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ORDINALS = ("FIRST", "SECOND", "THIRD")
-"""What a modification calls earlier pictures: the reference, then the targets of turns 1 and 2."""
+"""The names of earlier pictures in a modification: the reference, then the targets of turns 1 and 2."""
 _CLAUSE_NUMBER = re.compile(r"(?<![\w.])(\d+)\.(?!\d)\s*(keep the\b)?")
 _PICTURE_ORDINAL = re.compile(rf"\b({'|'.join(ORDINALS)})\b")
 _PART = re.compile(rf"\b({'|'.join(ORDINALS)})['’]s\b\s*(None\b)?")
@@ -16,7 +16,7 @@ _PART = re.compile(rf"\b({'|'.join(ORDINALS)})['’]s\b\s*(None\b)?")
 
 @dataclass(frozen=True)
 class Modification:
-    """What is said in a turn: numbered clauses, and the lead before them ("I prefer the FIRST, and")."""
+    """The text of a turn: numbered clauses, and the lead before them ("I prefer the FIRST, and")."""
 
     lead: str
     clauses: tuple[str, ...]
@@ -61,11 +61,11 @@ def _find_clause_marks(modification: str) -> Iterator[tuple[int, int]]:
 
 
 def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
-    """What the published templates say of earlier pictures; None if a modification does not look back.
+    """The reference of a published template to earlier pictures; None if a modification does not look back.
 
     "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. If nothing was shared, the
     published text says "keep the SECOND's None", which is not a back reference.
-    Any other wording is parsed by `retrievers.shared.back_references.find_back_reference`.
+    Any other wording is parsed by `wording.back_references.find_back_reference`.
 
     >>> parse_ordinal_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
     OrdinalReference(setting='combination', places=(0,))

@@ -41,5 +41,5 @@ class PhraseIndex:
         return bool(folded) and folded in self._line
 
     def find(self, phrases: Iterable[str]) -> frozenset[str]:
-        """Those of some phrases that were said."""
+        """The phrases that were said."""
         return frozenset(phrase for phrase in phrases if (folded := fold_phrase(phrase)) and folded in self._line)

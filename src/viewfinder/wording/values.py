@@ -12,7 +12,7 @@ from viewfinder.wording.stems import stems
 
 
 def find_values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Those of an attribute's `values` that an answer to `question` means, in their order.
+    """The `values` of an attribute that an answer to `question` means, in their order.
 
     An exact value wins, then a range, then "something else" (all values that no choice stands for), then
     values named in the answer's words ("the blue one"), longer names before shorter ones inside them. Empty
