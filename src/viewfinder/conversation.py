@@ -210,7 +210,7 @@ class Conversation:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
                 node = next_node(nodes, turn_from_json(record))
-                question = None if asked is None else _check_question("asked", _read_question(asked))
+                question = None if asked is None else _read_question(asked)
                 nodes.append(replace(node, shown=_check_texts("shown", shown, "picture ids"), asked=question))
             except KeyError as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
@@ -258,9 +258,10 @@ def turn_to_json(turn: Turn) -> dict[str, Any]:
     said: dict[str, Any] = {}
     for at, (name, (key, _)) in enumerate(_fields_of(turn).items()):
         value = getattr(turn, name)
-        if value is None or (value == "" and at):  # the first key says which kind of turn it is
-            continue
-        said[key] = asdict(value) if isinstance(value, Question) else list(value) if isinstance(value, tuple) else value
+        if isinstance(value, Question):
+            said[key] = asdict(value)
+        elif value is not None and (value != "" or at == 0):  # the first key says which kind of turn it is
+            said[key] = list(value) if isinstance(value, tuple) else value
     return said
 
 
@@ -284,7 +285,7 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
             raise ValueError(f"a {kind!r} turn knows no {key!r}; it may have {', '.join(keys) or 'nothing'}")
     values = {name: data.get(key) for name, (key, _) in fields.items()}
     if "question" in fields:
-        asked = pending if values["question"] is None else _read_question(values["question"])
+        asked = pending if values["question"] is None else values["question"]
         values["question"] = Question("") if asked is None else asked
         if kind == "skip":
             if data["skip"] is not True:
@@ -292,7 +293,7 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
             if asked is None:
                 raise ValueError("there is no question to skip")
             values["text"] = ""
-    return check_turn(_KINDS[kind](**values))
+    return _make_turn(_KINDS[kind], values)
 
 
 def check_turn(turn: Turn) -> Turn:
@@ -302,8 +303,13 @@ def check_turn(turn: Turn) -> Turn:
         TypeError: it is no turn.
         ValueError: a value has the wrong type; the message names it by its key in JSON.
     """
-    values = {name: check(key, getattr(turn, name)) for name, (key, check) in _fields_of(turn).items()}
-    return type(turn)(**values)
+    _fields_of(turn)
+    return _make_turn(type(turn), vars(turn))
+
+
+def _make_turn(kind: type[Any], values: Mapping[str, Any]) -> Turn:
+    turn: Turn = kind(**{name: check(key, values[name]) for name, (key, check) in _FIELDS[kind].items()})
+    return turn
 
 
 def _fields_of(turn: Turn) -> Mapping[str, tuple[str, Callable[[str, Any], Any]]]:
@@ -315,24 +321,24 @@ def _fields_of(turn: Turn) -> Mapping[str, tuple[str, Callable[[str, Any], Any]]
 def _read_question(data: Any) -> Question:
     if isinstance(data, str):
         return Question(data)
-    if not isinstance(data, Mapping) or "text" not in data:
-        raise ValueError(NO_QUESTION)
+    if not isinstance(data, Mapping) or not isinstance(data.get("text"), str):
+        raise ValueError("a question is a text, or an object with a 'text'")
     unknown = set(data) - set(Question.__dataclass_fields__)
     if unknown:
         raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
-    return Question(**data)
-
-
-NO_QUESTION = "a question is a text, or an object with a 'text'"
+    choices, examples, attribute = data.get("choices", ()), data.get("examples", ()), data.get("attribute")
+    return Question(
+        data["text"],
+        _check_texts("choices", choices, "texts"),
+        _check_text("by", data.get("by", "")),
+        _check_text("why", data.get("why", "")),
+        None if attribute is None else _check_text("attribute", attribute),
+        _check_texts("examples", examples, "picture ids"),
+    )
 
 
 def _check_question(_: str, asked: Any) -> Question:
-    if not isinstance(asked, Question) or not isinstance(asked.text, str):
-        raise ValueError(NO_QUESTION)
-    choices = _check_texts("choices", asked.choices, "texts")
-    by, why = _check_text("by", asked.by), _check_text("why", asked.why)
-    attribute = None if asked.attribute is None else _check_text("attribute", asked.attribute)
-    return Question(asked.text, choices, by, why, attribute, _check_texts("examples", asked.examples, "picture ids"))
+    return _read_question(vars(asked) if isinstance(asked, Question) else asked)
 
 
 def _shorten(value: Any) -> str:

@@ -1,8 +1,8 @@
 """How likely each picture is to be answered as the user did: P(answer | picture).
 
 The `attribute` of a question tells which model foretold its answers when it was chosen: a column of the catalogue is
-all but known, a facet of photographs is predicted, a group of zero-shot tags is guessed. An answer to any other question
-is a sentence, and is left to the retriever.
+all but known, a facet of photographs is predicted, a group of zero-shot tags is guessed. An answer to any other
+question is a sentence, and is left to the retriever.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ def _weigh_by_column(
     if not meant:
         return None
     has_n, known_n = pictures.column_masks(name, meant)
+    # A wrong answer is any of the other choices, all alike.
     others = max(len([choice for choice in answer.question.choices if not is_dont_know(choice)]) - 1, 1)
     return np.where(known_n, np.where(has_n, 1 - KNOWN_ERROR, KNOWN_ERROR / others), 1 / (others + 1))
 

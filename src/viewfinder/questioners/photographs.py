@@ -244,6 +244,7 @@ def label_chances(arrays: Mapping[str, np.ndarray], vectors_nd: Float[np.ndarray
     """The chance of every label: sigmoid(relu(x A + a) B + b), x being the vectors at mean 0 and deviation 1."""
     inputs_nd = (vectors_nd - arrays["mean_d"]) / arrays["deviation_d"]
     hidden_nh = np.maximum(inputs_nd @ arrays["inner_dh"] + arrays["inner_h"], 0)
+    # Beyond 30 the sigmoid is 0 or 1 in single precision, and `exp` would overflow some way after it.
     logits_nl = np.clip(hidden_nh @ arrays["outer_hl"] + arrays["outer_l"], -30, 30)
     return np.asarray(1 / (1 + np.exp(-logits_nl)), np.float32)
 

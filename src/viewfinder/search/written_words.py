@@ -180,4 +180,5 @@ def said_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)
 def _hash_word(word: str) -> int:
+    # 62 bits: the key and the one after it fit into 64 with a sign.
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 2

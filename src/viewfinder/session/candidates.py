@@ -30,10 +30,10 @@ def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: 
         elif isinstance(turn, Answer) and turn.question.attribute is not None and not is_dont_know(turn.text):
             open_no_more.add(turn.question.attribute)
     total_c = ranking.scores.at(rows_c)
-    lead_c = (total_c - total_c[:1]).astype(np.float64)
+    lead_c = (total_c - total_c[:1]).astype(np.float64)  # the best is first, so `exp` cannot overflow
     chances_c = np.exp(ranking.query.sharpness * lead_c)
     return Candidates(
-        probabilities_c=chances_c / (chances_c.sum() or 1.0),
+        probabilities_c=chances_c / (chances_c.sum() or 1.0),  # there may be no candidate
         vectors_cd=snapshot.matrix_nd[rows_c],
         columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in snapshot.all_columns},
         said=tuple(text for turn in turns if (text := getattr(turn, "text", ""))),

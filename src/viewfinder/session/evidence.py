@@ -99,7 +99,7 @@ class KnownOfGallery:
         kind = np.float32 if len(self.gallery) <= MAX_KEPT_PICTURES else np.float16
 
         def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
-            yield np.zeros((0, len(labels.labels)), np.float32)
+            yield np.zeros((0, len(labels.labels)), np.float32)  # an empty collection has no block to be joined
             if reads_vectors:
                 blocks = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
                 yield from (labels.chances(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE]) for at in blocks)

@@ -19,6 +19,7 @@ def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
         match node.turn:
             case Say(text):
                 texts.append(clauses_in_context(text, texts[-1] if texts else "").wanted)
+            # The answer to an open question describes; one to a question with choices is evidence instead.
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
                 texts.append(split_clauses(text).wanted)
     return tuple(filter(None, texts))

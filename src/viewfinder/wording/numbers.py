@@ -26,6 +26,7 @@ def is_in_range(answer: str, number: float) -> bool | None:
     first, last = (to_number(edge) if edge else 0.0 for edge in found.group(2, 5))
     if first is None or last is None:
         return None
+    # "under 500" is what lies below its first number; a range has both.
     if found["below"]:
         return number < first
     return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))

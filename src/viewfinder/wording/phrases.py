@@ -41,5 +41,9 @@ class PhraseIndex:
         return bool(folded) and folded in self._line
 
     def find(self, phrases: Iterable[str]) -> frozenset[str]:
-        """The phrases that were said."""
+        """The phrases that were said.
+
+        >>> sorted(PhraseIndex(["a dog on grass", "two cats"]).find(["cat", "grass", "grass two"]))
+        ['cat', 'grass']
+        """
         return frozenset(phrase for phrase in phrases if (folded := fold_phrase(phrase)) and folded in self._line)

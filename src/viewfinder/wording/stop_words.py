@@ -35,4 +35,5 @@ PARAPHRASE_FILLERS = frozenset(_PARAPHRASE_WORDS.split())
 
 def content_stems(texts: Iterable[str]) -> list[str]:
     """The stems of the content words, in order."""
+    # One or two letters are what is left of "it's", "t-shirt" or "x 2".
     return [word for text in texts for word in stems(text) if word not in WITHOUT_CONTENT and len(word) > 2]

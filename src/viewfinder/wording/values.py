@@ -30,7 +30,7 @@ def find_values_meant(question: Question, answer: str, values: Sequence[str]) ->
         return exact
     if folded and (same := tuple(v for v in values if stems(v) == folded)):
         return same
-    if is_in_range(text, 0.0) is not None:
+    if is_in_range(text, 0.0) is not None:  # whatever the number: the answer is a range
         return tuple(v for v in values if _lies_in(text, v))
     if text.casefold() == SOMETHING_ELSE:
         others = [choice for choice in question.choices if choice != text]
