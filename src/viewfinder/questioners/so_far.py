@@ -15,7 +15,7 @@ from viewfinder.wording.answered import is_answered
 from viewfinder.wording.mentions import PERSONS
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.questions import question_gist
-from viewfinder.wording.replies import is_denial, is_dont_know
+from viewfinder.wording.replies import denies_presence, is_dont_know
 from viewfinder.wording.statements import write_statement
 from viewfinder.wording.stems import stems
 
@@ -49,7 +49,7 @@ class ConversationSoFar:
     @cached_property
     def mentioned(self) -> frozenset[str]:
         """The stems of what was spoken of: what was said, and what was asked and not denied."""
-        granted = (answer.question.text for answer in self._known if not is_denial(answer.text))
+        granted = (answer.question.text for answer in self._known if not denies_presence(answer.text))
         return frozenset(folded for text in (*self._said, *granted) for folded in stems(text))
 
     def is_new(self, question: str) -> bool:

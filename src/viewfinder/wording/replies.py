@@ -28,16 +28,16 @@ def is_dont_know(text: str) -> bool:
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
 
 
-_DENIAL = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
+_DENIES_PRESENCE = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
 
 
-def is_denial(text: str) -> bool:
-    """Whether an answer denies what was asked, or does not see it.
+def denies_presence(text: str) -> bool:
+    """Whether an answer says that what was asked about is not there, or not to be seen.
 
-    >>> [is_denial(text) for text in ("no, a cat", "I don't see any", "yes")]
+    >>> [denies_presence(text) for text in ("no, a cat", "I don't see any", "yes")]
     [True, True, False]
     """
-    return _DENIAL.match(text) is not None
+    return _DENIES_PRESENCE.match(text) is not None
 
 
 _UNCERTAIN = re.compile(
