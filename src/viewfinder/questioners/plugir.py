@@ -190,7 +190,7 @@ class PlugirQuestioner:
         if not description or np.count_nonzero(view.probabilities_c) < 2:
             return None
         deadline = self.clock() + self.settings.seconds
-        near_w = nearest_candidates(view, self.settings)
+        near_w = select_nearest(view, self.settings)
         shown = caption_groups(view, near_w, self.tags, self.settings.groups) if self.settings.referring else ()
         drafts = _Drafts(self, description, shown, deadline, ConversationSoFar.of(view), len(view.asked))
         found = drafts.collect()
@@ -212,7 +212,7 @@ class PlugirQuestioner:
         wait_until_loaded(self.model)
 
 
-def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
+def select_nearest(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
     """The W likeliest candidates, the likeliest first: in round n, W = thres_low - fewer (n - 1).
 
     Never fewer than `fewer` (which is what the tenth round of the paper has), as far as there are candidates.

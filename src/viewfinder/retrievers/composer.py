@@ -14,7 +14,7 @@ import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show
 from viewfinder.query import Part, Picture, Query, Reads, ResolvedTurn
-from viewfinder.wording.clauses import Clauses, clauses_in_context, split_clauses
+from viewfinder.wording.clauses import Clauses, split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
 
 # Weights of the parts, relative to one description; docs/benchmarks.md says which data they were chosen on.
@@ -56,7 +56,7 @@ class Composer:
         match turn.turn:
             case Say():
                 before = state.described.label if state.described else ""
-                wanted, against = _make_both(turn, clauses_in_context(turn.text, before), 1.0)
+                wanted, against = _make_both(turn, split_clauses_in_context(turn.text, before), 1.0)
                 described = wanted[0] if wanted else state.described
                 return replace(state, parts=(*state.parts, *wanted, *against), described=described)
             case Answer(_, text) if is_dont_know(text):

@@ -8,7 +8,7 @@ from viewfinder.conversation import Answer, Like, Node, Say, Show
 from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
-from viewfinder.wording.clauses import clauses_in_context, split_clauses
+from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
 
 
@@ -18,7 +18,7 @@ def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
     for node in path:
         match node.turn:
             case Say(text):
-                texts.append(clauses_in_context(text, texts[-1] if texts else "").wanted)
+                texts.append(split_clauses_in_context(text, texts[-1] if texts else "").wanted)
             # The answer to an open question describes; one to a question with choices is evidence instead.
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
                 texts.append(split_clauses(text).wanted)

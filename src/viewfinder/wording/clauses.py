@@ -47,10 +47,10 @@ def split_clauses(text: str) -> Clauses:
 
 
 @lru_cache(maxsize=16_384)
-def clauses_in_context(text: str, before: str) -> Clauses:
+def split_clauses_in_context(text: str, before: str) -> Clauses:
     """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
 
-    >>> clauses_in_context("no, two of them", "dogs on grass").wanted
+    >>> split_clauses_in_context("no, two of them", "dogs on grass").wanted
     'dogs on grass, two of them'
     """
     clauses = split_clauses(text)
