@@ -442,6 +442,8 @@ class Gallery:
 
     def _find_excluded(self, query: Query) -> Int64[np.ndarray, " k"]:
         """Rows of the excluded pictures that exist here, ascending."""
+        if not query.excluded:  # as in most turns
+            return np.zeros(0, np.int64)
         found = [row for row in self.snapshot.rows_of(query.excluded) if row is not None]
         return np.array(sorted(found), np.int64)
 

@@ -49,9 +49,12 @@ class GalleryLookup:
 
     def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"]) -> None:
         self._gallery, self._rows_c = gallery, rows_c
-        self.words = gallery.encode_texts
-        self.sentences = gallery.encode_sentences
-        self.sentences_version = gallery.encoder.sentences_version
+        self.words, self.sentences = gallery.encode_texts, gallery.encode_sentences
+
+    @property
+    def sentences_version(self) -> str:
+        """Identifies the sentence encoder whose vectors `sentences` gives."""
+        return self._gallery.encoder.sentences_version
 
     def ids(self) -> Sequence[PictureId]:
         """The ids of the candidates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +40,12 @@ class ShownPictures(Sequence[Picture]):
     """Pictures that were shown and still exist, looked up only when needed: few retrievers use them."""
 
     def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
-        there = zip(ids, gallery.snapshot.rows_of(ids), strict=True)
-        self._ids = [picture for picture, row in there if row is not None]
-        self._gallery, self._reads = gallery, reads
+        self._shown, self._gallery, self._reads = ids, gallery, reads
+
+    @cached_property
+    def _ids(self) -> list[PictureId]:
+        there = zip(self._shown, self._gallery.snapshot.rows_of(self._shown), strict=True)
+        return [picture for picture, row in there if row is not None]
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -208,7 +208,6 @@ class Session(TurnMethods):
         self._pictures = pictures
         self._whose = whose
         self._use_retriever(retriever if picture_bias is None else _set_bias(retriever, picture_bias))
-        self._reads = check_reads(self._retriever)
         self._asks = questioner is not None and questioner != "none"
         self._make_questioner = find_questioner(questioner)
         self._questioner: Questioner | None = None
@@ -217,7 +216,7 @@ class Session(TurnMethods):
         self._memo = memo
         self.conversation = conversation or Conversation()
         # A retriever of another package that gives no query is reported now, not after the first turn.
-        check_query(self._retriever, self._retriever.query(self._begin_state()))
+        check_query(self._retriever, self._retriever.query(self._begun))
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
         self._images: dict[str, bytes] = {}
@@ -405,7 +404,8 @@ class Session(TurnMethods):
 
     def _use_retriever(self, retriever: Retriever[Any]) -> None:
         self._retriever = retriever
-        check_reads(retriever)
+        self._reads = check_reads(retriever)
+        self._begun = check_state(retriever, retriever.begin(), "begin")
         self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
         # Tells apart retrievers of one name with different weights, whose states must not be mixed.
         weights = getattr(retriever, "fingerprint", None)
@@ -463,7 +463,7 @@ class Session(TurnMethods):
         newest = node if new else None
         key = (*self._retriever_key, *gallery.key)
         state, ahead = self._recall(key, conversation, node)
-        state = self._begin_state() if state is None else state
+        state = self._begun if state is None else state
         for later in reversed(ahead):
             stop_if_asked()
             if not is_evidence_alone(later.turn, gallery):
@@ -492,9 +492,6 @@ class Session(TurnMethods):
             ahead.append(node)
             node = conversation.nodes[node.parent]
         return None, ahead
-
-    def _begin_state(self) -> Any:
-        return check_state(self._retriever, self._retriever.begin(), "begin")
 
     def _note_turns(
         self,

@@ -79,7 +79,7 @@ class Snapshot:
             for picture, row in rows
         ]
 
-    @property
+    @cached_property
     def ids_to_order(self) -> Sequence[str] | None:
         """The ids, if rows are not in their order; they are then needed to break ties by id."""
         return None if self.ordered == len(self) else self.ids
