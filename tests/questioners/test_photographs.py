@@ -45,9 +45,9 @@ def test_every_phrase_names_its_label() -> None:
     for record in table["facet"]:
         for label, phrases in record.get("labels", {}).items():
             for phrase in phrases:
-                assert label in BY_NAME[record["name"]].mentioned(f"There, {phrase}!"), phrase
+                assert label in BY_NAME[record["name"]].find_labels(f"There, {phrase}!"), phrase
         for thing in record.get("colours_of", ()):
-            assert BY_NAME[record["name"]].mentioned(f"a tan and white {thing}") == {"brown", "white"}
+            assert BY_NAME[record["name"]].find_labels(f"a tan and white {thing}") == {"brown", "white"}
 
 
 @each_facet
@@ -104,7 +104,7 @@ def test_what_is_left_open_is_asked(name: str, said: str) -> None:
 def test_words_count_without_their_inflection_and_colours_before_their_thing(
     name: str, text: str, labels: set[str]
 ) -> None:
-    assert BY_NAME[name].mentioned(text) == labels
+    assert BY_NAME[name].find_labels(text) == labels
 
 
 @pytest.mark.parametrize(

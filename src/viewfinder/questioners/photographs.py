@@ -54,10 +54,10 @@ class Facet:
     things: frozenset[str] = frozenset()  # of a facet of colours, the things (as stems) before which a colour counts
     several: bool = False  # whether several labels hold of one picture as a rule
 
-    def mentioned(self, text: str) -> frozenset[str]:
+    def find_labels(self, text: str) -> frozenset[str]:
         """The labels that a text names.
 
-        >>> [sorted(facet.mentioned("Two white dogs on a snowy hill")) for facet in facets() if facet.name == "place"]
+        >>> [sorted(facet.find_labels("Two white dogs on a snowy hill")) for facet in facets() if facet.name == "place"]
         [['in the mountains or on rocks', 'in the snow']]
         """
         folded = stems(text)
@@ -83,7 +83,7 @@ class Facet:
         """Whether a text answers it; in a fragment a colour may stand without its thing: "dog brown"."""
         if self.things:
             return not self.label_of.keys().isdisjoint(stems(text))
-        return bool(self.mentioned(text))
+        return bool(self.find_labels(text))
 
     def labels_meant(self, answer: str) -> tuple[str, ...]:
         """The labels that an answer in free words comes to; () where it names none, or says that it cannot tell."""
@@ -93,7 +93,7 @@ class Facet:
         if exact:
             return exact
         named = {label for label, words in self.words.items() if self.things and set(words) & set(stems(answer))}
-        return tuple(label for label in self.labels if label in named | self.mentioned(answer))
+        return tuple(label for label in self.labels if label in named | self.find_labels(answer))
 
 
 @cache
@@ -127,7 +127,7 @@ def read_facets(text: str) -> FacetsRead:
     said = PhraseIndex([text]).find(phrase for facet in facets() for phrase in (*facet.closed_by, *facet.about))
     return FacetsRead(
         named=frozenset(facet.name for facet in facets() if facet.is_named(text)),
-        mentioned={facet.name: labels for facet in facets() if (labels := facet.mentioned(text))},
+        mentioned={facet.name: labels for facet in facets() if (labels := facet.find_labels(text))},
         closed=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.closed_by)),
         about=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.about)),
     )
@@ -169,7 +169,7 @@ def count_mentions(captions: Sequence[str]) -> Int[np.ndarray, " l"]:
     """How many captions of a picture have each label of all facets; `otherwise` counts 1 where none has another."""
     found = []
     for facet in facets():
-        named = [facet.mentioned(caption) for caption in captions]
+        named = [facet.find_labels(caption) for caption in captions]
         counts = [sum(label in one for one in named) for label in facet.words]
         found += counts if facet.otherwise is None else [*counts, int(not any(counts))]
     return np.array(found, np.int64)
