@@ -93,7 +93,7 @@ class Questioner(Protocol):
 
     @property
     def name(self) -> str:
-        """By which it is chosen, and which its questions carry in `by`."""
+        """The name by which it is chosen; its questions carry it in `by`."""
         ...
 
     def ask(self, view: Candidates) -> Question | None:

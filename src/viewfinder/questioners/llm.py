@@ -27,14 +27,14 @@ from viewfinder.wording.questions import QUESTION_OPENERS
 from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
 MIN_QUESTION_WORDS, MAX_QUESTION_WORDS = 3, 20
-"""Words of a question; what is longer is a speech."""
+"""The fewest and most words of a question; a longer reply is a speech."""
 
 MAX_WORD_LENGTH, MAX_OF_ONE_WORD = 24, 3
 MIN_LETTERS = 0.85
-"""The share of letters among the signs of a question, blanks aside."""
+"""The least share of letters among the characters of a question, blanks aside."""
 
 MAX_PROMPTED_ROUNDS = 10
-"""The newest questions and answers that a model is told."""
+"""Rounds of questions and answers, the newest, that a prompt has."""
 
 _NEXT = """\
 Somebody has one photograph in mind. Ask a new question about it that helps to find it in a large collection.
@@ -142,7 +142,7 @@ def _split_items(reply: str) -> Iterator[str]:
 
 
 def _is_sensible(asked: str) -> bool:
-    """Whether words, few enough and not too few, stand in a row as in a question."""
+    """Whether a reply has as many words as a question, is mostly letters, and is one sentence."""
     words = _split_words(asked)
     signs = asked.replace(" ", "")
     return (
@@ -170,13 +170,13 @@ def _join_lines(text: str) -> str:
 
 
 TEMPERATURES = (0.0, 0.7, 1.0)
-"""Of one try after the other."""
+"""The temperatures of successive tries."""
 
 MAX_QUESTION_TOKENS = 24
-"""At most, of the next question."""
+"""Tokens of the next question."""
 
 LISTED_TOKENS = 14
-"""On average, of a question in a list, its number included."""
+"""Average tokens of a question in a list, its number included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,7 +245,7 @@ class ListedQuestions:
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """The name of the model."""
         return self.model.name
 
     def questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:

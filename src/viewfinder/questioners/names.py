@@ -150,7 +150,7 @@ class Fallback:
 
     @property
     def name(self) -> str:
-        """That of the first: the one that was chosen."""
+        """The name of the first, which is the one that was chosen."""
         return self.first.name
 
     def ask(self, view: Candidates) -> Question | None:

@@ -38,7 +38,7 @@ EMPTY_ANSWERS = 0.05
 
 @dataclass(frozen=True)
 class Facet:
-    """One thing to ask of photographs.
+    """A question about photographs, with the labels that answer it.
 
     Attributes:
         words: by label the phrases, as stems, that name it; of a facet of colours those of the colour.
@@ -72,7 +72,7 @@ class Facet:
         return {phrase: label for label, phrases in self.words.items() for phrase in phrases}
 
     def is_open(self, said: Sequence[FacetsRead]) -> bool:
-        """Whether what was said neither answers it, nor makes it pointless, and it is about what was said."""
+        """Whether it may be asked: the texts neither answer it nor make it pointless, and bring up its subject."""
         if any(self.name in read.closed for read in said):
             return False
         if self.about and not any(self.name in read.about for read in said):
@@ -98,7 +98,7 @@ class Facet:
 
 @cache
 def facets() -> tuple[Facet, ...]:
-    """All that can be asked.
+    """All facets, as `photographs.toml` has them.
 
     >>> [facet.name for facet in facets()][:3]
     ['who', 'animal', 'number of people']
@@ -160,7 +160,7 @@ def _read_list(record: Mapping[str, object], key: str) -> tuple[str, ...]:
 
 @cache
 def label_columns() -> Mapping[str, slice]:
-    """Where the labels of each facet stand among all of them."""
+    """The columns of each facet's labels among those of all facets."""
     ends = np.cumsum([len(facet.labels) for facet in facets()]).tolist()
     return {facet.name: slice(a, b) for facet, a, b in zip(facets(), [0, *ends], ends, strict=False)}
 
@@ -251,14 +251,14 @@ def label_chances(arrays: Mapping[str, np.ndarray], vectors_nd: Float[np.ndarray
 
 @cache
 def photograph_labels() -> PhotographLabels:
-    """The one that comes with the package."""
+    """The network that comes with the package."""
     return PhotographLabels()
 
 
 # -- asking: labels that separate the pictures now likely, and what else one remembers
 
 MAX_LABELS = 5
-"""Choices of a question, "something else" and "don't know" left out."""
+"""Choices of a question, without "something else" and "don't know"."""
 
 MIN_SHARE = 0.04
 """A label that fewer of the likely pictures are answered with is not offered."""
@@ -267,7 +267,7 @@ MIN_GAIN_OF_CHOICE = 0.05
 """Bits that one more choice must bring."""
 
 MAX_ELSEWHERE = 0.5
-"""A question is not asked where the true answer is more likely not among its choices than this."""
+"""A question is not asked if it is likelier than this that none of its choices is true."""
 
 MAX_COMPARED = 400
 """The likeliest candidates, over which questions are compared."""

@@ -42,7 +42,7 @@ STOCK_QUESTIONS = (
     "What is the largest thing in the picture?",
     "Which colours stand out?",
 )
-"""Asked where the model finds nothing; the first that is new."""
+"""Questions to ask where the model finds none; the first that is new is asked."""
 
 _INFORMED = """\
 Somebody describes a picture. Ask about one thing that tells the similar pictures apart and is not in the description.
@@ -145,7 +145,7 @@ def find_least_moving(
 
 
 SHORT_REPLY = 8
-"""Tokens of what the description says of a question: "uncertain" is one or two."""
+"""Tokens of a model's answer from the description: "uncertain" is one or two."""
 
 
 @dataclass(frozen=True, kw_only=True)

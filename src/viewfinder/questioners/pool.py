@@ -30,7 +30,7 @@ from viewfinder.wording.choices import YES_NO_CHOICES, find_choices
 from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE, is_dont_know
 
 REPEAT_SUFFIX = "?repeat"
-"""At the end of a source: may ask again, and anything."""
+"""At the end of a source it allows any question, also one that was asked before."""
 
 MAX_CHOICES = 6
 
@@ -91,7 +91,7 @@ def dialogue_vectors(
 
 
 def _offer_choices(question: PoolQuestion) -> tuple[str, ...]:
-    """The answers that people give most, where nearly all give one of a few, and that one cannot tell."""
+    """The answers that people give most, where nearly all give one of a few, and "don't know"."""
     if {*question.answers} == {"yes", "no"}:
         return YES_NO_CHOICES
     if not question.predicted:

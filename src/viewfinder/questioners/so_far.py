@@ -24,7 +24,7 @@ class ConversationSoFar:
     """The texts and questions of a conversation, for deciding whether a question may come next."""
 
     def __init__(self, said: Sequence[str], asked: Iterable[str] = (), answers: Sequence[Answer] = ()) -> None:
-        """From the texts that were said (answers included), the questions that were asked, and those answered."""
+        """`said`: all texts of the user, answers included; `asked`: all questions; `answers`: those that were given."""
         self._said, self.asked = said, tuple(asked)
         self._known = [answer for answer in answers if not is_dont_know(answer.text)]
         self._gists = {question_gist(text) for text in (*self.asked, *(answer.question.text for answer in answers))}

@@ -42,7 +42,7 @@ class QuestionSelector:
 
     @staticmethod
     def of(arrays: Mapping[str, np.ndarray]) -> QuestionSelector:
-        """From the arrays of a file."""
+        """The selector in the arrays of a file."""
         return QuestionSelector(**{name: arrays[f"selector.{name}"] for name in QuestionSelector.__dataclass_fields__})
 
     def logits(
@@ -51,7 +51,7 @@ class QuestionSelector:
         questions_rs: Float[np.ndarray, "r s"],
         answers_rs: Float[np.ndarray, "r s"],
     ) -> Float[np.ndarray, " q"]:
-        """How much each question is due after a caption (zeros: none) and `r` rounds."""
+        """The logits of the next question after a caption (zeros: none) and `r` rounds."""
         rounds_rt = np.concatenate([questions_rs, answers_rs], axis=1)
         hidden_h = self.caption_hs @ caption_s + self.count_nh[min(len(rounds_rt), len(self.count_nh) - 1)]
         if len(rounds_rt):

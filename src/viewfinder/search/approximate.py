@@ -40,7 +40,7 @@ PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""
 
 VERSION = 2
-"""Of what `save_index` writes: one of another version is made anew."""
+"""The version of saved indexes: one of another version is made anew."""
 
 MEASURED_AT = 10
 MEASURED_FROM = 1000
@@ -114,7 +114,7 @@ class Queries:
         return half_m
 
     def joined(self, added: Queries) -> Queries:
-        """These, and others that are like the pictures added last."""
+        """These queries, and others that are like the pictures added last."""
         return Queries(
             np.concatenate([self.vectors_mw, added.vectors_mw]),
             np.concatenate([self.against_m, added.against_m]),

@@ -481,9 +481,9 @@ class Session(TurnMethods):
         return state
 
     def _recall(self, key: tuple[str, ...], conversation: Conversation, node: Node) -> tuple[Any | None, list[Node]]:
-        """What the memo has for the last node up to this one that it knows (None: it knows none), and those after it.
+        """The newest memoised value on the way to a node (None: there is none), and the nodes after it, newest first.
 
-        The nodes come newest first, without those that only move or skip a question.
+        Nodes that only move or skip a question are left out.
         """
         ahead: list[Node] = []
         while (node := conversation.standing_at(node)).turn is not None:

@@ -127,7 +127,7 @@ class MarkedText:
 
 
 def mark_mentions(sentence: str) -> MarkedText:
-    """The sentence with its mentions found.
+    """The sentence with every mention replaced by one character.
 
     >>> [mention.place for mention in mark_mentions("Keep the first one's collar, and the heel of picture 3").mentions]
     [0, 2]
@@ -162,7 +162,7 @@ def _find_place(match: re.Match[str]) -> int:
 
 
 def _read_ordinal(word: str) -> int:
-    """From 0: "second", "2nd", "two" and "2" are 1."""
+    """The number that a word stands for, from 0: "second", "2nd", "two" and "2" are 1."""
     return int(word) - 1 if word.isdigit() else next(words.index(word) for words in _LISTS if word in words)
 
 
@@ -383,7 +383,7 @@ def _find_keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...],
 
 
 def _is_kept(match: re.Match[str]) -> bool:
-    """Whether it is an attribute: neither the whole picture nor something that merely lies in it."""
+    """Whether a match names an attribute: neither the whole picture nor something that merely lies in it."""
     before, groups = match.string[: match.start()], match.groupdict()
     if "whole" in groups and IS_WHOLE.search(match["names"]):
         return False

@@ -66,7 +66,7 @@ def _split_choices(rest: str) -> tuple[str, ...]:
 
 
 def _match_form(before: str, last: str) -> str:
-    """The end of `before` that stands where `last` could stand: begun as it is begun, or as many words of it."""
+    """The end of `before` that can replace `last`: it begins with the same kind of word, or has as many words."""
     if opening := _OPENER.match(last):
         openers = [found.start() for found in _OPENER.finditer(before)]
         article = opening[0].lower() in {"a", "an", "the"}

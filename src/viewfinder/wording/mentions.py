@@ -40,7 +40,7 @@ _BESIDE = fold_words("""
     what which where when how is was are it this a an the of or and in on at by to with like shot set kind sort
     type look does do did you there still still living building by near walls place
 """)
-"""Words that may stand beside those."""
+"""Words that may stand beside `_IT_IS` in such a question."""
 
 _KNOWN = fold_words("""
     picture photo photograph image scene shot background foreground setting place location surroundings environment
@@ -111,7 +111,7 @@ def _speaks_of_the_picture(words: Sequence[str]) -> bool:
 
 
 def _find_taken_for_known(words: Sequence[str], the: int) -> list[str]:
-    """The looks and the noun that a "the" takes for known."""
+    """The noun after a "the", and its looks, which the question takes for known."""
     phrase = [*takewhile(lambda word: word not in _ENDS and not word.endswith("ing"), words[the + 1 :])]
     folded = [stem(word) for word in phrase if word != "of"]
     if not folded or folded[0] in _KNOWN or (folded[0] in _SPOTS and {*words[:the][-1:]} & _AT):

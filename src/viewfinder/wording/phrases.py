@@ -24,7 +24,7 @@ def fold_phrase(phrase: str) -> str:
 
 
 class PhraseIndex:
-    """Everything that was said, ready to be asked "was this in it?"."""
+    """An index of texts that tells whether a phrase occurs in them."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         # One sentence's end and the next one's start are no phrase: a bar no word contains keeps them apart.

@@ -21,7 +21,7 @@ _GENITIVE = re.compile(r"['’]s\b", re.IGNORECASE)
 
 
 def question_gist(question: str) -> frozenset[str]:
-    """The stems of the words that make a question the one it is; all its stems where none does.
+    """The stems that tell a question from others, in no order; all its stems where none does.
 
     >>> [sorted(question_gist(text)) for text in ("Could you tell me which hat the man has?", "What colour is it?")]
     [['has', 'hat', 'man', 'what'], ['colour']]

@@ -1,4 +1,4 @@
-"""Replies that say nothing of the picture: don't know, and the choices that every question may offer."""
+"""Replies that say little: "don't know", denials, uncertain ones, and the choices that every question may offer."""
 
 from __future__ import annotations
 

@@ -11,26 +11,26 @@ a an the is are of and with in on at to his her their its while as by for from i
 through into over two three
 """
 WITHOUT_CONTENT = frozenset(_WITHOUT_CONTENT_WORDS.split())
-"""They do not say what a description is about."""
+"""Words that do not say what a description is about."""
 
 ALONE_WITHOUT_VALUE = fold_words("""
     a an the of in on at to or and yes no true false not none other others all any some something anything nothing else
     unknown na y n it is
 """)
-"""Alone they name no value, as stems: "no stripes" is no answer to a yes-or-no column."""
+"""Stems that name no value when they stand alone: "no stripes" is no answer to a yes-or-no column."""
 
 COURTESIES = fold_words("""
     a an the any some is are was were be being been do does did can could would will you me i we one please tell say
     know describe see there here it this that these those they them its their of in on at to if whether also maybe so
     and ok okay well now picture image photo photograph scene visible shown exactly
 """)
-"""Without them a question asks for the same, in whatever order its other words stand; as stems."""
+"""Stems without which a question still asks for the same, its other words taken in any order."""
 
 _PARAPHRASE_WORDS = """
 a an the any some is are was were be do does did you we there if so ok okay please exactly visible present shown
 """
 PARAPHRASE_FILLERS = frozenset(_PARAPHRASE_WORDS.split())
-"""Without them a question asks for the same, its other words standing in their order."""
+"""Words without which a question still asks for the same, its other words taken in their order."""
 
 
 def content_stems(texts: Iterable[str]) -> list[str]:

@@ -66,13 +66,13 @@ ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
 """At equal gain what is known comes before what is guessed."""
 
 WEIGHED = 10
-"""Options whose second step is looked at."""
+"""The best options, of which the question after them is looked at as well."""
 
 ECHO = 0.95
-"""The share of what is predicted of a question that follows from what was asked, from which on it is an echo."""
+"""A question is an echo if this share of its predicted answers follows from those of the questions asked before."""
 
 MAX_CHOICES = 6
-"""Without "don't know"."""
+"""Choices of a question, without "don't know"."""
 
 RARE = 0.01
 """A choice with less probability is folded into "something else"."""
@@ -87,7 +87,7 @@ FILE_FACTS = frozenset({"camera", "folder", "format"})
 """Columns that files fill: users do not have them in mind, unless they speak of a folder."""
 
 DATES = frozenset({"year", "month", "date", "taken"})
-"""Asked for only where half of the likely pictures have one."""
+"""Columns that are asked for only where half of the likely pictures have a value."""
 
 IMPLIED = 0.95
 """Of the pairs alike in one column the share that must be alike in one that follows from it."""
@@ -150,7 +150,7 @@ class InformationGain:
 
     @staticmethod
     def _is_of_photographs(view: Candidates) -> bool:
-        """Whether the likely pictures are no goods: no catalogue says more of them than their files do."""
+        """Whether the likely pictures are photographs, not goods: no catalogue tells more of them than files do."""
         return not any(
             view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
             for name, (_, codes_c) in view.columns.items()

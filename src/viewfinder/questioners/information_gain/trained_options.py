@@ -29,7 +29,7 @@ from viewfinder.wording.stems import stems
 RIDGE = 1e-6
 
 MIN_TRAINED_GAIN = 0.05
-"""Bits, of questions that were learnt: what was measured of them was measured with this."""
+"""Bits below which a trained question is not asked; their figures were measured with this limit."""
 
 LIKELIHOOD = 1e-3
 """No answer is so unlikely that it rules a candidate out."""
