@@ -169,7 +169,7 @@ class Gallery:
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
 
     def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
-        """How many numbers a picture has for each kind of a query's parts (`retrievers.Part`), in this space if any."""
+        """How many numbers a picture has for each kind of a query's parts (`Part`), in this space if any."""
         found = dict.fromkeys(("words", "picture", "contrast"), int(self.snapshot.matrix_nd.shape[1]))
         if (vocabulary := self.encoder.vocabulary) is not None:
             found["vocabulary"] = len(vocabulary.words)

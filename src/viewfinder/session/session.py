@@ -70,7 +70,7 @@ Picture = Hit | PictureRow | PictureId
 """A picture of the collection: a result, a row of a library, or its id."""
 
 
-class PictureSource(Protocol):
+class GallerySource(Protocol):
     """Something that has the pictures as they are now, for example a library that grows."""
 
     def gallery(self) -> Gallery:
@@ -185,7 +185,7 @@ class Session(TurnMethods):
 
     def __init__(
         self,
-        pictures: Gallery | PictureSource,
+        pictures: Gallery | GallerySource,
         retriever: Retriever[Any],
         questioner: QuestionerChoice,
         *,
