@@ -321,6 +321,7 @@ def _fields_of(turn: Turn) -> Mapping[str, tuple[str, Callable[[str, Any], Any]]
 def _read_question(data: Any) -> Question:
     if isinstance(data, str):
         return Question(data)
+    data = vars(data) if isinstance(data, Question) else data
     if not isinstance(data, Mapping) or not isinstance(data.get("text"), str):
         raise ValueError("a question is a text, or an object with a 'text'")
     unknown = set(data) - set(Question.__dataclass_fields__)
@@ -335,10 +336,6 @@ def _read_question(data: Any) -> Question:
         None if attribute is None else _check_text("attribute", attribute),
         _check_texts("examples", examples, "picture ids"),
     )
-
-
-def _check_question(_: str, asked: Any) -> Question:
-    return _read_question(vars(asked) if isinstance(asked, Question) else asked)
 
 
 def _shorten(value: Any) -> str:
@@ -378,7 +375,7 @@ def _check_words(key: str, value: Any) -> tuple[str, ...] | None:
 
 _FIELDS: dict[type[Any], dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
     Say: {"text": ("say", _check_text)},
-    Answer: {"text": ("answer", _check_text), "question": ("question", _check_question)},
+    Answer: {"text": ("answer", _check_text), "question": ("question", lambda _, asked: _read_question(asked))},
     Like: {
         "picture": ("like", _check_text),
         "text": ("but", _check_wish),

@@ -149,7 +149,7 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
         said_n = (texts_md[0] @ seen_nd.T - background_n).astype(np.float32)
         judged = judge_conversation(known, Spread.of(said_n), lambda rows_k: said_n[rows_k], texts_md, [text])
         best = np.argsort(-said_n)[:10].tolist()
-        return judged.verdict, [held[row] == text for row in best if judged.match(row) >= MIN_LIKELY]
+        return judged.verdict, [held[row] == text for row in best if judged.matches([row])[0] >= MIN_LIKELY]
 
     here, absent = [likely(text) for text in sorted(set(held))], [likely(text) for text in others]
     assert len(absent) >= 3

@@ -16,7 +16,7 @@ from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.region_scores import TIE
-from viewfinder.search.verdicts import ChanceOf, Judgement, Verdict, find_unheard, judge_matches, judge_result
+from viewfinder.search.verdicts import Judgement, Verdict, find_unheard, judge_matches, judge_result, outlier_chance
 
 
 class Ranking:
@@ -80,8 +80,7 @@ class Ranking:
         if self._judgement is not None:
             return self._judgement.matches(rows)
         spread = self.scores.spread
-        chance_of = ChanceOf(spread.mean, spread.deviation)
-        return [chance_of(score) for score in self._round_scores(rows)]
+        return [outlier_chance(score, spread.mean, spread.deviation) for score in self._round_scores(rows)]
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""

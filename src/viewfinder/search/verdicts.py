@@ -28,26 +28,14 @@ OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 """Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
 
 
-@dataclass(frozen=True)
-class ChanceOf:
-    """score -> chance, for one query on one collection: logistic in how far the score stands out there.
+def outlier_chance(score: float, mean: float, deviation: float) -> float:
+    """The chance that a picture is meant, by how far its score stands out in the collection, on a logistic curve.
 
-    The fallback if nothing was said, or if the encoder has no calibration.
+    For conversations without words, and for encoders without a calibration.
     """
-
-    mean: float
-    deviation: float
-
-    @staticmethod
-    def of(total_n: Float32[np.ndarray, " n"]) -> ChanceOf:
-        """For these scores of all pictures."""
-        return ChanceOf(float(total_n.mean()), float(total_n.std())) if len(total_n) else ChanceOf(0.0, 0.0)
-
-    def __call__(self, score: float) -> float:
-        """The chance that a picture with this score is one that is meant."""
-        # In a collection of one picture, or of equal ones, nothing stands out; scores were rounded to 1e-4 before.
-        outlier = (score - self.mean) / max(self.deviation, 1e-3)
-        return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
+    # In a collection of one picture, or of equal ones, nothing stands out; scores were rounded to 1e-4 before.
+    outlier = (score - mean) / max(deviation, 1e-3)
+    return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
 
 
 def judge_matches(chances: Iterable[float]) -> list[Match]:
@@ -206,10 +194,6 @@ class Judgement:
         chance = curve(self.calibration.here, self.features_f, self.highest, written)
         limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
         return "nothing" if chance < limit else "found" if chance >= MIN_LIKELY else "unsure"
-
-    def match(self, row: int) -> float:
-        """The chance that a picture is what was said."""
-        return self.matches([row])[0]
 
     def matches(self, rows: Sequence[int]) -> list[float]:
         """The chances of some pictures."""

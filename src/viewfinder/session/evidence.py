@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -90,27 +90,23 @@ class KnownOfGallery:
 
         In half precision for a large collection: they are read label by label, and then all of them are in memory.
         """
-        labels = photograph_labels()
+        labels, raw = photograph_labels(), self.gallery.raw
         reads_vectors = self.gallery.encoder.version == labels.vectors_version
-        if self.gallery.encoder.raw_version != labels.raw_version or not (
-            reads_vectors or self.gallery.raw is not None
-        ):
+        if self.gallery.encoder.raw_version != labels.raw_version or (raw is None and not reads_vectors):
             return None
         kind = np.float32 if len(self.gallery) <= MAX_KEPT_PICTURES else np.float16
 
-        def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
-            yield np.zeros((0, len(labels.labels)), np.float32)  # an empty collection has no block to be joined
-            if reads_vectors:
-                blocks = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
-                yield from (labels.chances(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE]) for at in blocks)
-            elif self.gallery.raw is not None:
-                batches = self.gallery.raw.batches(snapshot.ids, regions=False)
-                yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
+        def predict(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
+            if reads_vectors or raw is None:
+                starts = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
+                blocks = (labels.chances(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE]) for at in starts)
+            else:
+                batches = raw.batches(snapshot.ids, regions=False)
+                blocks = (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
+            none_0l = np.zeros((0, len(labels.labels)), kind)  # an empty collection has no block to be joined
+            return np.concatenate([none_0l, *(chances_bl.astype(kind) for chances_bl in blocks)])
 
-        def predict_all(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
-            return np.concatenate([chances_bl.astype(kind) for chances_bl in predict(snapshot)])
-
-        return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
+        return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict, by_row=True)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
         """`label_chances` of some pictures; in a large collection computed from their vectors alone."""

@@ -78,11 +78,11 @@ def resolve_turn(
         case Like(picture):
             pictures = (gallery.picture(picture, reads),)
         case Show(pixels_ref):
-            pictures = (screens.image(pixels_ref),)
+            pictures = (screens.read_image(pixels_ref),)
         case Reject(named):
             pictures = tuple(gallery.picture(picture, reads) for picture in named)
         case Keep(attribute, at):
-            pictures = screens.after(at, all_there=True)
+            pictures = screens.list_after(at, all_there=True)
             if not pictures:
                 raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
             values, text = _find_kept_value(attribute, pictures, gallery)
@@ -101,7 +101,7 @@ def resolve_turn(
         changes,
         vocabulary.words if vocabulary is not None else (),
         gallery.sentences,
-        lambda number: screens.after(number) if 0 <= number < node.number else (),
+        lambda number: screens.list_after(number) if 0 <= number < node.number else (),
     )
 
 
@@ -114,7 +114,7 @@ class _Screens:
     image_file: ImageFile
     reads: Reads
 
-    def image(self, name: str) -> Picture:
+    def read_image(self, name: str) -> Picture:
         """An image that the user brought, read from its file."""
         file, fit = self.image_file(name), self.gallery.encoder.fit
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
@@ -129,7 +129,7 @@ class _Screens:
         while isinstance(node.turn, BackTo):  # it only moves
             node = self.conversation.nodes[node.parent]
         if isinstance(node.turn, Show):
-            return (self.image(node.turn.pixels_ref),)
+            return (self.read_image(node.turn.pixels_ref),)
         ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:MAX_KEPT_FROM]
         if all_there:
             return tuple(self.gallery.picture(picture, self.reads) for picture in ids)

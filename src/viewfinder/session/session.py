@@ -33,7 +33,6 @@ from viewfinder.conversation import (
     Show,
     Turn,
     check_turn,
-    is_skip,
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
@@ -322,8 +321,8 @@ class Session(TurnMethods):
         node = self.conversation.here if number is None else self.conversation.node(number)
 
         def find_operations(node: Node, state: Any) -> tuple[Operation, ...]:
-            # If the retriever was not told of a turn, state and operations are those of a turn before it.
-            is_told = self._is_told(node.turn, gallery) and node.number not in lost
+            # Otherwise the retriever was not told of the turn: the operations are those of a turn before it.
+            is_told = node.number not in lost and not is_evidence_alone(node.turn, gallery)
             return self._retriever.query(state).operations if is_told else ()
 
         return dict(self._note_turns("operations", find_operations, self.conversation, node, gallery, lost))
@@ -516,11 +515,6 @@ class Session(TurnMethods):
             if not lost:
                 self._memo.put((*key, later.key), noted)
         return noted
-
-    @staticmethod
-    def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
-        """Whether a turn is passed to the retriever."""
-        return not (isinstance(turn, BackTo) or is_skip(turn) or is_evidence_alone(turn, gallery))
 
     def _find_answering_state(self, number: int) -> Any | None:
         """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
