@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
 from viewfinder.questioners.llm import (
+    MAX_PROMPTED_ROUNDS,
     MAX_QUESTION_WORDS,
     MIN_QUESTION_WORDS,
-    PROMPTED_ROUNDS,
     join_descriptions,
     parse_question,
     parse_questions,
@@ -33,7 +33,7 @@ def test_where_nothing_was_said_there_is_nothing_to_ask_about() -> None:
 
 
 def test_of_a_long_dialogue_the_newest_rounds_are_told() -> None:
-    rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(PROMPTED_ROUNDS + 2)]
+    rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(MAX_PROMPTED_ROUNDS + 2)]
     prompt = write_next_question_prompt((Say("a dog"), *rounds))
     assert prompt is not None and "the 1th?" not in prompt and "the 2th?" in prompt and "Photograph: a dog\n" in prompt
 

@@ -9,13 +9,12 @@ gains that does see the answers is what it gains over this one.
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model, wait_until_loaded
@@ -232,8 +231,8 @@ class FewShotQuestioner:
 MAX_QUESTIONS = 10
 """Questions in a conversation."""
 
-MAX_REMEMBERED_CAPTIONS = 256
-"""Captions whose questions are remembered."""
+MAX_LISTED_BYTES = 1 << 20
+"""Questions are remembered up to this size: those of about a thousand captions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +279,7 @@ class UnansweredQuestioner:
 
     source: ListedQuestions | PooledQuestions
     name: str = "unanswered"
-    _listed: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _listed: ByteCache = field(default_factory=lambda: ByteCache(MAX_LISTED_BYTES), repr=False)
 
     @property
     def trained_on(self) -> str | None:
@@ -312,17 +310,12 @@ class UnansweredQuestioner:
             wait_until_loaded(self.source.model)
 
     def _find_questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
-        with self._lock:
-            if (known := self._listed.get(caption)) is not None:
-                self._listed.move_to_end(caption)
-                return known
-        found = select_new_questions(self.source.questions(caption, lookup), caption)
-        if not found:
-            raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
-        with self._lock:
-            self._listed[caption] = found
-            if len(self._listed) > MAX_REMEMBERED_CAPTIONS:
-                self._listed.popitem(last=False)
+        found: tuple[str, ...] | None = self._listed.get(caption)
+        if found is None:
+            found = select_new_questions(self.source.questions(caption, lookup), caption)
+            if not found:
+                raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
+            self._listed.put(caption, found)
         return found
 
 
