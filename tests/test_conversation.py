@@ -154,10 +154,10 @@ def test_lists_in_a_turn_become_tuples(given_turn: Turn, checked: Turn) -> None:
 @pytest.mark.parametrize(
     ("turn", "says"),
     [
-        (Say(3), "'say' must be a text, not 3"),
-        (Answer(3, "a"), "a question is a text, or an object with a 'text'"),
-        (Like("p", 3), "'but' must be a text, not 3"),
-        (Keep("colour", "1"), "'turn' must be the number of a turn, not \"1\""),
+        (Say(3), "'say' must be a text, not 3"),  # type: ignore[arg-type]
+        (Answer(3, "a"), "a question is a text, or an object with a 'text'"),  # type: ignore[arg-type]
+        (Like("p", 3), "'but' must be a text, not 3"),  # type: ignore[arg-type]
+        (Keep("colour", "1"), "'turn' must be the number of a turn, not \"1\""),  # type: ignore[arg-type]
         (BackTo(True), "'back_to' must be the number of a turn, not true"),
     ],
 )
