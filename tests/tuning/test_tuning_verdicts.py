@@ -125,8 +125,8 @@ def test_a_drawn_world_is_told_from_what_is_not_in_it(monkeypatch: pytest.Monkey
     assert np.mean([one.verdict != "nothing" for one in there]) > 0.9
     assert np.mean([one.verdict != "nothing" for one in absent]) < 0.2
     # Of what is there the picture meant is likelier than the others.
-    own = [one.match(n) for n, one in enumerate(there)]
-    others = [one.match((n + 7) % 50) for n, one in enumerate(there)]
+    own = [one.matches([n])[0] for n, one in enumerate(there)]
+    others = [one.matches([(n + 7) % 50])[0] for n, one in enumerate(there)]
     assert np.mean(own) > 0.7
     assert np.mean(others) < 0.3
     again = calibrate_conversations(head, sentences, photographs(60, 1), photographs(120, 2), not_there)
