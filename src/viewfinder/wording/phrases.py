@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from viewfinder.wording.stems import fold_words, stems
+from viewfinder.wording.stems import fold_words, singular_words, stems
 
 # Words that say nothing of a value when they stand alone: "no stripes" is no answer to a yes-or-no column.
 EMPTY_WORDS = """
@@ -38,3 +38,14 @@ class PhraseIndex:
         if all(word in EMPTY or len(word) == 1 or (word.isdigit() and len(word) < 3) for word in words):
             return False
         return f" {' '.join(words)} " in self._line
+
+
+def contains_phrase(text: str, phrase: str) -> bool:
+    """Whether the words of `phrase` stand in `text`, adjacent and in order, plural or not; unlike in a `PhraseIndex`,
+    no other inflection matters and every word counts.
+
+    >>> contains_phrase("a bright room with dogs", "dog"), contains_phrase("bright daylight", "light")
+    (True, False)
+    """
+    inside, wanted = singular_words(text), singular_words(phrase)
+    return bool(wanted) and any(inside[at : at + len(wanted)] == wanted for at in range(len(inside)))
