@@ -90,7 +90,7 @@ def test_neighbours_are_those_of_a_slow_search(monkeypatch: pytest.MonkeyPatch) 
         assert [like[other] for other in found[at]] == pytest.approx(
             [like[i] for i in order if like[i] >= 0.5] or [max(like)]
         )
-    monkeypatch.setattr("viewfinder.worlds.chatsearch.BLOCK", 10)
+    monkeypatch.setattr("viewfinder.worlds.chatsearch.MAX_BLOCK", 10)
     for at, near in enumerate(nearest_scenes(few, most=3, least=0.5)):
         assert near and all(other // 10 == at // 10 and other != at for other in near)
 
