@@ -17,7 +17,7 @@ from functools import cache
 from viewfinder.conversation import Question
 from viewfinder.wording.numbers import NUMBER_WORDS
 from viewfinder.wording.replies import SOMETHING_ELSE, drop_dont_know
-from viewfinder.wording.stems import singular_words
+from viewfinder.wording.stems import singular_words, stem
 from viewfinder.worlds.kinds import COLOURS
 
 COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
@@ -159,31 +159,22 @@ _OPEN = frozenset(_SMALL_WORDS.split())
 _PERSONS = re.compile(r"\w{2,}(?:man|men|woman|women|boy|girl|er|ers|ist|ists)")
 _NO_PERSON_WORDS = "water flower sweater river over under after together number paper other another never corner tower"
 _NO_PERSONS = frozenset(_NO_PERSON_WORDS.split())
-_STEMS = {"lying": "lie", "laying": "lay", "ran": "run", "sat": "sit", "leaves": "leaf", "skiing": "ski", "skis": "ski"}
+_OTHER_FORMS = {"people": "person", "lying": "lie", "leaves": "leaf", "skiing": "ski", "skis": "ski"}
 
 
-@cache
-def stem(word: str) -> str:
-    """A word without its inflection, for comparing.
+def stem_word(word: str) -> str:
+    """A word of a caption without its inflection, for comparing.
 
-    >>> [stem(word) for word in ("runs", "running", "chased", "riding", "ride", "dogs", "women", "king")]
+    >>> [stem_word(word) for word in ("runs", "running", "chased", "riding", "ride", "dogs", "women", "king")]
     ['run', 'run', 'chas', 'rid', 'rid', 'dog', 'woman', 'king']
     """
-    if word in _STEMS:
-        return _STEMS[word]
-    own = to_singular(word)
-    found = re.fullmatch(r"(\w*[aeiouy]\w*?)(?:ing|ed)", own)
-    if found and len(found[1]) > 2:
-        own = found[1]
-        if len(own) > 3 and own[-1] == own[-2] and own[-1] not in "lse":
-            own = own[:-1]
-    return own.removesuffix("e") if len(own) > 3 else own
+    return stem(_OTHER_FORMS.get(word, word))
 
 
 @cache
 def stems_of(text: str) -> frozenset[str]:
-    """The stems of all words of a text, with one spelling for colours."""
-    return frozenset(stem("grey" if word == "gray" else word) for word in re.findall(r"[^\W_]+", text.lower()))
+    """The stems of all words of a text."""
+    return frozenset(stem_word(word) for word in re.findall(r"[^\W_]+", text.lower()))
 
 
 def _read_kinds(text: str) -> dict[str, dict[str, frozenset[str]]]:
@@ -191,7 +182,7 @@ def _read_kinds(text: str) -> dict[str, dict[str, frozenset[str]]]:
     for kind, values in re.findall(r"^(\w+):((?:.|\n[ ,])*)", text, re.MULTILINE):
         pairs = (value.partition("=") for value in re.sub(r"\s*,\s*", ",", values).split())
         kinds[kind] = {
-            stem(name): frozenset({stem(name), *(stem(word) for word in also.split(",") if word)})
+            stem_word(name): frozenset({stem_word(name), *(stem_word(word) for word in also.split(",") if word)})
             for name, _, also in pairs
         }
     return kinds
@@ -306,12 +297,12 @@ def supports_choice(choice: str, caption: str, kind: str | None = None) -> bool:
 @cache
 def _list_related_stems(word: str) -> frozenset[str]:
     """The stems of a word, of its synonyms and of its subordinate terms: any dog is an animal."""
-    own = frozenset(stem(other) for other in find_synonyms(word))
-    if stem(word) in {"ball", "game", "sport"}:
+    own = frozenset(stem_word(other) for other in find_synonyms(word))
+    if stem_word(word) in {"ball", "game", "sport"}:
         return own | _BALLS
     for kind, names in _CREATURES.items():
         if to_singular(word) in names:
-            own |= frozenset(map(stem, PEOPLE)) if kind == "who" else frozenset[str]()
+            own |= frozenset(map(stem_word, PEOPLE)) if kind == "who" else frozenset[str]()
             own |= frozenset(part for values in FACT_KINDS[kind].values() for part in values)
     return own
 

@@ -16,7 +16,7 @@ from viewfinder.users.captions import (
     find_mentions,
     find_synonyms,
     find_values,
-    stem,
+    stem_word,
     stems_of,
     to_singular,
 )
@@ -44,7 +44,7 @@ def noun_phrases(sentence: str) -> list[str]:
         if word in FUNCTION_WORDS or word in LEADING_WORDS or word.endswith("ly"):
             is_led, is_inside = True, False
         elif word.endswith("ing") or (
-            is_inside and (to_singular(found[-1][-1]) != found[-1][-1] or stem(word) in _VERBS)
+            is_inside and (to_singular(found[-1][-1]) != found[-1][-1] or stem_word(word) in _VERBS)
         ):
             is_led = is_inside = False
         elif is_led or is_inside:
