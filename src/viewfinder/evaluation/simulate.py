@@ -38,7 +38,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session, TurnResult
 from viewfinder.users import RecordedUser
 from viewfinder.users.base import Screen, SimulatedUser, check_turn, find_picture
-from viewfinder.users.words import normalize_question
+from viewfinder.wording.plain_questions import normalize_question
 from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
 RESULTS_SHOWN = 10

@@ -19,6 +19,9 @@ _NEGATION = re.compile(
 )
 
 
+DENYING_WORDS = frozenset({"no", "not", "without", "never", "nor"})
+"""Words before a noun that deny it."""
+
 _CORRECTION = re.compile(r"^\s*(?:no|nope)\s*[,;:.!]\s*(?=\S)", re.IGNORECASE)
 
 

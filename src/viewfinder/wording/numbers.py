@@ -68,3 +68,15 @@ def parse_number(value: str) -> float | None:
     """
     date = ISO_DATE.fullmatch(value.strip())
     return float(date[1]) if date else to_number(value)
+
+
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+"""The numbers that are written in words."""
+
+NUMBER_WORDS = {word: number for number, word in NUMBERS.items()} | {"no": 0, "zero": 0, "nine": 9, "ten": 10}
+"""The numbers that are read in words."""
+
+
+def spell_number(number: int) -> str:
+    """A number as people say it: "none", "two", "12"."""
+    return "none" if number == 0 else NUMBERS.get(number, str(number))

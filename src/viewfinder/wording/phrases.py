@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from viewfinder.wording.stems import stems
+from viewfinder.wording.stems import singular_words, stems
 from viewfinder.wording.stop_words import ALONE_WITHOUT_VALUE
 
 
@@ -47,3 +47,14 @@ class PhraseIndex:
         ['cat', 'grass']
         """
         return frozenset(phrase for phrase in phrases if (folded := fold_phrase(phrase)) and folded in self._line)
+
+
+def contains_phrase(text: str, phrase: str) -> bool:
+    """Whether the words of `phrase` stand in `text`, adjacent and in order, plural or not; unlike in a `PhraseIndex`,
+    no other inflection matters and every word counts.
+
+    >>> contains_phrase("a bright room with dogs", "dog"), contains_phrase("bright daylight", "light")
+    (True, False)
+    """
+    inside, wanted = singular_words(text), singular_words(phrase)
+    return bool(wanted) and any(inside[at : at + len(wanted)] == wanted for at in range(len(inside)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 _DONT_KNOW = re.compile(
@@ -56,3 +57,28 @@ def is_uncertain(reply: str) -> bool:
 
 DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
 """Choices that a question may offer beside its values."""
+
+
+CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
+"""Ways to say so of something that a picture does not show."""
+
+_DENIAL = re.compile(r"^(?:no|none|nothing|neither|nobody|nowhere|never|not|there (?:is|are) no)\b")
+
+
+def is_denial(text: str) -> bool:
+    """Whether a reply, in lower case, says no or none.
+
+    >>> is_denial("no, just a dog"), is_denial("nothing there"), is_denial("a dog")
+    (True, True, False)
+    """
+    return _DENIAL.match(text) is not None
+
+
+def write_yes_or_no(truth: bool | None) -> str | None:
+    """Yes, no, or None."""
+    return None if truth is None else "yes" if truth else "no"
+
+
+def drop_dont_know(choices: Iterable[str]) -> tuple[str, ...]:
+    """Choices that say something, without "don't know"."""
+    return tuple(choice for choice in choices if not is_dont_know(choice))

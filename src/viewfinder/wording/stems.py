@@ -58,3 +58,12 @@ def stems(text: str) -> tuple[str, ...]:
 def fold_words(words: str) -> frozenset[str]:
     """The stems of words, parted by blanks."""
     return frozenset(stem(word) for word in words.split())
+
+
+def singular_words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case without their plural s; hyphens separate words.
+
+    >>> singular_words("Long-sleeved T-Shirts")
+    ('long', 'sleeved', 't', 'shirt')
+    """
+    return tuple(singular_of_word(word) for word in WORD.findall(text.lower()))

@@ -32,6 +32,22 @@ a an the any some is are was were be do does did you we there if so ok okay plea
 PARAPHRASE_FILLERS = frozenset(_PARAPHRASE_WORDS.split())
 """Words without which a question still asks for the same, its other words taken in their order."""
 
+_BETWEEN_NOUNS_WORDS = """
+a an the this that these those some his her its their it he she they him them himself herself itself someone s who which
+while as and or but of in on at by with from for to into onto through over under near next behind front up down off out
+around along across above below between beside against toward towards is are was were be been being has have having had
+do does doing very not no other others another each one's it's there's that's there top side back background foreground
+middle image picture photo appear appears seem seems just about out so all both as well like what where when
+"""
+BETWEEN_NOUNS = frozenset(_BETWEEN_NOUNS_WORDS.split())
+"""They stand between the noun phrases of a caption."""
+
+BEFORE_NOUNS = frozenset(["a", "an", "the", "his", "her", "its", "their", "some", "this", "that", "these", "those", "two", "three", "four", "five", "several"])
+"""They begin a noun phrase."""
+
+ARTICLES = frozenset(["a", "an", "the", "any", "some", "this", "that", "these", "those", "its"])
+"""Before the noun that a question is about they change nothing of what is asked."""
+
 
 def content_stems(texts: Iterable[str]) -> list[str]:
     """The stems of the content words, in order."""
