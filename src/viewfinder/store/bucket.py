@@ -29,7 +29,6 @@ import shutil
 import socket
 import threading
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -44,6 +43,7 @@ from filelock import FileLock
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
 from viewfinder.pictures import picture_id
 from viewfinder.store.objects import check_url, parse_url, read_picture
+from viewfinder.whole_files import write_file
 
 LEASE_S = 30.0
 POLL_S = 0.5
@@ -208,7 +208,7 @@ def local_folder(place: str | Path) -> Path:
     named = hashlib.blake2b(f"{endpoint} {url}".encode(), digest_size=8).hexdigest()
     folder = user_cache_path("viewfinder", appauthor=False) / "buckets" / f"{url.rpartition('/')[2]}-{named}"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _replace(folder / MARKER, url.encode())
+    _keep_file(folder / MARKER, url.encode())
     _bucket(folder, url).pull()
     return folder
 
@@ -243,7 +243,7 @@ def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Itera
                 yield place
                 return
             if picture_id(content := read_picture(url)) == picture:  # else the file is another picture by now
-                _replace(place, content)
+                _keep_file(place, content)
                 yield place
                 return
 
@@ -324,7 +324,7 @@ class Bucket:
         with suppress(OSError):
             if place.read_bytes() == content:
                 return
-        _replace(place, content)
+        _keep_file(place, content)
 
     def push(self, *names: str) -> None:
         """Uploads small files of the local folder, for everybody to read."""
@@ -340,7 +340,7 @@ class Bucket:
                 content = self._read(name)
             if content is None:
                 return False
-            _replace(place, content)
+            _keep_file(place, content)
         return True
 
     # -- originals
@@ -457,12 +457,6 @@ def original_name(picture: str) -> str:
     return f"originals/{picture[:2]}/{picture}"
 
 
-def _replace(place: Path, content: bytes) -> None:
-    """A reader sees the whole new file or the previous one."""
+def _keep_file(place: Path, content: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    beside = place.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(place)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_file(place, content)

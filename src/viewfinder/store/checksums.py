@@ -17,6 +17,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from viewfinder.whole_files import write_file
+
 SEAL = b"\nvf1:"
 """Precedes the checksum of a sealed file."""
 
@@ -79,9 +81,7 @@ def record_checksums(table: Path) -> None:
 def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
     """Removes these files, and those that no longer exist, from the list of a table."""
     listed, left = _read_list(table)[0], _files(table).difference(paths)
-    scratch = table / f"{LISTED}.new"
-    scratch.write_text("".join(_line(path, *listed[path]) for path in sorted(listed.keys() & left)), encoding="utf-8")
-    scratch.replace(table / LISTED)
+    write_file(table / LISTED, "".join(_line(path, *listed[path]) for path in sorted(listed.keys() & left)))
 
 
 def listed_versions(table: Path) -> list[str]:

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Shaped
 
 from viewfinder.store.checksums import map_sealed, seal
+from viewfinder.whole_files import replace_file, write_file
 
 Rows = Shaped[np.ndarray, "n *row"]
 
@@ -29,10 +30,8 @@ _verified: set[tuple[int, int, int, int]] = set()
 
 def save_rows(stem: Path, rows: Rows) -> None:
     """Writes an array, in place of one that others may have mapped or linked. Raises OSError."""
-    scratch = _file(stem).with_name(f".{stem.name}.rows.new")
-    with scratch.open("wb") as stream:
+    with replace_file(_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
-    scratch.replace(_file(stem))
     _write_list(stem, {"dtype": rows.dtype.str, "row": list(rows.shape[1:]), "pieces": [piece]})
 
 
@@ -96,15 +95,13 @@ def _write_piece(stream: Any, rows: Rows) -> list[int]:
 
 def _copy_beginning(file: Path, end: int) -> None:
     """A separate file with the first bytes of one that others share."""
-    scratch = file.with_name(f".{file.name}.copy")
-    with file.open("rb") as source, scratch.open("wb") as copy:
+    with file.open("rb") as source, replace_file(file) as beside, beside.open("wb") as copy:
         left = end
         while piece := source.read(min(left, 1 << 22)):
             copy.write(piece)
             left -= len(piece)
-    if left:
-        raise ValueError(f"{file}: cut short")
-    scratch.replace(file)
+        if left:
+            raise ValueError(f"{file}: cut short")
 
 
 def _read_list(stem: Path) -> dict[str, Any]:
@@ -112,9 +109,7 @@ def _read_list(stem: Path) -> dict[str, Any]:
 
 
 def _write_list(stem: Path, known: dict[str, Any]) -> None:
-    scratch = _list(stem).with_name(f".{stem.name}.json.new")
-    scratch.write_bytes(seal(json.dumps(known).encode()))
-    scratch.replace(_list(stem))
+    write_file(_list(stem), seal(json.dumps(known).encode()))
 
 
 def _file(stem: Path) -> Path:

@@ -31,8 +31,8 @@ import numpy as np
 from jaxtyping import Float16, Int
 
 from viewfinder.encoders.base import Encoder, to_file_name
-from viewfinder.encoders.features.store import write_whole
 from viewfinder.errors import UnknownName, ViewfinderError
+from viewfinder.whole_files import write_file
 
 CHUNK = 512
 """Texts acknowledged together: a few seconds of work."""
@@ -135,7 +135,7 @@ def _kept(read: Read, place: Path, texts: Sequence[str]) -> Rows:
     rows_ns = read(texts)
     mark = hashlib.blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
     content = save({"sentences": rows_ns}, metadata={"texts": json.dumps(list(texts), ensure_ascii=False)})
-    write_whole(place / f"{mark}.safetensors", [content])
+    write_file(place / f"{mark}.safetensors", content, lasting=True)
     return rows_ns
 
 

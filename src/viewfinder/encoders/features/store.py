@@ -24,6 +24,7 @@ from jaxtyping import Float16, Float32, Int
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import BadInput, DiskFull, EncoderMismatch, LibraryBusy, UnknownName
+from viewfinder.whole_files import PART, write_file
 
 IMAGES = "images"
 """The folder of a data set's pictures, if it has one of that name."""
@@ -266,10 +267,10 @@ def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
         "dropped": [(*astuple(bad.source), bad.reason) for bad in manifest.dropped],
         "pictures": [astuple(source) for source in manifest.sources],
     }
-    write_whole(folder / MANIFEST, [json.dumps(notes, ensure_ascii=False).encode()])
+    write_file(folder / MANIFEST, json.dumps(notes, ensure_ascii=False), lasting=True)
     shutil.rmtree(folder / WORK_FOLDER)
     wanted = {array.file for array in manifest.arrays.values()}
-    for file in [*folder.glob("*-*.npy"), *folder.glob(".*.new")]:
+    for file in [*folder.glob("*-*.npy"), *folder.glob(f".*{PART}")]:
         if file.name not in wanted:
             file.unlink()
     return manifest
@@ -286,17 +287,6 @@ def npy_header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
     layout = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count, *shape)}
     np.lib.format.write_array_header_1_0(header, layout)
     return header.getvalue()
-
-
-def write_whole(file: Path, parts: Iterable[bytes]) -> None:
-    """Writes the whole file or nothing, whatever happens meanwhile."""
-    unfinished = file.with_name(f".{file.name}.new")
-    with unfinished.open("wb") as stream:
-        for part in parts:
-            stream.write(part)
-        stream.flush()
-        os.fsync(stream.fileno())
-    unfinished.replace(file)
 
 
 FOLDER = ".viewfinder-features"
