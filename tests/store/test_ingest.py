@@ -20,7 +20,8 @@ from viewfinder.errors import BadInput, PartFailed
 from viewfinder.pictures import BadFile, FoundFile
 from viewfinder.pictures.formats import EXTRAS
 from viewfinder.store import ingest, tables
-from viewfinder.store.ingest import AddReport, EmbeddedFile, Ingest, note_descriptions
+from viewfinder.store.ingest import EmbeddedFile, Ingest, note_descriptions
+from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, PictureRow
 from viewfinder.store.store import Store
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_pictures

@@ -25,7 +25,8 @@ from viewfinder.pictures import Stretch, decode_one
 from viewfinder.search.raw_vectors import RawVectors
 from viewfinder.store import tables
 from viewfinder.store.ingest import Ingest
-from viewfinder.store.regions import FillReport, RegionTable, StoredVectors, fill_regions
+from viewfinder.store.regions import RegionTable, StoredVectors, fill_regions
+from viewfinder.store.reports import FillReport
 from viewfinder.store.store import Store
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 

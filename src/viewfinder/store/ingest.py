@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
@@ -26,6 +26,7 @@ from viewfinder.errors import BadInput, check_path, check_type
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.objects import is_gone, parse_url, walk_objects
+from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.rows import Failure, FileRecord, PictureRow
 from viewfinder.store.store import Store
 from viewfinder.store.tables import SECONDS, pace_batches
@@ -36,33 +37,8 @@ MAX_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
 
 
-@dataclass
-class AddReport:
-    """What `add` did. `stopped` says that it was interrupted between batches; adding again resumes.
-
-    `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
-    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
-    of those in quarantine, `MAX_FAILURES` at most.
-    """
-
-    found: int = 0
-    added: int = 0
-    changed: int = 0
-    moved: int = 0
-    unchanged: int = 0
-    duplicates: int = 0
-    quarantined: int = 0
-    described: int = 0
-    stopped: bool = False
-    failures: list[Failure] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
 Rows = Iterable[Mapping[str, object]]
 """A table of one's own: each row a mapping of columns to values."""
-
-Progress = Callable[[int, int], None]
-"""Called after each batch: files done, files to do."""
 
 
 @dataclass(frozen=True, eq=False)

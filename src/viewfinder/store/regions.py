@@ -16,9 +16,8 @@ vector, `c` labels of a picture, `f` = n * r rows of a flat matrix.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from viewfinder.errors import LibraryBusy
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
 from viewfinder.plugins import refuse_reply
 from viewfinder.store.bucket import find_files
+from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.snapshot import Snapshot, read_filled_mark
 from viewfinder.store.store import Store
 from viewfinder.store.tables import (
@@ -50,6 +50,7 @@ from viewfinder.store.tables import (
     vectors_schema,
     vectors_to_arrow,
 )
+from viewfinder.whole_files import write_file
 
 SHAPE = b"regions"
 """The key in a table's schema for the number of regions per picture."""
@@ -118,9 +119,7 @@ class RegionTable:
         with self._tables.guarded(), private_files(self.folder):
             mark = f"{self._name}-{self._tables.connection.open_table(self._name).version}"
             if mark != read_filled_mark(self.folder):
-                scratch = self.folder / TABLES / f"{FILLED}.new-{os.getpid()}"
-                scratch.write_text(mark, encoding="utf-8")
-                scratch.replace(self.folder / TABLES / FILLED)
+                write_file(self.folder / TABLES / FILLED, mark)
                 if self._tables.bucket is not None:
                     self._tables.bucket.push(f"{TABLES}/{FILLED}")
 
@@ -130,17 +129,6 @@ READ = 256
 
 LOOK_S = 0.5
 """How often a process that waits for another filling checks its progress."""
-
-Progress = Callable[[int, int], None]
-"""Called after each batch: pictures done, pictures to do."""
-
-
-@dataclass(frozen=True)
-class FillReport:
-    """What a filling did: how many pictures got regions, and one file of each that could not, and why."""
-
-    made: int = 0
-    left_out: tuple[BadFile, ...] = ()
 
 
 def fill_regions(

@@ -16,26 +16,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from viewfinder.store.checksums import LANCE_FOLDERS, map_sealed, seal
+from viewfinder.store.reports import RepairReport
 from viewfinder.store.tables import GROWTH, REPAIR, REPORT, TABLES, private_files
+from viewfinder.whole_files import sync, write_file
 
 BEFORE = "before"
 _TOLD_NOTHING = "what an interrupted repair had found before this one: its report was damaged"
-
-
-@dataclass
-class RepairReport:
-    """What `repair` found damaged, what it repaired, and what is lost for good; one line each."""
-
-    damaged: list[str] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -75,15 +67,11 @@ class RepairJournal:
         home = folder / REPAIR
         with private_files(folder):
             home.mkdir(exist_ok=True)
-            scratch = home / f"{REPORT}.new"
             told = {
                 "report": asdict(self.report), "lost_rows": self.lost_rows, "reverted": sorted(self.reverted),
             }  # fmt: skip
-            scratch.write_bytes(seal(json.dumps(told).encode()))
-            _sync(scratch)
-            scratch.replace(home / REPORT)
-        _sync(home)
-        _sync(folder)
+            write_file(home / REPORT, seal(json.dumps(told).encode()), lasting=True)
+        sync(folder)
 
 
 def go_on_with_repair(folder: Path) -> RepairJournal:
@@ -125,7 +113,7 @@ def mended_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
         _remove(home / TABLES)  # a kill leaves it to the next repair
         raise
     (folder / TABLES).rename(home / BEFORE)
-    _sync(home)
+    sync(home)
     _put_in_place(folder)
 
 
@@ -135,7 +123,7 @@ def end_repair(folder: Path) -> None:
     if home.exists():
         _remove(home / BEFORE)
         (home / REPORT).unlink(missing_ok=True)
-        _sync(home)
+        sync(home)
         _remove(home)
 
 
@@ -143,14 +131,14 @@ def sync_tree(folder: Path) -> None:
     """Waits until all files below a folder, and their names, are on the disk."""
     for place, _, files in os.walk(folder):
         for name in files:
-            _sync(Path(place, name))
-        _sync(Path(place))
+            sync(Path(place, name))
+        sync(Path(place))
 
 
 def _put_in_place(folder: Path) -> None:
     (folder / REPAIR / TABLES).rename(folder / TABLES)
-    _sync(folder)
-    _sync(folder / REPAIR)
+    sync(folder)
+    sync(folder / REPAIR)
 
 
 def _link_tables(source: Path, target: Path) -> None:
@@ -178,14 +166,3 @@ def _link_or_copy(source: Path, target: Path, *, may_link: bool) -> None:
 def _remove(folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)
-
-
-def _sync(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk."""
-    if sys.platform == "win32" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import NewerLibrary, NotALibrary
 from viewfinder.store.bucket import find_bucket
 from viewfinder.store.tables import TABLES, private_files
+from viewfinder.whole_files import write_file
 
 SETTINGS = "library.json"
 SCHEMA = "viewfinder/library"
 FORMAT = 1
-SCRATCH = f"{SETTINGS}.new-"
-"""The prefix of the name of a file that is being written."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +32,13 @@ class Settings:
     previous: tuple[str, str | None] | None = None
     roots: tuple[str, ...] = ()
     format: int = FORMAT
+
+
+def add_roots(settings: Settings, roots: Iterable[str]) -> Settings:
+    """The settings after more folders were added; those inside others are left out."""
+    folders = {*settings.roots, *roots}
+    outer = sorted(one for one in folders if not folders.intersection(map(str, Path(one).parents)))
+    return replace(settings, roots=tuple(outer))
 
 
 def read_settings(file: Path) -> Settings:
@@ -64,9 +69,7 @@ def write_settings(folder: Path, settings: Settings) -> None:
     text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
     with private_files(folder):
         for place in (folder / TABLES / SETTINGS, folder / SETTINGS):
-            scratch = place.with_name(f"{SCRATCH}{os.getpid()}")
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(place)
+            write_file(place, text)
     if (bucket := find_bucket(folder)) is not None:
         bucket.push(f"{TABLES}/{SETTINGS}", SETTINGS)
 

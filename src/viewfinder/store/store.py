@@ -30,6 +30,7 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.store.bucket import place_name
 from viewfinder.store.checksums import find_damage
+from viewfinder.store.objects import is_gone
 from viewfinder.store.rows import (
     Failure,
     PictureRow,
@@ -163,6 +164,10 @@ class Store:
         """Ids of all pictures, sorted."""
         with self._tables.guarded():
             return sorted(self._tables.column(PICTURES, "id"))
+
+    def has_lost(self, path: str) -> bool:
+        """Whether a picture's file no longer exists; a library in a bucket has copies of them all."""
+        return self._tables.bucket is None and is_gone(path)
 
     def is_empty(self) -> bool:
         """Whether there is no picture."""
