@@ -106,7 +106,7 @@ class Library:
         self._index = LibraryIndex(self.folder)
 
     def __len__(self) -> int:
-        """How many pictures there are now."""
+        """The number of pictures now."""
         return len(self.gallery()) if self.space is not None else 0
 
     def __bool__(self) -> bool:

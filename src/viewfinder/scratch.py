@@ -20,7 +20,7 @@ HELD = ".held"
 
 @contextmanager
 def scratch_folder(kind: str, home: Path | None = None) -> Iterator[Path]:
-    """A new folder that nobody else may read, in `home` (the system's folder for temporary files); removed at the end.
+    """A new folder that only its owner may read, in `home` (the system's temporary files); removed at the end.
 
     Those of this kind (a word in their names) whose processes were killed are removed first.
     """
@@ -51,5 +51,5 @@ def remove_abandoned(kind: str, home: Path) -> None:
         try:
             with FileLock(held, blocking=False):
                 shutil.rmtree(held.parent, ignore_errors=True)
-        except (Timeout, OSError):  # in use, or somebody else's
+        except (Timeout, OSError):  # in use, or of another user
             continue

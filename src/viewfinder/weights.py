@@ -33,10 +33,10 @@ VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What a trained network is.
+    """The description of a trained network, kept in its file.
 
-    `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is whatever JSON is
-    needed to rebuild the network (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
+    `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is all JSON that
+    rebuilding the network needs (the preset's `asdict`, a vocabulary); `figures` are measurements of it.
     `trained_on` is the list of the pictures that it was trained on (`TrainingList.encode`); "": unknown.
     """
 
@@ -152,7 +152,7 @@ def checksum_arrays(arrays: Mapping[str, np.ndarray]) -> int:
 
 
 def damaged_file(path: Path, reason: str) -> BadInput:
-    """What to tell a user about a file that cannot be read."""
+    """The error for a file that cannot be read, with advice."""
     return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
 
 
@@ -178,10 +178,10 @@ BESIDE = ".trained_on.txt"
 """Name ending of the file beside weights with their list, for weights whose own file has none."""
 
 AT_MOST = "at-most:"
-"""What the text of an upper bound begins with; no other list does."""
+"""Begins the text of an upper bound, and of no other list."""
 
 REMARK = "# "
-"""What a line of the file begins with that is for people."""
+"""Begins a line of the file that is for people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +229,7 @@ class TrainingList:
         return hashlib.blake2b(self.hashes_n.astype("<u4").tobytes(), digest_size=4).hexdigest()
 
     def count_seen(self, pictures: Iterable[Iterable[str]]) -> int:
-        """How many of these pictures, each given by all its names, have a listed name."""
+        """The number of pictures, each given by all its names, of which a name is listed."""
         known = set(self.hashes_n.tolist())
         return sum(any(_hash_name(name) in known for name in names) for names in pictures)
 

@@ -55,7 +55,7 @@ ENOUGH_MEMORY = 2_500_000_000
 
 
 def warn_of_little_memory() -> None:
-    """Says beforehand what would otherwise end in somebody else's words."""
+    """Warns of too little memory, which would otherwise end in a library's own obscure words."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

@@ -85,7 +85,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Demo:
-    """Which world is drawn, which of its pictures is looked for, and what is said."""
+    """The plan of the demo: the world that is drawn, the picture that is looked for, and the turns."""
 
     pictures: int
     seed: int

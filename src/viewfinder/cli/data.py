@@ -208,7 +208,7 @@ def dialogues(
 
     One dialogue a picture of the split, each begun with what the data says of it first. They are written as ChatIR
     releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a conversation.
-    Where captions answer, nobody talks, and a picture has as many dialogues as are needed for all they say.
+    Where captions answer, no user is simulated, and a picture has as many dialogues as are needed for all they say.
     """
     from viewfinder import encoders
     from viewfinder.data.files import need_folder

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from viewfinder.library import Library
 
 PACKAGES = ("numpy", "PIL", "lancedb", "pyarrow", "onnxruntime", "tokenizers", "safetensors", "filelock", "pathspec")
-"""What searching and indexing import."""
+"""Packages that searching and indexing import."""
 
 ENOUGH_BYTES = 500_000_000
 
@@ -96,7 +96,7 @@ def _encoder() -> str:
 
 
 def _extras() -> str:
-    """What is installed beyond that: all packages of an extra, or it does not count."""
+    """Extras that are installed with all their packages."""
     found = [extra for extra, packages in EXTRAS.items() if all(find_spec(name) for name in packages)]
     return f"installed: {', '.join(found)}" if found else "none; searching needs none, training needs viewfinder[train]"
 
@@ -117,7 +117,7 @@ def _pictures() -> str:
 
 
 def _plugins() -> str:
-    """What other packages bring can be imported, and is what it says it is."""
+    """Parts of other packages, each imported and checked."""
     from viewfinder import encoders, questioners, retrievers, users
     from viewfinder.pictures import formats
 

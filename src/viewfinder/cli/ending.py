@@ -1,4 +1,4 @@
-"""How the program ends: errors become one clear line and an exit code; orderly after Ctrl-C, at once after a second.
+"""The end of the program: errors become one clear line and an exit code; orderly after Ctrl-C, at once after a second.
 
 No traceback reaches a user who did not ask for one, and nothing late changes the exit code: neither Ctrl-C nor a
 language model that is still awaited.
@@ -78,13 +78,13 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
 
 
 def explain_unforeseen(error: BaseException) -> str:
-    """One line for what nobody thought of."""
+    """One line for an error that is none of the known kinds."""
     what = f"{type(error).__name__}: {join_lines(str(error))[:300]}"
     return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it"
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether it is nobody's fault but the disk's."""
+    """Whether an error is due to a full disk."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -102,7 +102,7 @@ def join_lines(text: str) -> str:
 
 
 def silence_stdout() -> None:
-    """Nobody reads our output any more; the interpreter's last flush must not complain about that."""
+    """Sends output to nowhere, once its reader is gone, so that the interpreter's last flush raises nothing."""
     try:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, sys.stdout.fileno())
@@ -147,7 +147,7 @@ class Interrupts:
 
 
 WAITING = frozenset({"asking", "questioners", "language-model"})
-"""Threads that wait for a language model which nobody listens to any more."""
+"""Threads that may still wait for a language model whose answer is no longer wanted."""
 
 
 def leave_if_waiting(code: int) -> None:

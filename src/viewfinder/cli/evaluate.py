@@ -174,7 +174,7 @@ def compare(
 
 
 def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bool) -> int:
-    """What came of a run: a record with the names of its files, or a table a task and then these lines."""
+    """Prints a run: a record with the names of its files, or a table a task and then these lines."""
     from viewfinder.evaluation.report import overview_table
 
     if as_json:

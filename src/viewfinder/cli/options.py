@@ -91,7 +91,7 @@ def load_words_meanwhile() -> None:
 def take_vectors(
     named: Path | None, data: Sequence[Path], encoder: Encoder, features: Path | None, notify: Callable[[str], None]
 ) -> Path | None:
-    """Where the vectors of data sets are kept: as given, or where those of the named library were put."""
+    """The folder of the vectors of data sets: as given, or the one to which those of a named library were copied."""
     if named is None:
         return features
     from viewfinder.evaluation.pictures import take_from_library

@@ -1,4 +1,4 @@
-"""What the verbs print: JSON for programs, a line for each object; tables and lines for people."""
+"""Output of the verbs: JSON for programs, a line for each object; tables and lines for people."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def print_pieces(before: str, pieces: Iterable[str]) -> None:
     try:
         for piece in chain((before,), pieces):
             typer.echo("".join(letter if letter.isprintable() else " " for letter in piece), nl=False)
-    finally:  # whoever interrupts it goes on in a new line
+    finally:  # also after Ctrl-C, what follows begins a new line
         typer.echo()
 
 
 def print_result(as_json: bool, record: Any, *lines: str) -> None:
-    """What came of a verb: a record for programs, or these lines for people."""
+    """Prints the result of a verb: a record for programs, or these lines for people."""
     if as_json:
         print_json(record)
         return
@@ -97,7 +97,7 @@ def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
 
 
 def notifier(as_json: bool) -> Callable[[str], None]:
-    """Where progress goes: stderr, and nowhere when a program listens."""
+    """A function that prints a line of progress on stderr; with `as_json` it does nothing."""
     return (lambda line: None) if as_json else print_note
 
 

@@ -1,4 +1,4 @@
-"""A conversation at the prompt: reads lines, shows what a turn came to, waits for a question while nobody types.
+"""A conversation at the prompt: reads lines, shows what turns give, waits for a question until the next line comes.
 
 A turn is shown as a JSON line, or as results and a question for people. Previews are pictures in the terminal: half
 blocks in true colour, two rows of pixels a line.
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 HERE = "  <- here"
 
 PREVIEWED = 4
-"""How many results are shown as pictures."""
+"""Results that are shown as pictures."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class TurnPrinter:
     _noted: tuple[str, ...] = ()
 
     def tell(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
-        """What a turn came to; `echo` repeats the turn itself, which a script's reader has not typed."""
+        """Prints what a turn gives, and the question; `echo` prints the turn too, for the reader of a script."""
         if self.as_json:
             print_json(turn_json(session, hits))
             return
@@ -72,7 +72,7 @@ class TurnPrinter:
             print_question(session.question)
 
     def answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
-        """What a turn came to, for people, before anything is asked: words as they are written, or results."""
+        """Prints what a turn gives, for people, before anything is asked: words as they are written, or results."""
         here = session.conversation.here
         before = session.conversation.nodes[max(here.number - 1, 0)].shown
         if echo and here.turn is not None:
@@ -98,7 +98,7 @@ class TurnPrinter:
 
 
 def describe_operation(operation: Operation) -> str:
-    """What a turn does with an earlier one, for people.
+    """A line for people about what a turn does with an earlier one.
 
     >>> from viewfinder.query import Operation
     >>> describe_operation(Operation("rollback", 1, words="the first"))

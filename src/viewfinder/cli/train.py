@@ -38,7 +38,7 @@ PRESET = "lab"
 OPTIONS = "options.json"
 LOCK = ".training.lock"
 DEFAULTS = {"preset": PRESET, "encoder": STARTER, "settings": [], "seed": 0}
-"""Where a training keeps its options, and what they are where they are not said."""
+"""Options of a training that is not told otherwise."""
 
 
 def train(

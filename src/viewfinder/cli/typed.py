@@ -1,4 +1,4 @@
-"""What a person types, or a script says, at a point of a conversation: turns and commands.
+"""Lines that a person types, or a script holds, read as turns and commands at a point of a conversation.
 
 When typed, a bare number means a result, a letter a choice of the pending question; what fits no command is words that
 describe the picture. A script (`chat --script`) has one JSON turn a line; empty lines and lines that start with "#" are
@@ -60,7 +60,7 @@ HELP = """\
 
 @dataclass(frozen=True)
 class Command:
-    """What is no turn: "help", "tree", "quit", "why" (a result), "leaning" (how much), "save" and "open" (a file)."""
+    """A line that is no turn: help, tree, quit, why (of a result), leaning (how much), save and open (a file)."""
 
     name: str
     value: Any = None
@@ -158,7 +158,7 @@ PATTERNS = {
     "open": r"open (?P<file>.+)",
     "say": r"say (?P<text>.+)",
 }
-"""How lines begin that are not words alone; the first that fits counts, if `_meaning` finds one."""
+"""Lines that are not words alone; the first pattern that fits counts, if `_read_meaning` finds a meaning."""
 
 
 def _meaning(  # noqa: PLR0911 (one return a kind of line)

@@ -28,10 +28,10 @@ LOCAL = "local"
 """In place of an address: a cluster of this machine alone, which ends with the program."""
 
 STARTED_S = 60.0
-"""How long actors may take until they are ready."""
+"""The time in which actors must be ready."""
 
 LISTENS_S = 5.0
-"""How long a cluster may take to accept a connection."""
+"""The time in which a cluster must accept a connection."""
 
 _LOG = logging.getLogger("viewfinder.cluster")
 
@@ -48,7 +48,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     Raises:
         ViewfinderError: Ray is not installed, or there is no cluster.
     """
-    # What Ray tells of actors that died would stand among the results, on stdout; who needs to know is told by us.
+    # What Ray tells of actors that died would stand among the results, on stdout; our own log tells of them.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or it would be told where and how Ray is used
     if address == LOCAL and "ray" not in sys.modules:
@@ -81,9 +81,9 @@ CLOSED = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 
 def _close_doors() -> None:
-    """What a cluster of this machine alone asks of Ray before it is imported: it reads some of it only then.
+    """Makes Ray listen on this machine alone; it reads some of these settings only when it is imported.
 
-    Otherwise each of its processes listens on all addresses, and up to Ray 2.58 does what anybody asks.
+    Otherwise each of its processes listens on all addresses, and up to Ray 2.58 runs what it is sent from anywhere.
     """
     os.environ.update(CLOSED)
     if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
@@ -135,7 +135,7 @@ def _cluster_folder() -> Iterator[Path]:
 
 
 def _check_listens(address: str) -> None:
-    """Raises BadInput where nobody listens at HOST:PORT: Ray itself would try for minutes."""
+    """Raises BadInput if no cluster listens at HOST:PORT; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         return
@@ -188,7 +188,7 @@ class Actors:
     def settle(self, opening: Mapping[Any, Seat]) -> str:
         """Waits until calls that make actors ready are done; "" where one of them is, else why none is.
 
-        Who is late joins when it is ready.
+        Actors that are late join when they are ready.
         """
         done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=STARTED_S)
         for reference in late:
@@ -214,10 +214,10 @@ class Actors:
         return [seat for seat in self.seats if seat.opening is None]
 
     def failure(self, reference: Any, seat: Seat) -> str:
-        """What went wrong with a call that is done, "" if nothing did; then the actor is replaced."""
+        """The reason why a call that is done failed, "" if it did not; the actor of a failed call is replaced."""
         try:
             self._ray.get(reference)
-        except Exception as error:  # of whatever kind: somebody else is asked
+        except Exception as error:  # of whatever kind: another actor is asked
             said = str(error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error)
             why = " ".join(said.split())[:300] or type(error).__name__
             self.replace(seat, why)

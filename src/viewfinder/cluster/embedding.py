@@ -38,11 +38,11 @@ MAX_TRIES = 5
 """Actors that may die while they hold some files, before these are given up."""
 
 NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
-"""What an embedded picture has in place of its pixels: nobody needs them any more."""
+"""Stands for the pixels of an embedded picture, which are no longer needed."""
 
 
 class EmbeddingActor:
-    """What runs in an actor: an encoder of its own, and a process that decodes for it."""
+    """The actor: an encoder of its own, and a process that decodes for it."""
 
     def __init__(self, encoder: str) -> None:
         """`encoder`: its name; the heads of tuned libraries come later, where vectors are written."""
@@ -71,7 +71,7 @@ class EmbeddingActor:
 
 
 def _fetch(file: FoundFile, place: Path) -> Path | BadFile:
-    """Where the file lies on this machine, fetched to `place` if it is an object."""
+    """The file's path on this machine; an object is fetched to `place`. A BadFile says why it cannot be."""
     if parse_url(file.path) is None:
         return file.path
     if file.size > (limits := read_limits()).max_bytes:
@@ -105,7 +105,7 @@ class _Task:
 
 
 class ActorEmbedder:
-    """Actors that embed, for one run of adding (`index.ingest.Embedder`)."""
+    """Actors that embed, for one run of adding (`ingest.Embedder`)."""
 
     def __init__(self, ray: Any, encoder: str, actors: int | None = None) -> None:
         """`actors`: how many; by default one for every free core. Raises ViewfinderError: none of them starts."""

@@ -1,8 +1,7 @@
-"""Ends what is left of a cluster when the process that began it was killed: `keeper FOLDER`, started by that process.
+"""Ends the remains of a cluster when the process that began it was killed: `keeper FOLDER`, started by that process.
 
-Most of Ray's processes end with the one that began them. Two agents go on for a minute, to report to somebody who is
-gone, too; and nobody removes the folder. This process waits until its stdin ends. A parent that ends in order sees to
-the rest itself.
+Most of Ray's processes end with the one that began them. But two agents go on for a minute, and the folder stays. This
+process waits until its stdin ends. A parent that ends in order sees to the rest itself.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from pathlib import Path
 import psutil
 
 MAX_WAIT_S = 5.0
-"""How long the processes may take to end by themselves, or when they are killed."""
+"""The time in which the processes must end by themselves, or once they are killed."""
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ and for those of an actor that is gone, as any of them can search any rows. Noth
 disk; one that is lost is replaced.
 
 A turn asks every shard once. Those that did not answer, because an actor died, failed or is late, are asked for once
-more, elsewhere. Rows that nobody could search even so are told by their bounds: `Ranking.missing` counts them.
+more, elsewhere. Rows that still could not be searched are told by their bounds: `Ranking.missing` counts them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
 
 PATIENCE_S = (10.0, 10.0)
-"""How long a turn waits for its shards, and then for those that are asked for once more."""
+"""The time for which a turn waits for its shards, and then for those that are asked for once more."""
 
 MAX_TURNS_AT_ONCE = 2
 """Turns that an actor works on at the same time: the next snapshot may be opened beside one."""
@@ -43,7 +43,7 @@ KEPT = 2
 
 @dataclass(frozen=True)
 class Shown:
-    """Which pictures are searched: a snapshot by its generation, and the encoder they are seen through.
+    """The pictures that are searched: a snapshot by its generation, and the encoder they are seen through.
 
     `order` is a hash of the ids in the driver's order of rows; `ids` refers to these, for a machine whose own snapshot
     of a bucket has them in another order.
@@ -67,7 +67,7 @@ class _Opened:
 
 
 class ShardActor:
-    """What runs in an actor: it answers for any rows of a library."""
+    """The actor: it answers for any rows of a library."""
 
     def __init__(self, place: str) -> None:
         """`place`: the library's folder, which all machines see, or its URL."""
@@ -79,7 +79,7 @@ class ShardActor:
         self._find(shown)
 
     def answer(self, shown: Shown, question: ShardQuestion) -> ShardAnswer:
-        """What these rows hold. Raises as `open`."""
+        """The answer for these rows. Raises as `open`."""
         found, part = self._find(shown), slice(question.start, question.stop)
         rows = part if found.rows_n is None else found.rows_n[part]
         return found.gallery.answer_shard(question, rows, None if found.ids is None else found.ids[part])
@@ -170,7 +170,7 @@ class ActorShards:
             self._actors.close()
 
     def ask(self, shown: Shown, questions: Sequence[ShardQuestion]) -> dict[int, ShardAnswer]:
-        """The answers to questions, by their place; those that nobody could answer are not among them."""
+        """Answers to questions, by their place; a question that no actor could answer is left out."""
         assert self._actors is not None
         answers: dict[int, ShardAnswer] = {}
         for patience_s in PATIENCE_S:
@@ -209,7 +209,7 @@ class ActorShards:
 
 @dataclass(frozen=True, eq=False)
 class ShardsOf:
-    """The parts of one gallery, as its turns ask for them (`index.shard_scores.Shards`)."""
+    """The parts of one gallery, as its turns ask for them (`shard_scores.Shards`)."""
 
     actors: ActorShards
     shown: Shown
@@ -218,7 +218,7 @@ class ShardsOf:
     def ask(
         self, query: Query, prior_n: Float32[np.ndarray, " n"] | None, open_n: Bool[np.ndarray, " n"] | None
     ) -> tuple[list[ShardAnswer], list[slice]]:
-        """The answers of shards, in the order of their rows; and the rows that nobody could search."""
+        """Answers of shards, in the order of their rows; and the rows that no actor could search."""
         compared = Query(query.parts, query.space, query.compare)  # the rest is in `prior_n` and `open_n`
         questions = [
             ShardQuestion(

@@ -171,7 +171,7 @@ SETTING_FILES = ("config.json", "preprocessor_config.json", "processor_config.js
 
 @dataclass(frozen=True)
 class CheckpointSource:
-    """Where a checkpoint is: a folder (or a .gguf file in it), or a name on the hub."""
+    """The place of a checkpoint: a folder (or a .gguf file in it), or a name on the hub."""
 
     name: str
     folder: Path | None
@@ -196,7 +196,7 @@ class CheckpointSource:
 
     @property
     def way_out(self) -> str:
-        """What the user can do when something cannot be loaded."""
+        """Advice for a user where something cannot be loaded."""
         if self.folder is not None:
             return "give a complete folder, as save_pretrained of the model and what prepares its inputs write it"
         return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"

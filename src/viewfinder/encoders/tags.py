@@ -1,4 +1,4 @@
-"""What a picture shows, in words: zero-shot tags, and attributes that were trained. No torch here.
+"""Words for a picture: zero-shot tags, and attributes that were trained. No torch here.
 
 Tags are found by comparing a picture's vector with phrases. A `TagGroup` is a question with its possible answers
 (`tags.json` holds eight groups, 83 tags). Similarity becomes probability without a single label:
@@ -122,7 +122,7 @@ class TagVectors:
         return bare if background is None else bare.against(background)
 
     def against(self, background_nd: Float[np.ndarray, "n d"]) -> TagVectors:
-        """The same tags, measured against another background (the collection has grown)."""
+        """These tags measured against another background, such as a collection that has grown."""
         centre_t, unit_g = self._spread(np.asarray(background_nd, np.float32) @ self.phrases_td.T)
         return TagVectors(self.groups, self.phrases_td, centre_t, unit_g)
 
@@ -142,7 +142,7 @@ class TagVectors:
     def attributes(
         self, vectors_cd: Float[np.ndarray, "c d"], *, at_least: float = 0.5
     ) -> list[dict[str, tuple[str, ...]]]:
-        """What the tags say about each picture: group name -> the tag with at least this probability."""
+        """The likeliest tags of each picture: group name -> the tag with at least this probability."""
         found: list[dict[str, tuple[str, ...]]] = [{} for _ in vectors_cd]
         for group, probability_ct in zip(self.groups, self.probabilities(vectors_cd).values(), strict=True):
             for picture in np.flatnonzero(probability_ct.max(axis=1, initial=0.0) >= at_least):
@@ -174,7 +174,7 @@ def _softmax_against_none(z_ct: Float[np.ndarray, "c t"]) -> Float[np.ndarray, "
 
 
 SYSTEM = "attributes"
-"""What the card of a predictor's own file says."""
+"""The system that the card of a predictor's own file names."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,7 +81,7 @@ class TransformersEncoder:
         return Encoded(global_bd, regions_brd)
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
-        """The same vectors at unit length: this model's raw vectors lie in the shared space."""
+        """The vectors at unit length: this model's raw vectors lie in the shared space."""
         return unit_rows(np.asarray(raw_nd, np.float32))
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
@@ -108,7 +108,7 @@ class TransformersEncoder:
         return words_nd
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """The same as `words`: there is no head here."""
+        """As `words`: there is no head here."""
         return self.words(texts)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:

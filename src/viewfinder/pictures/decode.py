@@ -43,7 +43,7 @@ PIXELS_SETTING = "VIEWFINDER_PICTURE_PIXELS"
 
 @dataclass(frozen=True)
 class Limits:
-    """What one picture may cost; `seconds` and `memory_bytes` (beyond an idle worker's) hold in a sandbox.
+    """The most that one picture may cost; `seconds` and `memory_bytes` (beyond an idle worker's) hold in a sandbox.
 
     `pixels_set_by` is the setting that a message names.
     """
@@ -69,7 +69,7 @@ def read_limits() -> Limits:
 READER = "picture reader"
 
 BUGS = (TypeError, AttributeError, NameError, ImportError, NotImplementedError)
-"""What a reader raises that has a bug, whatever the file holds."""
+"""Exceptions of a reader that has a bug, whatever the file holds."""
 
 NO_VECTOR = "no vector"
 """Begins the reason why a picture that was read is none for its encoder (`encoders.vectors`)."""
@@ -113,7 +113,7 @@ Fit = Stretch | AtMost
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a picture besides its pixels; width and height are those of the upright original.
+    """Facts about a picture besides its pixels; width and height are those of the upright original.
 
     `captured` is ISO 8601 in the camera's own time. `format` is Pillow's name, or "HEIF", "RAW".
     """

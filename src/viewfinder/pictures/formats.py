@@ -138,7 +138,7 @@ EXTRAS = {
 
 
 NO_PICTURE = "not a picture"
-"""How the reason begins why a file is not read that announces no format."""
+"""Begins the reason why a file that announces no format is not read."""
 
 
 def is_installed_since(reason: str) -> bool:
@@ -156,15 +156,15 @@ class PictureReader(Protocol):
 
     @property
     def format(self) -> str:
-        """What the format is called, as `Facts.format` then says."""
+        """The name of the format, for `Facts.format`."""
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        """What names of such files end with, in lower case and without the dot."""
+        """Endings of the names of such files, in lower case and without the dot."""
 
     @property
     def starts(self) -> tuple[bytes, ...]:
-        """What such files begin with; at most `MAX_HEAD_BYTES` bytes each."""
+        """First bytes of such files; at most `MAX_HEAD_BYTES` each."""
 
     def read_size(self, data: bytes) -> tuple[int, int]:
         """Width and height, from the header alone: a picture that is too large is never read."""

@@ -222,7 +222,7 @@ def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFil
 
 
 def decode_content(content: bytes, fit: Fit) -> DecodedFile:
-    """What a picture's file holds, as `decode_one` reads a file: nobody knows where it comes from."""
+    """Decodes the bytes of a picture's file in a worker, as `decode_one` does, because they may be hostile."""
     with tempfile.NamedTemporaryFile(prefix="viewfinder-") as file:
         file.write(content)
         file.flush()

@@ -43,7 +43,7 @@ class UnreadablePlace:
 
 @dataclass(frozen=True)
 class Scan:
-    """What lies under `roots` (absolute, links kept): sorted by path, each path once."""
+    """Places below `roots` (absolute, links kept): sorted by path, each path once."""
 
     roots: tuple[Path, ...]
     files: tuple[FoundFile, ...]
@@ -77,7 +77,7 @@ def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
 
 
 def walk(roots: Iterable[Path], *, follow_links: bool = True) -> Iterator[FoundFile | UnreadablePlace]:
-    """What `scan` finds and raises, for millions of files: one by one, in no order; a path's last time counts."""
+    """Yields what `scan` finds one by one, for millions of files: in no order; a path's last time counts."""
     return _Walk(follow_links).roots([str(absolute_root(root)) for root in roots])
 
 
@@ -239,10 +239,10 @@ _LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 
 
 MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
-"""What an ignore file may hold: its size, its lines, and the `**` of a line."""
+"""The most that an ignore file may hold: bytes, lines, and `**` in a line."""
 
 PATIENCE_S, PATIENCE_A_NAME_S = 5.0, 0.001
-"""How long an ignore file may think, in all and for every name that it is asked about."""
+"""The time that an ignore file's rules may take, in all and for every name that is looked up."""
 
 
 class _Rule(GitIgnoreSpecPattern):
@@ -329,5 +329,5 @@ class IgnoreRules:
 
 
 def is_library(folder: str) -> bool:
-    """Whether a folder is a viewfinder library, whose thumbnails are nobody's pictures."""
+    """Whether a folder is a viewfinder library, whose thumbnails are no pictures to be added."""
     return Path(folder, "library.json").is_file() and Path(folder, "tables").is_dir()

@@ -81,7 +81,7 @@ def encode_thumbnail(picture: DecodedFile, longest: int) -> bytes:
 
 
 def thumbnail_path(cache: Path, picture_id: str, longest: int) -> Path:
-    """Where a picture's copy of this size is kept."""
+    """The place of a picture's copy of this size."""
     kind = "webp" if longest == PLACEHOLDER else "jpg"
     return cache / picture_id[:2] / f"{picture_id}-{longest}.{kind}"
 

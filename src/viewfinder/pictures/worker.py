@@ -1,4 +1,4 @@
-"""What runs inside a worker process: read a file, name it, decode it, send the pixels back.
+"""The program of a worker process: read a file, name it, decode it, send the pixels back.
 
 Requests and replies are JSON and raw bytes, never pickles: a worker that a hostile file has taken over can
 send its parent wrong pixels, not code.
@@ -109,7 +109,7 @@ class _Replies:
         threading.Thread(target=self._send_left, daemon=True).start()
 
     def send(self, *messages: bytes) -> None:
-        """These come next. The process ends if nobody listens any more."""
+        """Sends messages, or queues them. Ends the process if the other end is closed."""
         pieces = [piece for message in messages for piece in (_LENGTH.pack(len(message)), message)]
         sent = 0
         if self._handed == self._sent:

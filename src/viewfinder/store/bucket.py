@@ -2,14 +2,14 @@
 
     s3://bucket/prefix/library.json, tables/, heads/     what a library folder holds
                        originals/<id[:2]>/<id>           the files of the pictures
-                       thumbnails/                       small copies, by whoever made them first
-                       locks/writing.lance               who writes (see `Lease`)
+                       thumbnails/                       small copies, each written by the first machine that makes it
+                       locks/writing.lance               the writer at present (see `Lease`)
     <user cache>/buckets/<name>-<hash of the URL>/       the local folder: `bucket.url`, snapshots, thumbnails, copies
 
 LanceDB reads and writes the tables where they are. The local folder has only the *names* of their versions, as empty
 files: these tell which tables there are and whether a snapshot is fresh. `Bucket.pull` fetches these names and the
-small files; a process that searches does so at most every `LOOK_S` seconds. Whoever is given the local folder (a
-server's processes, say) finds the bucket by the file `bucket.url` in it.
+small files; a process that searches does so at most every `LOOK_S` seconds. A process that is given the local
+folder, such as a server's, finds the bucket by the file `bucket.url` in it.
 
 A `Lease` is a lock for writers on several machines, in the object store itself: one row of a Lance
 table. A table is committed by a conditional put, and of two updates of one row the second is retried on the result of
@@ -187,7 +187,7 @@ PULLING = "pull.lock"
 """Held while a process updates a local folder from the bucket: else an older state could be written last."""
 
 LOOK_S = 5.0
-"""How old the known state of the bucket may be while people search."""
+"""The greatest age of the known state of the bucket while people search."""
 
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
 MAX_REQUESTS_AT_ONCE = 8
@@ -222,7 +222,7 @@ def find_bucket(folder: Path) -> Bucket | None:
 
 
 def place_name(folder: Path) -> str:
-    """What a user calls a library: its folder, or its URL."""
+    """A library's name for its user: its folder, or its URL."""
     bucket = find_bucket(folder)
     return str(folder) if bucket is None else bucket.url
 
@@ -327,7 +327,7 @@ class Bucket:
         _keep_file(place, content)
 
     def push(self, *names: str) -> None:
-        """Uploads small files of the local folder, for everybody to read."""
+        """Uploads small files of the local folder, for other machines to read."""
         with self.guarded():
             for name in names:
                 self._write(name, (self.folder / name).read_bytes())
@@ -409,7 +409,7 @@ class Bucket:
             raise self.translate(error) from error
 
     def translate(self, error: BaseException) -> LibraryError:
-        """What to tell a user about an error of the store."""
+        """The user's error for one of the object store."""
         text = " ".join(str(error).split())
         names = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
         hint = names if self.url.startswith("s3") else "GOOGLE_APPLICATION_CREDENTIALS"
@@ -453,7 +453,7 @@ class Bucket:
 
 
 def original_name(picture: str) -> str:
-    """Where the file of a picture lies in a bucket."""
+    """The place of a picture's file in a bucket."""
     return f"originals/{picture[:2]}/{picture}"
 
 

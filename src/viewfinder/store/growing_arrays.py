@@ -3,8 +3,8 @@
     NAME.rows    the numbers, row after row
     NAME.json    their kind and width, and of every piece that was written its rows and the CRC-32 of its bytes; sealed
 
-A later state hard-links the file, appends its own rows and writes a list of its own; whoever mapped the earlier one
-still sees the rows of the earlier list.
+A later state hard-links the file, appends its own rows and writes a list of its own; a process that mapped the
+earlier one still sees the rows of the earlier list.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def extend_rows(stem: Path, rows: Rows) -> None:
     if known["dtype"] != rows.dtype.str or known["row"] != list(rows.shape[1:]):
         raise ValueError(f"{_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype.str} {rows.shape}")
     end = sum(size for _, size, _ in known["pieces"])
-    if _file(stem).stat().st_size != end:  # somebody else appended rows: the file is theirs now
+    if _file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
         _copy_beginning(_file(stem), end)
     with _file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
@@ -72,7 +72,7 @@ def map_rows(stem: Path) -> Rows:
 
 
 def count_rows(stem: Path) -> list[int]:
-    """How many rows each piece has. Raises OSError, ValueError."""
+    """The number of rows of each piece. Raises OSError, ValueError."""
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
 
 

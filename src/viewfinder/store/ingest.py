@@ -59,7 +59,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """What became of some files; `raw_nr` are the vectors of the pictures that are `new`, when they are made."""
+    """Outcomes of some files; `raw_nr` will hold the vectors of the pictures that are `new`."""
 
     outcomes: Sequence[Outcome]
     new: Mapping[str, DecodedFile]
@@ -91,7 +91,7 @@ class Ingest:
         self._report = AddReport()
 
     def plan(self, roots: Sequence[Path]) -> AddReport:
-        """What `run` would read, without reading or writing anything (`--dry-run`)."""
+        """Counts the files that `run` would read, without reading or writing anything (`--dry-run`)."""
         with Manifest.opened() as self._manifest:
             matched = self._match(roots)
         return AddReport(
@@ -353,7 +353,7 @@ class PictureTable(Generic[Entry]):
     left_out: Sequence[Any] = ()
 
     def named(self, ids: Mapping[str, str]) -> PictureTable[Entry]:
-        """The same with a file of the picture in place of a picture's id."""
+        """This table with the first file of a picture in place of its id."""
         return replace(self, keys=[ids.get(key, key) for key in self.keys])
 
     def match(self, paths: Iterable[Path]) -> tuple[dict[Path, list[Entry]], list[str]]:

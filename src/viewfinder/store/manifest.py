@@ -35,7 +35,7 @@ _STILL_FAILED = "FROM found NATURAL JOIN failures WHERE NOT can_be_read_now(reas
 
 @dataclass(frozen=True)
 class Matched:
-    """What was found: counts that add up to `found`, and the first `failures` of the bad files that did not change."""
+    """Counts of the places found, which add up to `found`; `failures` are the first bad files that did not change."""
 
     found: int
     unreadable: int
@@ -46,7 +46,7 @@ class Matched:
 
 
 class Manifest:
-    """What is known (`learn`) and what was found (`find`); `match` takes out of this what need not be read."""
+    """Known files (`learn`) and those found now (`find`), out of which `match` takes all that need not be read."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("")  # a temporary file of SQLite's own

@@ -128,7 +128,7 @@ READ = 256
 """Pictures whose vectors are read at once: 24 MB of the starter's regions."""
 
 LOOK_S = 0.5
-"""How often a process that waits for another filling checks its progress."""
+"""The pause between two looks at the progress of another process that fills."""
 
 
 def fill_regions(
@@ -232,7 +232,7 @@ class StoredVectors:
         self._table = RegionTable(store.folder, self.raw_version)
 
     def has_regions(self, snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
-        """Which pictures have regions; kept beside the snapshot, so that a conversation begins without Lance (2 s)."""
+        """Whether pictures have regions; kept beside the snapshot, so that conversations begin without Lance (2 s)."""
 
         def look(snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
             known = self._table.ids()

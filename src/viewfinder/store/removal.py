@@ -25,7 +25,7 @@ class Selection:
 
     @staticmethod
     def of(store: Store, pictures: Sequence[PictureRow | str | Path]) -> Selection:
-        """What is meant by rows, ids and paths; a text is a path if no picture has it as its id."""
+        """The selection that rows, ids and paths make; a text is a path if no picture has it as its id."""
         for picture in pictures:
             check_type("picture", picture, PictureRow, str, Path)
         named = [it.id if isinstance(it, PictureRow) else it for it in pictures]

@@ -1,11 +1,11 @@
-"""What makes a repair safe to interrupt: it works on a copy, and keeps a journal of what it has found.
+"""Safety of a repair that is interrupted: it works on a copy, and keeps a journal of its findings.
 
     <library>/repair/tables/       tables that are being mended: links to the files of `tables/`, which stay
                      report.json   the journal, written before anything of the library is changed
                      before/       the tables as they were; removed when the whole repair is done
 
 The copy is mended and on the disk, and the journal too, before the folders change places in two renames: a repair that
-is killed before them begins anew with tables that nobody has touched, one that was killed between them does the second.
+is killed before them begins anew with untouched tables, one that was killed between them does the second.
 All that follows (vectors from files, spaces from vectors) is derived from what the tables lack, so it goes on where it
 stopped. The journal goes last: while it is there, `tables.check_repaired` keeps others from using a library that is
 half repaired, and no line of the report is forgotten.

@@ -14,7 +14,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class AddReport:
-    """What `add` did. `stopped` says that it was interrupted between batches; adding again resumes.
+    """The result of `add`. `stopped` says that it was interrupted between batches; adding again resumes.
 
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
     `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first

@@ -1,4 +1,4 @@
-"""What the store knows about pictures besides vectors: rows, their Arrow form, columns for filters and questions."""
+"""Facts about pictures beside their vectors: rows, their Arrow form, columns for filters and questions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Failure:
 
 
 def to_values(value: object) -> tuple[str, ...]:
-    """What a catalogue column says of a picture: one value, or a list or tuple of several; None says nothing.
+    """A picture's values in a catalogue column, from one value, or a list or tuple of several; None is none.
 
     >>> to_values(12.5), to_values(["red", "blue", "red"]), to_values(None)
     (('12.5',), ('red', 'blue'), ())
@@ -235,7 +235,7 @@ class AttributeColumn:
         return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).most_frequent_first()
 
     def most_frequent_first(self) -> AttributeColumn:
-        """The same column with its values in the documented order, without those that no picture has."""
+        """This column with its values in the documented order, without those that no picture has."""
         counts_v = np.bincount(self.codes, minlength=len(self.values)).tolist()
         held = [code for code, count in enumerate(counts_v) if count]
         order = sorted(held, key=lambda code: (-counts_v[code], self.values[code]))
@@ -280,7 +280,7 @@ class AttributeColumn:
         return tuple(self.values[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
 
     def mask(self, condition: str) -> Bool[np.ndarray, " n"]:
-        """Which pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
+        """Whether pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
 
         A range `LOW..HIGH` includes both ends, and one may be left out; a date may be a year, a month or a day
         (`2019-07..2020`). A text that is itself a value of the column means that value; capitals do not matter.

@@ -11,7 +11,7 @@ _DATABASE = "the server's database, with its conversations and tokens"
 
 
 def find_database_damage(folder: Path) -> str:
-    """What is lost with a server's damaged database, as a line for people; "" if it is sound, or there is none."""
+    """The loss of a server's damaged database as a line for people; "" if it is sound, or there is none."""
     file = _database(folder)
     aside = f"{_DATABASE}: it is {file.name}{_find_suffix(file)} now, and the next server begins a new one"
     if file.exists() and not file.stat().st_size and Path(f"{file}.lock").exists():

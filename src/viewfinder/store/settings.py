@@ -21,7 +21,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Settings:
-    """What `library.json` holds. `head` is a file in the library, None for the encoder's own.
+    """The content of `library.json`. `head` is a file in the library, None for the encoder's own.
 
     `roots` are the folders that were added.
     """

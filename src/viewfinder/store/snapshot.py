@@ -1,6 +1,6 @@
-"""What searching reads: the pictures of one space of a library, one row each; mapped from disk (`snapshot_files`).
+"""Snapshots, read by searches: pictures of one space of a library, one row each, mapped from disk (`snapshot_files`).
 
-And which state of the tables that must be (`read_generation`).
+`read_generation` names the state of the tables that a snapshot must show.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Snapshot:
         return facts | texts | {"year": year, "month": month, "folder": Path(self.paths(row)[0]).parent.name}
 
     def captions(self, row: int) -> tuple[str, ...]:
-        """What people wrote about the picture."""
+        """Texts that people wrote about the picture."""
         return self._captions.at(row)
 
     @cached_property
@@ -124,7 +124,7 @@ class Snapshot:
         return len(self._captions) > 0
 
     def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
-        """What the catalogue says about the picture."""
+        """The picture's values in the catalogue, by column."""
         stored = json.loads(self._table["attributes"][row].as_py())
         return {name: tuple(values) for name, values in stored.items()}
 
@@ -197,9 +197,9 @@ class Snapshot:
         return self._derived[name]
 
     def derived_by_block(self, name: str, compute: Callable[[Snapshot], np.ndarray]) -> list[tuple[int, np.ndarray]]:
-        """The same for each block of pictures alone, with its first row: of a snapshot that grew, only of new blocks.
+        """An array like that of `derived` for each block of pictures alone, with the block's first row.
 
-        `compute` is given the pictures of a block as a snapshot of their own.
+        `compute` is given the pictures of a block as a snapshot of their own; after growth, only those of new blocks.
         """
         found = []
         for first, end in pairwise((0, *self.block_ends)):
@@ -211,7 +211,7 @@ class Snapshot:
         return found
 
     def _stem(self, prefix: str, name: str) -> Path | None:
-        """Where what is derived lies; None: in memory alone."""
+        """The place of a derived array; None: it is in memory alone."""
         return None if self.folder is None else self.folder / f"{prefix}{to_file_name(name)}"
 
     def _keep_derived(self, stem: Path | None, rows: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
@@ -296,7 +296,7 @@ _NEWEST_FIRST = 2**64 - 1
 
 
 def read_generation(folder: Path, space: str) -> str:
-    """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
+    """The state of the tables that a snapshot of this space must show; changes with every write. 0.1 ms.
 
     Regions count once a filling is done, because what is derived from them lies with the snapshot. Raises NotALibrary,
     DamagedLibrary.
@@ -327,7 +327,7 @@ def newest_version(folder: Path, table: str) -> str | None:
 
 
 def last_written_version(folder: Path, table: str) -> str | None:
-    """The same of a table that may be damaged: its newest version may be known only from the list of checksums."""
+    """`newest_version` of a table that may be damaged: that version may be in the list of checksums only."""
     found = [path.name for path in (folder / TABLES / VERSIONS.format(table)).glob("*.manifest")]
     return _mark_newest([*found, *listed_versions(folder / TABLES / f"{table}.lance")])
 

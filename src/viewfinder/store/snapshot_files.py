@@ -1,4 +1,4 @@
-"""Snapshots on disk: built from the tables, grown as pictures are added, removed when nobody opens them.
+"""Snapshots on disk: built from the tables, grown as pictures are added, removed when they are no longer opened.
 
     <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
                                                        pictures-*.arrow        paths, facts, captions, attributes

@@ -1,4 +1,4 @@
-"""What snapshots know of pictures: where a repair finds the rows that the table of pictures has lost.
+"""Rows of pictures in snapshots, for a repair of a table of pictures that has lost some.
 
 Snapshots are ordered by what they hold, not by their times, which a copy of a library need not keep. Each says which
 state of the tables it shows; those of earlier viewfinders only have that state hashed in their names.

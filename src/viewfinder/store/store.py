@@ -8,9 +8,9 @@
     <library>/writing.lock                     held by the one process that writes
 
 Each commit to a table is atomic. Vectors are written first, the pictures' rows last in one commit: that commit is the
-acknowledgement. All that a killed writer leaves behind are vectors without a picture, which nobody reads and the next
-`compact` removes. Readers need no lock: they read the pictures first and keep those that have vectors, so they see only
-complete pictures while another process writes.
+acknowledgement. All that a killed writer leaves behind are vectors without a picture, which are never read; the next
+`compact` removes them. Readers need no lock: they read the pictures first and keep those that have vectors, so they see
+only complete pictures while another process writes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from viewfinder.store.tables import (
 )
 
 PATIENCE_S = 60.0
-"""How long a write waits for another process to finish writing, unless told otherwise."""
+"""The time for which a write waits until another process has finished writing, unless told otherwise."""
 
 KEEP_VERSIONS = timedelta(minutes=30)
 """Readers may hold a version this long; `compact` leaves younger ones alone."""
@@ -233,7 +233,7 @@ class Store:
                 yield from self._tables.stream(spaces[space][0], "id")
 
     def vectors_without_picture(self) -> set[str]:
-        """Ids that have a vector in a complete space, and no picture; while somebody adds, also the batch under way."""
+        """Ids that have a vector in a complete space, and no picture; also a batch that is just being added."""
         with self._tables.guarded():
             found = {name for table, _ in self._spaces().values() for name in self._tables.column(table, "id")}
             return found.difference(self._tables.column(PICTURES, "id"))  # read last, as it is written last
@@ -281,8 +281,7 @@ class Store:
             return found.intersection(self._tables.column(PICTURES, "id"))
 
     def write_space(self, space: str, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]) -> None:
-        """Builds a whole space beside the others: nobody sees it, or misses the old one of that name, before it is
-        complete.
+        """Builds a whole space beside the others: readers see the old one of that name until it is complete.
 
         `batches` is consumed while the library is held for writing, and may read from it. Raises ValueError: no
         batch at all, an id twice, or batches of different widths.

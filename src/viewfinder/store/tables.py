@@ -35,7 +35,7 @@ TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
 
 VERSIONS = "{}.lance/_versions"
-"""Where Lance keeps the manifests of a table: one file per version."""
+"""Lance's folder of the manifests of a table: one file per version."""
 
 REGIONS = "regions."
 """Prefix of the names of tables of regions."""
@@ -79,7 +79,7 @@ class Tables:
         return import_lancedb().connect(self.folder / TABLES)
 
     def path(self, name: str) -> Path:
-        """Where a table lies."""
+        """The folder of a table."""
         return self.folder / TABLES / f"{name}.lance"
 
     def open(self, name: str) -> Any:
@@ -100,7 +100,7 @@ class Tables:
             raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
 
     def change(self, name: str) -> Any:
-        """The same table for a write, which `record` announces to readers; its files are not checked."""
+        """Opens a table for a write, which `record` announces to readers; its files are not checked."""
         self._note_change(name)
         return self.connection.open_table(name)
 
@@ -197,7 +197,7 @@ class Tables:
 
 
 def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
-    """What `note_growth` recorded: for each later state, the earlier one and the pictures added between them."""
+    """The records of `note_growth`: for each later state, the earlier one and the pictures added between them."""
     try:
         lines = (folder / TABLES / GROWTH).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -294,7 +294,7 @@ _WRAPPING = re.compile(r".*error(?:\(\w+\))?: |,?\s*\(?/\S*\.rs(?::\d+)*\)?", re
 
 
 def translate_error(error: BaseException, folder: Path) -> LibraryError:
-    """What to tell a user about an error of Lance, Arrow, the operating system or an object store."""
+    """The user's error for one of Lance, Arrow, the operating system or an object store."""
     if (bucket := find_bucket(folder)) is not None:
         return bucket.translate(error)
     text = _WRAPPING.sub("", " ".join(str(error).split())).replace(f"{folder}/", "")

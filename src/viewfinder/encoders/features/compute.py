@@ -46,7 +46,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PictureVectors:
-    """What is stored of one picture: its vector, those of its regions, and, from a detector, their boxes in pixels."""
+    """The stored vectors of one picture: its own, those of its regions, and, from a detector, their boxes in pixels."""
 
     global_g: Float[np.ndarray, " g"]
     regions_re: Float[np.ndarray, "r e"] | None = None
@@ -133,7 +133,7 @@ def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[s
 
 
 def _known_vectors(folder: Path, before: store.Manifest) -> dict[store.PictureFile, PictureVectors | str]:
-    """What an earlier call knows about pictures that have not changed since; its arrays stay mapped."""
+    """Vectors, or reasons for none, that an earlier call left for pictures; its arrays stay mapped."""
     raw_nd, regions_nre = (
         np.asarray(store.map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
         for name in ("global", "regions")

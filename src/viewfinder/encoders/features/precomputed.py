@@ -1,4 +1,4 @@
-"""Vectors that somebody else computed: a user's in one file, or those stored in one file per picture.
+"""Vectors that were computed elsewhere: a user's in one file, or those stored in one file per picture.
 
 The latter are joined once into arrays as `compute` describes. Nothing here knows their format: `read` does.
 """

@@ -97,7 +97,7 @@ class SentenceVectors:
 
 
 def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
-    """What the files hold; a damaged one is removed, and so made again."""
+    """Reads the vectors in the files; a damaged file is removed, and so made again."""
     from safetensors import SafetensorError, safe_open
 
     found: dict[str, Float16[np.ndarray, " s"]] = {}

@@ -55,7 +55,7 @@ class DroppedPicture:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. An `index.RawVectors`.
+    """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. A `raw_vectors.RawVectors`.
 
     Attributes:
         raw_nd: the encoder's vector of a whole picture; `Encoder.project` maps it into the space of words.
@@ -135,7 +135,7 @@ class Features:
 
 
 class DetectedFeatures(Features):
-    """Vectors of a detector, which chose the regions itself. See `index.Boxed`."""
+    """Vectors of a detector, which chose the regions itself. See `raw_vectors.Boxed`."""
 
     def boxes(self, key: str) -> Float32[np.ndarray, "_boxes 4"]:
         """Boxes as shares of width and height; none if the picture itself is not here."""
@@ -187,7 +187,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
-    """What an earlier call left; None if there is nothing yet.
+    """The manifest of an earlier call; None if there is none yet.
 
     Raises:
         BadInput: the manifest is damaged.
@@ -219,7 +219,7 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
 
 
 def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
-    """What a manifest lists, mapped into memory."""
+    """The arrays that a manifest lists, mapped into memory."""
     wanted = ("global", "regions", "boxes") if regions else ("global",)
     arrays = {name: map_array(folder, manifest.arrays[name]) for name in wanted if name in manifest.arrays}
     kind = DetectedFeatures if "boxes" in arrays else Features
@@ -236,7 +236,7 @@ def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: b
 
 
 def repair_advice(folder: Path) -> str:
-    """What to do about damage, as the end of a message."""
+    """Advice about damage, as the end of a message."""
     return f"delete {folder} and repeat the command"
 
 
@@ -293,7 +293,7 @@ FOLDER = ".viewfinder-features"
 
 
 def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
-    """Where the files may be, the preferred place first."""
+    """Folders in which the files may lie, the preferred one first."""
     from platformdirs import user_cache_path
 
     name = to_file_name(raw_version)
