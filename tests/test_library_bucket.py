@@ -55,7 +55,7 @@ def machine(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(bucket, "LOOK_S", 0.0)
+    monkeypatch.setattr(bucket, "MAX_AGE_S", 0.0)
 
 
 @pytest.fixture

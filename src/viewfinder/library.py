@@ -44,7 +44,7 @@ from viewfinder.search.near_scores import IndexedPictures
 from viewfinder.search.raw_vectors import check_fits
 from viewfinder.session.session import Picture, Session, id_of, is_known
 from viewfinder.stopping import is_stop_asked
-from viewfinder.store.bucket import MARKER, PULLING, find_bucket, place_name
+from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
 from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
@@ -157,7 +157,7 @@ class Library:
             raise damaged_library(folder, "library.json is missing")
         if not create:
             raise NotALibrary(f"there is no library in {place_name(folder)}: make one with `viewfinder add FOLDER`")
-        interrupted = {"tables", "writing.lock", MARKER, PULLING}  # what an interrupted creation leaves
+        interrupted = {"tables", "writing.lock", URL_FILE, PULLING}  # what an interrupted creation leaves
         if folder.exists() and not (
             folder.is_dir() and all(it.name in interrupted or it.name.endswith(PART) for it in folder.iterdir())
         ):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-PREFIX = "viewfinder-"
+SCRATCH_PREFIX = "viewfinder-"
 HELD = ".held"
 
 
@@ -36,7 +36,7 @@ def scratch_folder(kind: str, home: Path | None = None) -> Iterator[Path]:
 
 def _make_held(kind: str, home: Path) -> tuple[Path, FileLock]:
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=home))
+        folder = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{kind}-", dir=home))
         lock = FileLock(folder / HELD, thread_local=False)
         with suppress(OSError):
             lock.acquire()
@@ -47,7 +47,7 @@ def _make_held(kind: str, home: Path) -> tuple[Path, FileLock]:
 
 def remove_abandoned(kind: str, home: Path) -> None:
     """Removes folders of processes that are gone. One without a lock is left: it may be just made."""
-    for held in home.glob(f"{PREFIX}{kind}-*/{HELD}"):
+    for held in home.glob(f"{SCRATCH_PREFIX}{kind}-*/{HELD}"):
         try:
             with FileLock(held, blocking=False):
                 shutil.rmtree(held.parent, ignore_errors=True)

@@ -174,7 +174,7 @@ def load_system_weights(system: str, checkpoint: Path | None, shipped: Path | No
 
 # -- what weights were trained on
 
-BESIDE = ".trained_on.txt"
+LIST_ENDING = ".trained_on.txt"
 """Name ending of the file beside weights with their list, for weights whose own file has none."""
 
 AT_MOST = "at-most:"
@@ -244,7 +244,7 @@ def read_list_beside(weights: Path) -> TrainingList | None:
     Raises:
         BadInput: it is damaged.
     """
-    file = weights.with_name(f"{weights.stem}{BESIDE}")
+    file = weights.with_name(f"{weights.stem}{LIST_ENDING}")
     if not file.is_file():
         return None
     try:
@@ -256,7 +256,7 @@ def read_list_beside(weights: Path) -> TrainingList | None:
 
 def write_list_beside(weights: Path, listed: TrainingList, remarks: Iterable[str] = ()) -> Path:
     """Writes the list of weights beside them, in lines of 120 characters below the remarks; returns the file."""
-    file, text = weights.with_name(f"{weights.stem}{BESIDE}"), listed.encode()
+    file, text = weights.with_name(f"{weights.stem}{LIST_ENDING}"), listed.encode()
     lines = [*(f"{REMARK}{remark}" for remark in remarks), *(text[at : at + 120] for at in range(0, len(text), 120))]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     return file

@@ -123,7 +123,7 @@ def test_an_actor_killed_in_the_middle_of_a_turn_costs_time_and_nothing_else(
 def test_an_actor_that_hangs_is_not_waited_for_any_longer(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 10.0))
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (1.0, 10.0))
     victim = processes(shards)[0]
     os.kill(victim, signal.SIGSTOP)
     check_same(sharded, library.gallery(), TALK[0])
@@ -134,7 +134,7 @@ def test_an_actor_that_hangs_is_not_waited_for_any_longer(
 def test_rows_that_nobody_could_search_in_time_are_named(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (3.0, 0.0))
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (3.0, 0.0))
     os.kill(processes(shards)[0], signal.SIGSTOP)
     found, expected = session(sharded).take(TALK[0]), session(library.gallery(), n=COUNT).take(TALK[0])
     assert found.missing == 448  # 7 steps of 64 rows
@@ -148,7 +148,7 @@ def test_rows_that_nobody_could_search_in_time_are_named(
 def test_where_all_actors_are_gone_the_turn_waits_for_new_ones(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (10.0, 60.0))
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (10.0, 60.0))
     for process in processes(shards):
         os.kill(process, signal.SIGKILL)
     check_same(sharded, library.gallery(), TALK[0])

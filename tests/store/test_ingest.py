@@ -18,7 +18,7 @@ from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.encoders.base import Encoded, Pixels, unit_rows
 from viewfinder.errors import BadInput, PartFailed
 from viewfinder.pictures import BadFile, FoundFile
-from viewfinder.pictures.formats import EXTRAS
+from viewfinder.pictures.formats import READER_EXTRAS
 from viewfinder.store import ingest, tables
 from viewfinder.store.ingest import EmbeddedFile, Ingest, note_descriptions
 from viewfinder.store.reports import AddReport
@@ -203,7 +203,7 @@ def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatc
 
 
 def test_a_report_counts_all_failures_and_lists_the_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "MAX_FAILURES", 2)
+    monkeypatch.setattr(ingest, "MAX_LISTED_FAILURES", 2)
     bench.folder.mkdir()
     for name in ("a", "b", "c"):
         (bench.folder / f"{name}.png").write_bytes(b"not a picture at all")
@@ -258,7 +258,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_pictures(bench.folder, 10)
-    for name, value in (("FIRST_BATCH", 4), ("MAX_BATCH", 4), ("SECONDS", 1e6)):
+    for name, value in (("FIRST_BATCH", 4), ("MAX_BATCH", 4), ("COMMIT_EVERY_S", 1e6)):
         monkeypatch.setattr(tables, name, value)
     seen: list[tuple[int, int]] = []
     run = Ingest(bench.store, ENCODER, workers=1)
@@ -318,7 +318,7 @@ def test_a_batch_whose_files_come_slowly_is_stored_before_the_next_is_read(
 ) -> None:
     tiny_pictures(bench.folder, 8)
     monkeypatch.setattr(tables, "FIRST_BATCH", 4)
-    monkeypatch.setattr(ingest, "SECONDS", 0.0)  # any reading is slow
+    monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 0.0)  # any reading is slow
     encoder, seen = Counting(), list[int]()
     Ingest(bench.store, encoder, workers=1).run([bench.folder], progress=lambda *at: seen.append(encoder.seen))
     assert seen == [4, 8]
@@ -383,7 +383,7 @@ def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_the
     [picture] = tiny_pictures(bench.folder, 1)
     status = picture.path.stat()
     for reason, read in (
-        (EXTRAS["pillow_heif"], 1),  # installed here
+        (READER_EXTRAS["pillow_heif"], 1),  # installed here
         ("HEIC pictures need an extra: pip install 'viewfinder[heic]'", 1),  # as earlier versions said it
         ("HEIC pictures need something else", 0),
         ("too many pixels: 15000 x 12000 is over the limit of 150 megapixels", 1),

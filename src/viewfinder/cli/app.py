@@ -50,7 +50,7 @@ def viewfinder(version: Annotated[bool, typer.Option("--version", help="Print th
     warn_of_little_memory()
 
 
-ENOUGH_MEMORY = 2_500_000_000
+MIN_MEMORY = 2_500_000_000
 """Address space that reading pictures and words takes, in bytes; with less, libraries abort or say odd things."""
 
 
@@ -61,10 +61,10 @@ def warn_of_little_memory() -> None:
     except ImportError:  # Windows has no such limit
         return
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < ENOUGH_MEMORY:
+    if limit != resource.RLIM_INFINITY and limit < MIN_MEMORY:
         typer.echo(
             f"viewfinder: memory is limited to {limit / 1e9:.1f} GB here (ulimit -v), and searching needs "
-            f"{ENOUGH_MEMORY / 1e9:g} GB: raise the limit if this fails",
+            f"{MIN_MEMORY / 1e9:g} GB: raise the limit if this fails",
             err=True,
         )
 

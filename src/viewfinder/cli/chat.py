@@ -80,7 +80,7 @@ def chat(
 
 
 SCRIPT = Path(__file__).with_name("demo.json")
-SHOWN = 5
+DEMO_RESULTS = 5
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def demo(
     if not as_json:
         print_line(f"Looking for {plan.target}: {plan.meaning}")
         print_line()
-    session = library.chat(n=SHOWN)
+    session = library.chat(n=DEMO_RESULTS)
     taken = [_take_turn(session, turn, target, TurnPrinter(), quiet=as_json) for turn in plan.turns]
     if as_json:
         print_json({"library": str(library.folder), "target": target, "turns": taken})

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "PIL", "lancedb", "pyarrow", "onnxruntime", "tokenizers", "safetensors", "filelock", "pathspec")
 """Packages that searching and indexing import."""
 
-ENOUGH_BYTES = 500_000_000
+MIN_FREE_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _plugins() -> str:
 
 def _disk(folder: Path) -> str:
     free = shutil.disk_usage(_nearest(folder)).free
-    if free < ENOUGH_BYTES:
+    if free < MIN_FREE_BYTES:
         raise Broken(f"{free / 1e6:.0f} MB free at {folder}: make room, 500 MB should be free")
     return f"{free / 1e9:.1f} GB free at {folder}"
 
@@ -164,7 +164,7 @@ def _nearest(folder: Path) -> Path:
     return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.is_dir())
 
 
-ROUNDS = 40
+BENCH_ROUNDS = 40
 
 
 def bench(
@@ -202,7 +202,7 @@ def bench_find(library: Library) -> dict[str, float | int]:
         "find_p50_ms": lambda number: library.find(f"picture {number} of a blue boat on a lake"),
     }
     times: dict[str, list[float]] = {name: [] for name in parts}
-    for number in range(ROUNDS):
+    for number in range(BENCH_ROUNDS):
         for name, part in parts.items():
             started = time.perf_counter()
             part(number)

@@ -146,7 +146,7 @@ class Interrupts:
         os.write(2, MESSAGE)  # not through a buffer: the program may be in the middle of writing to it
 
 
-WAITING = frozenset({"asking", "questioners", "language-model"})
+WAITING_THREADS = frozenset({"asking", "questioners", "language-model"})
 """Threads that may still wait for a language model whose answer is no longer wanted."""
 
 
@@ -156,7 +156,7 @@ def leave_if_waiting(code: int) -> None:
     An orderly end would wait for it; and if it did not, native libraries whose objects the thread holds would abort.
     Whatever is to be written must be written before.
     """
-    if any(thread.name in WAITING for thread in threading.enumerate()):
+    if any(thread.name in WAITING_THREADS for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from viewfinder.evaluation import Run
     from viewfinder.metrics import Ties
 
-RUNS = Path("runs/evaluate")
+EVALUATIONS = Path("runs/evaluate")
 CAPTIONER = "captioner"
 COUNTED = {"visual": "questions", "decision": "dialogues", "grounding": "phrases"}
 """Protocols that measure something else than a search, and what they count."""
@@ -106,7 +106,7 @@ def evaluate(
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
     named = (system, weights, data.resolve().name, user or "", asks)
-    folder = out or RUNS / "-".join(part.replace(":", ".") for part in named if part)
+    folder = out or EVALUATIONS / "-".join(part.replace(":", ".") for part in named if part)
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
         from viewfinder.evaluation.captioning import caption_pairs
 

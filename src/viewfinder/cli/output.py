@@ -16,8 +16,8 @@ import typer
 if TYPE_CHECKING:
     from viewfinder.search.hits import Hits
 
-VERDICTS = {"found": "", "unsure": "Perhaps one of these:", "nothing": "Nothing like that here. The nearest are:"}
-STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}
+VERDICT_LINES = {"found": "", "unsure": "Perhaps one of these:", "nothing": "Nothing like that here. The nearest are:"}
+MATCH_STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}
 PLAIN_WIDTH = 10_000
 """Characters a line may have in a pipe or a file: paths are not broken there."""
 
@@ -68,7 +68,7 @@ def print_note(line: str) -> None:
     typer.echo(escape_controls(line), err=True)
 
 
-PATIENCE_S, AGAIN_S = 3.0, 10.0
+REPORT_AFTER_S, REPORT_EVERY_S = 3.0, 10.0
 """After how many seconds a wait is reported, and how often again."""
 
 
@@ -78,9 +78,9 @@ def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
     over, began = threading.Event(), time.monotonic()
 
     def tell() -> None:
-        pause = PATIENCE_S
+        pause = REPORT_AFTER_S
         while not over.wait(pause):
-            pause = AGAIN_S
+            pause = REPORT_EVERY_S
             print_note(f"viewfinder: {what}: {time.monotonic() - began:.0f} s so far")
 
     teller = threading.Thread(target=tell, daemon=True)
@@ -92,7 +92,7 @@ def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
         over.set()
         if shown:
             teller.join()
-    if shown and (seconds := time.monotonic() - began) > PATIENCE_S:
+    if shown and (seconds := time.monotonic() - began) > REPORT_AFTER_S:
         print_note(f"viewfinder: {what} took {seconds:.0f} s")
 
 
@@ -149,14 +149,14 @@ def print_hits(hits: Hits) -> None:
     if not len(hits):
         print_line("No results.")
         return
-    if VERDICTS[hits.verdict]:
-        print_line(VERDICTS[hits.verdict])
+    if VERDICT_LINES[hits.verdict]:
+        print_line(VERDICT_LINES[hits.verdict])
     if hits.unheard:
         print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
     rows = []
     for hit in hits:
         path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
-        rows.append((str(hit.rank), plain_text(hit.match, STYLES[hit.match]), f"{hit.score:.3f}", path))
+        rows.append((str(hit.rank), plain_text(hit.match, MATCH_STYLES[hit.match]), f"{hit.score:.3f}", path))
     print_table(("#", "match", "score", "path"), rows)
 
 

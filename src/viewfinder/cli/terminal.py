@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 HERE = "  <- here"
 
-PREVIEWED = 4
+MAX_PREVIEWED = 4
 """Results that are shown as pictures."""
 
 
@@ -89,7 +89,7 @@ class TurnPrinter:
         if not in_words or before != tuple(hit.id for hit in hits):  # else they are on the screen
             print_hits(hits)
             if self.preview:  # asked for: in a pipe too
-                typer.echo(draw_preview([str(hit.path) for hit in hits[:PREVIEWED]]), color=True)
+                typer.echo(draw_preview([str(hit.path) for hit in hits[:MAX_PREVIEWED]]), color=True)
         pairs = zip(self._noted, session.adapters, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         for line in session.adapters[known:]:
@@ -149,9 +149,9 @@ def print_tree(conversation: Conversation) -> None:
     print_rich(branches[0])
 
 
-SIDE = 32
+PREVIEW_SIDE = 32
 """Longest side of a preview in pixels: 32 columns, 16 lines."""
-GAP = "  "
+PREVIEW_GAP = "  "
 
 
 def draw_preview(paths: Sequence[str]) -> str:
@@ -160,7 +160,7 @@ def draw_preview(paths: Sequence[str]) -> str:
     widths = [block[0].count("▀") for block in blocks]
     lines = zip_longest(*(lines for lines in blocks))
     return "\n".join(
-        GAP.join(" " * width if cell is None else cell for cell, width in zip(line, widths, strict=True))
+        PREVIEW_GAP.join(" " * width if cell is None else cell for cell, width in zip(line, widths, strict=True))
         for line in lines
     )
 
@@ -188,14 +188,14 @@ def _pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:
     from viewfinder.pictures import AtMost, decode_one
 
     try:
-        return decode_one(Path(path), AtMost(SIDE)).pixels
+        return decode_one(Path(path), AtMost(PREVIEW_SIDE)).pixels
     except PictureError:  # it has gone since it was indexed
         return None
 
 
 PROMPT = "> "
 
-REMEMBERED = 1000
+MAX_HISTORY = 1000
 """Lines of history that are kept from one conversation to the next."""
 
 
@@ -338,7 +338,7 @@ def _history() -> Iterator[None]:
     file = user_state_path("viewfinder", appauthor=False) / "history"
     with contextlib.suppress(OSError):
         readline.read_history_file(file)
-    readline.set_history_length(REMEMBERED)
+    readline.set_history_length(MAX_HISTORY)
     try:
         yield
     finally:
@@ -347,7 +347,7 @@ def _history() -> Iterator[None]:
             readline.write_history_file(file)
 
 
-POLL_S = 0.05
+QUESTION_POLL_S = 0.05
 NOTICED_S = 0.8
 """Seconds after which a user wonders whether anything is coming."""
 
@@ -377,12 +377,12 @@ def await_question(
     threading.Thread(target=run, name="asking", daemon=True).start()
     waited, has_typed = 0.0, typed or is_line_waiting
     try:
-        while not wait([chosen], POLL_S).done:
+        while not wait([chosen], QUESTION_POLL_S).done:
             if has_typed():
                 return None
-            if waited < NOTICED_S <= waited + POLL_S:
+            if waited < NOTICED_S <= waited + QUESTION_POLL_S:
                 thinking()
-            waited += POLL_S
+            waited += QUESTION_POLL_S
     except KeyboardInterrupt:
         return None
     session.record_question(chosen.result())

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from viewfinder.retrievers.shared.train_plan import TrainPlan
     from viewfinder.training import TrainingResult
 
-RUNS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Path("runs/questions")
+TRAININGS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Path("runs/questions")
 STARTER, QUESTIONS = "starter", "questions"
 PRESET = "lab"
 OPTIONS = "options.json"
@@ -98,7 +98,7 @@ def train(
         if against:
             raise BadInput("--against is for questions; retrievers and the starter have --data")
         find_trainer(system, STARTER, QUESTIONS)  # a misspelt name is better said before an encoder is loaded
-        folder = out or RUNS / f"{system.replace(':', '.')}-{preset or PRESET}"
+        folder = out or TRAININGS / f"{system.replace(':', '.')}-{preset or PRESET}"
         with kept_options(folder, given, resume=resume) as options:
             model = load_named_encoder(options["encoder"])
             shared["features"] = take_vectors(library, data, model, features, notifier(as_json))

@@ -66,7 +66,7 @@ class Command:
     value: Any = None
 
 
-WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
+COMMAND_WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
 SKIP = re.compile(r"/?skip(?: (?:it|this|that|(?:the|this|that) question))?|(?:another|next) question", re.IGNORECASE)
 PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
 NONE = {"none", "none of these", "none of them", "not these"}
@@ -87,11 +87,11 @@ def parse_line(line: str, conversation: Conversation) -> Turn | Command:
         return Answer(_pending(conversation, "skip"), "")
     if question is not None and (answer := _choice(text, question)) is not None:
         return Answer(question, answer)
-    if text.lower().lstrip("/") in WORDS:
-        return Command(WORDS[text.lower().lstrip("/")])
+    if text.lower().lstrip("/") in COMMAND_WORDS:
+        return Command(COMMAND_WORDS[text.lower().lstrip("/")])
     if text.lower() in NONE:
         return Reject()
-    for kind, pattern in PATTERNS.items():
+    for kind, pattern in LINE_PATTERNS.items():
         found = re.fullmatch(pattern, text, re.IGNORECASE)
         if found is not None and (meant := _meaning(kind, found, conversation)) is not None:
             return meant
@@ -144,7 +144,7 @@ _BUT = r"(?:,? but (?P<but>.+))?"
 _WITH = r"(?:,? with (?P<with>.+?))?"
 _OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
 
-PATTERNS = {
+LINE_PATTERNS = {
     "like": rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}",
     "reject": r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)",
     "without": r"(?:not|without) (?P<what>.+)",
@@ -164,7 +164,7 @@ PATTERNS = {
 def _meaning(  # noqa: PLR0911 (one return a kind of line)
     kind: str, found: re.Match[str], conversation: Conversation
 ) -> Turn | Command | None:
-    """The turn or command of a line that one of `PATTERNS` fits; None where it is words after all."""
+    """The turn or command of a line that one of `LINE_PATTERNS` fits; None where it is words after all."""
     said = found.groupdict()
     turn = int(said["turn"]) if said.get("turn") else None
     file = Path((said.get("file") or "").strip("'\"")).expanduser()

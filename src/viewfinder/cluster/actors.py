@@ -27,10 +27,10 @@ from viewfinder.scratch import scratch_folder
 LOCAL = "local"
 """In place of an address: a cluster of this machine alone, which ends with the program."""
 
-STARTED_S = 60.0
+MAX_START_S = 60.0
 """The time in which actors must be ready."""
 
-LISTENS_S = 5.0
+MAX_CONNECT_S = 5.0
 """The time in which a cluster must accept a connection."""
 
 _LOG = logging.getLogger("viewfinder.cluster")
@@ -140,7 +140,7 @@ def _check_listens(address: str) -> None:
     if not host or not port.isdigit():
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), LISTENS_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), MAX_CONNECT_S).close()
     except OSError as error:
         raise BadInput(f"--ray {address}: no cluster answers there ({error.strerror or error})") from error
 
@@ -190,7 +190,7 @@ class Actors:
 
         Actors that are late join when they are ready.
         """
-        done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=STARTED_S)
+        done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=MAX_START_S)
         for reference in late:
             opening[reference].opening = reference
         failures = [failure for reference in done if (failure := self.failure(reference, opening[reference]))]
@@ -198,7 +198,7 @@ class Actors:
             opening[reference].opening = None
         if len(failures) < len(done):
             return ""
-        return failures[0] if failures else f"none was ready within {STARTED_S:g} s: has the cluster free cores?"
+        return failures[0] if failures else f"none was ready within {MAX_START_S:g} s: has the cluster free cores?"
 
     def ready(self, patience_s: float) -> list[Seat]:
         """Those that can be asked; where there are none, the first that can within this time."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from viewfinder.cluster.actors import STARTED_S, Actors, Seat, count_cores, ray_session, start_actor
+from viewfinder.cluster.actors import MAX_START_S, Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.vectors import check_rows
 from viewfinder.errors import ViewfinderError
@@ -31,10 +31,10 @@ from viewfinder.store.objects import parse_url, read_picture
 MAX_FILES_AT_ONCE = 16
 """Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""
 
-IN_FLIGHT = 2
-"""Times that, which are with an actor, so that it never waits for the next."""
+MAX_TASKS_AN_ACTOR = 2
+"""Such tasks that an actor has at once, so that it never waits for the next."""
 
-MAX_TRIES = 5
+MAX_DEATHS = 5
 """Actors that may die while they hold some files, before these are given up."""
 
 NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
@@ -136,7 +136,7 @@ class ActorEmbedder:
         waiting = iter(lambda: list(islice(drawn, MAX_FILES_AT_ONCE)), [])
         under_way = deque[_Task]()
         while True:
-            while len(under_way) < IN_FLIGHT * len(self.actors.seats) and (some := next(waiting, None)):
+            while len(under_way) < MAX_TASKS_AN_ACTOR * len(self.actors.seats) and (some := next(waiting, None)):
                 under_way.append(self._give(some, under_way))
             if not under_way:
                 return
@@ -155,7 +155,7 @@ class ActorEmbedder:
                 why = " ".join(str(error).split())[:300]
                 self.actors.replace(task.seat, why)
                 for lost in [it for it in under_way if it.seat is task.seat]:
-                    if lost.tries >= MAX_TRIES:
+                    if lost.tries >= MAX_DEATHS:
                         raise ViewfinderError(
                             f"{lost.tries + 1} actors died over {lost.files[0].path}: {why}"
                         ) from error
@@ -164,7 +164,7 @@ class ActorEmbedder:
 
     def _give(self, files: Sequence[FoundFile], under_way: Sequence[_Task]) -> _Task:
         """Gives files to the actor that has the least to do."""
-        ready = self.actors.ready(STARTED_S)
+        ready = self.actors.ready(MAX_START_S)
         if not ready:
             raise ViewfinderError(
                 "all actors of the cluster are gone: what was added stays, add the same again to go on"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-MAX_WAIT_S = 5.0
+MAX_ENDING_S = 5.0
 """The time in which the processes must end by themselves, or once they are killed."""
 
 
@@ -32,7 +32,7 @@ def main() -> None:
 
 def end_processes(folder: Path) -> None:
     """Kills the Python processes that have a file in a folder open, as all of Ray's have their logs."""
-    until = time.monotonic() + MAX_WAIT_S
+    until = time.monotonic() + MAX_ENDING_S
     while (found := find_processes(folder)) and time.monotonic() < until:
         for process in found:
             with suppress(psutil.Error):

@@ -31,13 +31,13 @@ from viewfinder.store.bucket import local_folder, place_name
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
 
-PATIENCE_S = (10.0, 10.0)
+SHARD_PATIENCE_S = (10.0, 10.0)
 """The time for which a turn waits for its shards, and then for those that are asked for once more."""
 
 MAX_TURNS_AT_ONCE = 2
 """Turns that an actor works on at the same time: the next snapshot may be opened beside one."""
 
-KEPT = 2
+MAX_OPEN_SNAPSHOTS = 2
 """Snapshots that an actor keeps open: turns that have begun go on with the one before."""
 
 
@@ -88,7 +88,7 @@ class ShardActor:
         known = self._opened.get(shown.generation)
         if known is None:
             known = self._opened[shown.generation] = open_shown(self._place, shown)
-            for generation in list(self._opened)[:-KEPT]:
+            for generation in list(self._opened)[:-MAX_OPEN_SNAPSHOTS]:
                 self._opened.pop(generation, None)
         return known
 
@@ -173,7 +173,7 @@ class ActorShards:
         """Answers to questions, by their place; a question that no actor could answer is left out."""
         assert self._actors is not None
         answers: dict[int, ShardAnswer] = {}
-        for patience_s in PATIENCE_S:
+        for patience_s in SHARD_PATIENCE_S:
             asked = self._send(
                 shown, {place: it for place, it in enumerate(questions) if place not in answers}, patience_s
             )

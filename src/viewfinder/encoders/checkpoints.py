@@ -39,7 +39,7 @@ Inputs = Mapping[str, Tensor]
 Network = Any
 """A transformers model: its towers are attributes, which torch types as `Tensor | Module`."""
 
-SIDE = 6
+GRID_SIDE = 6
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def pool_regions(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
 
     Where 6 does not divide h or w, neighbouring cells share the patches on their border.
     """
-    cells_cyx = functional.adaptive_avg_pool2d(patches_hwc.permute(2, 0, 1), SIDE)
+    cells_cyx = functional.adaptive_avg_pool2d(patches_hwc.permute(2, 0, 1), GRID_SIDE)
     return cells_cyx.flatten(1).T
 
 

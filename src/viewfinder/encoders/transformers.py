@@ -20,10 +20,10 @@ from viewfinder.pictures import AtMost, Fit
 if TYPE_CHECKING:
     from viewfinder.encoders.checkpoints import Checkpoint
 
-BATCH = 8
+MAX_INPUTS = 8
 """Pictures (or texts) per pass through the network: memory stays flat however many are given."""
 
-MAX_SIDE = 768
+MAX_DECODED_SIDE = 768
 """In pixels: more than any of these models reads, and small enough to pass between processes."""
 
 MAX_ASPECT = 32
@@ -55,7 +55,7 @@ class TransformersEncoder:
         self.raw_version: str = checkpoint.version
         self.sentences_version: str = checkpoint.version
         self.width: int = checkpoint.family.width(checkpoint.config)
-        self.fit: Fit = AtMost(MAX_SIDE)
+        self.fit: Fit = AtMost(MAX_DECODED_SIDE)
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self._checkpoint = checkpoint
@@ -71,8 +71,8 @@ class TransformersEncoder:
         global_bd = np.zeros((len(batch), self.width), np.float32)
         regions_brd = np.zeros((len(batch), REGIONS, self.width), np.float32) if regions else None
         network, family = self._checkpoint.network, self._checkpoint.family
-        for start in range(0, len(batch), BATCH):
-            rows = slice(start, start + BATCH)
+        for start in range(0, len(batch), MAX_INPUTS):
+            rows = slice(start, start + MAX_INPUTS)
             with torch.inference_mode():
                 seen = family.look(network, self._pixel_inputs(batch[rows]))
                 global_bd[rows] = unit_rows(seen.global_bd.float().numpy())
@@ -93,8 +93,8 @@ class TransformersEncoder:
 
         words_nd = np.zeros((len(texts), self.width), np.float32)
         network, family = self._checkpoint.network, self._checkpoint.family
-        for start in range(0, len(texts), BATCH):
-            rows = slice(start, start + BATCH)
+        for start in range(0, len(texts), MAX_INPUTS):
+            rows = slice(start, start + MAX_INPUTS)
             tokens = self._checkpoint.tokenizer(
                 list(texts[rows]),
                 padding=family.pad,

@@ -130,7 +130,7 @@ def _text(value: object) -> str:
 _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
 
 
-EXTRAS = {
+READER_EXTRAS = {
     "pillow_heif": f"HEIC pictures need an extra: {advise_extra('heic')}",
     "rawpy": f"RAW pictures need an extra: {advise_extra('raw')}",
 }
@@ -146,7 +146,7 @@ def is_installed_since(reason: str) -> bool:
     if reason.startswith(NO_PICTURE):
         return bool(picture_readers())
     # Earlier versions wrote only the beginning of the reason.
-    wanted = [package for package, why in EXTRAS.items() if reason and why.startswith(reason)]
+    wanted = [package for package, why in READER_EXTRAS.items() if reason and why.startswith(reason)]
     return any(find_spec(package) is not None for package in wanted)
 
 
@@ -203,7 +203,7 @@ def register_heif() -> None:
     try:
         import pillow_heif
     except ImportError:
-        raise PictureError(EXTRAS["pillow_heif"]) from None
+        raise PictureError(READER_EXTRAS["pillow_heif"]) from None
     pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
 
 
@@ -235,7 +235,7 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
     try:
         import rawpy
     except ImportError:
-        raise PictureError(EXTRAS["rawpy"]) from None
+        raise PictureError(READER_EXTRAS["rawpy"]) from None
     try:
         opened = rawpy.imread(BytesIO(data))
     except rawpy.LibRawError as error:

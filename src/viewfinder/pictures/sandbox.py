@@ -34,10 +34,10 @@ from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch, read_limits
 from viewfinder.pictures.worker import READY, pack_request
 
-IN_FLIGHT = 4
+MAX_FILES_HELD = 4
 """Pictures that a worker holds at once: read ahead, being decoded, or waiting to be taken."""
 
-KEPT = 3
+MAX_DECODING = 3
 """Pictures that `decode_one` decodes at the same time; further callers wait."""
 
 _READ_AHEAD = 1 << 20
@@ -111,7 +111,7 @@ class Decoders:
     ) -> Iterator[Outcome]:
         """One outcome a path, in the order of the paths, which are drawn no faster than they are needed.
 
-        Workers go on while the caller holds an outcome, up to `IN_FLIGHT` pictures each. One decoding at a
+        Workers go on while the caller holds an outcome, up to `MAX_FILES_HELD` pictures each. One decoding at a
         time: an iterator that is given up must be closed (or collected) before the next begins. `fit` and
         `limits` are for this one decoding, in place of the workers' own.
 
@@ -121,7 +121,7 @@ class Decoders:
         """
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("these Decoders are decoding already: finish or close that iterator first")
-        run = _Run(iter(paths), fit or self._fit, limits or self._limits)
+        run = _Decoding(iter(paths), fit or self._fit, limits or self._limits)
         try:
             while True:
                 self._feed(run)
@@ -136,10 +136,10 @@ class Decoders:
             self._drop(worker for worker in list(self._workers) if worker.jobs)
             self._busy.release()
 
-    def _feed(self, run: _Run) -> None:
+    def _feed(self, run: _Decoding) -> None:
         """Draws paths into the window and hands them to the workers with the least to do."""
-        for path in islice(run.paths, self._count * IN_FLIGHT - len(run.order)):
-            job = _Job(Path(path), pack_request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
+        for path in islice(run.paths, self._count * MAX_FILES_HELD - len(run.order)):
+            job = _FileJob(Path(path), pack_request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
             run.order.append(job)
             run.waiting.append(job)
         while run.waiting and (worker := self._free_for(run.waiting[0])):
@@ -148,18 +148,18 @@ class Decoders:
             else:
                 self._lost(worker, run)
 
-    def _free_for(self, job: _Job) -> _Worker | None:
+    def _free_for(self, job: _FileJob) -> _Worker | None:
         self._fill_up()
         least = min(self._workers, key=lambda worker: len(worker.jobs))
         if job.alone or any(other.alone for other in least.jobs):
             return least if not least.jobs else None
-        return least if len(least.jobs) < IN_FLIGHT else None
+        return least if len(least.jobs) < MAX_FILES_HELD else None
 
     def _fill_up(self) -> None:
         while len(self._workers) < self._count:
             self._workers.append(_Worker())
 
-    def _wait(self, run: _Run) -> None:
+    def _wait(self, run: _Decoding) -> None:
         """Until a worker has something to say, or has been silent for too long."""
         deadlines = {worker: worker.deadline(run.limits) for worker in self._workers}
         pause = max(0.0, min(deadlines.values()) - time.monotonic())
@@ -174,7 +174,7 @@ class Decoders:
             elif time.monotonic() >= deadline:
                 self._overdue(worker, run)
 
-    def _overdue(self, worker: _Worker, run: _Run) -> None:
+    def _overdue(self, worker: _Worker, run: _Decoding) -> None:
         """The file at the head is to blame; those behind it have not been looked at."""
         self._drop([worker])
         if not worker.ready:
@@ -183,7 +183,7 @@ class Decoders:
             worker.jobs.popleft().fail(f"took longer than {run.limits.seconds:g} s")
         run.again(worker.jobs)
 
-    def _lost(self, worker: _Worker, run: _Run) -> None:
+    def _lost(self, worker: _Worker, run: _Decoding) -> None:
         """A worker died, perhaps of no file: each it held is tried alone; the one that kills again is bad."""
         self._drop([worker])
         if not worker.ready:
@@ -236,7 +236,7 @@ def _kept(process: int) -> LifoQueue[Decoders]:
     The last one put back is the next one taken: a second one is started only when the first is busy.
     """
     idle: LifoQueue[Decoders] = LifoQueue()
-    for _ in range(KEPT):
+    for _ in range(MAX_DECODING):
         decoders = Decoders(1, fit=Stretch())
         atexit.register(decoders.close)
         idle.put(decoders)
@@ -244,7 +244,7 @@ def _kept(process: int) -> LifoQueue[Decoders]:
 
 
 @dataclass(eq=False)
-class _Job:
+class _FileJob:
     """A file on its way; `alone` if it was with a worker when that died: it gets the next to itself."""
 
     path: Path
@@ -262,16 +262,16 @@ class _Job:
 
 
 @dataclass
-class _Run:
+class _Decoding:
     """One decoding under way: jobs in the order to be given back, and those of them not yet with a worker."""
 
     paths: Iterator[Path]
     fit: Fit
     limits: Limits
-    order: deque[_Job] = field(default_factory=deque)
-    waiting: deque[_Job] = field(default_factory=deque)
+    order: deque[_FileJob] = field(default_factory=deque)
+    waiting: deque[_FileJob] = field(default_factory=deque)
 
-    def again(self, jobs: deque[_Job]) -> None:
+    def again(self, jobs: deque[_FileJob]) -> None:
         self.waiting.extendleft(reversed(jobs))
         jobs.clear()
 
@@ -292,11 +292,11 @@ class _Worker:
                 process_group=0,  # a terminal's Ctrl-C does not reach it
             )
             self.pipe = Connection(ours.detach())
-        self.jobs: deque[_Job] = deque()
+        self.jobs: deque[_FileJob] = deque()
         self.ready = False
         self._since = time.monotonic()
 
-    def take(self, job: _Job) -> bool:
+    def take(self, job: _FileJob) -> bool:
         """Gives the worker a file; False if it has died in the meantime."""
         if not self.jobs and self.ready:
             self._since = time.monotonic()

@@ -241,7 +241,7 @@ _LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
 """The most that an ignore file may hold: bytes, lines, and `**` in a line."""
 
-PATIENCE_S, PATIENCE_A_NAME_S = 5.0, 0.001
+MAX_RULES_S, MAX_RULES_A_NAME_S = 5.0, 0.001
 """The time that an ignore file's rules may take, in all and for every name that is looked up."""
 
 
@@ -281,7 +281,7 @@ class _IgnoreFile:
 
     @property
     def is_given_up(self) -> bool:
-        return self.spent > PATIENCE_S + PATIENCE_A_NAME_S * self.asked
+        return self.spent > MAX_RULES_S + MAX_RULES_A_NAME_S * self.asked
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
         """Whether the path is passed over; None where the rules say nothing, or took too long before."""

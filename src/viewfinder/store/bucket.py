@@ -8,7 +8,7 @@
 
 LanceDB reads and writes the tables where they are. The local folder has only the *names* of their versions, as empty
 files: these tell which tables there are and whether a snapshot is fresh. `Bucket.pull` fetches these names and the
-small files; a process that searches does so at most every `LOOK_S` seconds. A process that is given the local
+small files; a process that searches does so at most every `MAX_AGE_S` seconds. A process that is given the local
 folder, such as a server's, finds the bucket by the file `bucket.url` in it.
 
 A `Lease` is a lock for writers on several machines, in the object store itself: one row of a Lance
@@ -46,7 +46,7 @@ from viewfinder.store.objects import check_url, parse_url, read_picture
 from viewfinder.whole_files import write_file
 
 LEASE_S = 30.0
-POLL_S = 0.5
+LEASE_POLL_S = 0.5
 KEEP_BEATS = timedelta(minutes=10)
 """Versions of the table are kept this long, as others may be reading them."""
 
@@ -111,7 +111,7 @@ class Lease:
                     f"another process ({row['holder']}) is {busy} and did not finish within {timeout:g} s: "
                     "wait for it, then try again"
                 )
-            self._ended.wait(min(POLL_S, self._lease_s / 10))
+            self._ended.wait(min(LEASE_POLL_S, self._lease_s / 10))
         threading.Thread(target=self._keep, daemon=True, name=f"lease of {self._name}").start()
 
     def release(self) -> None:
@@ -180,13 +180,13 @@ class Lease:
         return bool(self._connection.open_table(self._name).update(where=where, values=values).rows_updated)
 
 
-MARKER = "bucket.url"
+URL_FILE = "bucket.url"
 """The file that says where a local folder's tables are."""
 
 PULLING = "pull.lock"
 """Held while a process updates a local folder from the bucket: else an older state could be written last."""
 
-LOOK_S = 5.0
+MAX_AGE_S = 5.0
 """The greatest age of the known state of the bucket while people search."""
 
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
@@ -208,7 +208,7 @@ def local_folder(place: str | Path) -> Path:
     named = hashlib.blake2b(f"{endpoint} {url}".encode(), digest_size=8).hexdigest()
     folder = user_cache_path("viewfinder", appauthor=False) / "buckets" / f"{url.rpartition('/')[2]}-{named}"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _keep_file(folder / MARKER, url.encode())
+    _keep_file(folder / URL_FILE, url.encode())
     _bucket(folder, url).pull()
     return folder
 
@@ -216,7 +216,7 @@ def local_folder(place: str | Path) -> Path:
 def find_bucket(folder: Path) -> Bucket | None:
     """The bucket that a local folder belongs to, None for a library that is a folder; 5 us."""
     try:
-        return _bucket(folder, (folder / MARKER).read_text(encoding="utf-8"))
+        return _bucket(folder, (folder / URL_FILE).read_text(encoding="utf-8"))
     except OSError:
         return None
 
@@ -259,7 +259,7 @@ class Bucket:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
         self._leases: dict[str, Lease] = {}
-        self._pulled = -LOOK_S
+        self._pulled = -MAX_AGE_S
 
     # -- tables
 
@@ -278,7 +278,7 @@ class Bucket:
 
     def refresh(self) -> None:
         """Pulls, unless that was just done."""
-        if monotonic() - self._pulled > LOOK_S:
+        if monotonic() - self._pulled > MAX_AGE_S:
             self.pull()
 
     def pull(self) -> None:

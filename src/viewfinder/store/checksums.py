@@ -26,7 +26,7 @@ SEAL_BYTES = len(SEAL) + 4
 LARGE = 64 << 20
 """Files of at least this many bytes give back their memory once they are checked."""
 
-LISTED = "_checksums"
+CHECKSUM_LIST = "_checksums"
 LANCE_FOLDERS = ("_versions", "data", "_deletions", "_indices", "_transactions")
 """Folders of a table in which Lance writes each file once; hints, which it replaces, have that word in their names."""
 
@@ -74,14 +74,14 @@ def record_checksums(table: Path) -> None:
     listed = _read_list(table)[0]
     new = [(path, checksum_file(table / path), (table / path).stat().st_size) for path in _files(table) - listed.keys()]
     if new:
-        with (table / LISTED).open("ab") as stream:
+        with (table / CHECKSUM_LIST).open("ab") as stream:
             stream.write("".join(_line(*entry) for entry in sorted(new)).encode())
 
 
 def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
     """Removes these files, and those that no longer exist, from the list of a table."""
     listed, left = _read_list(table)[0], _files(table).difference(paths)
-    write_file(table / LISTED, "".join(_line(path, *listed[path]) for path in sorted(listed.keys() & left)))
+    write_file(table / CHECKSUM_LIST, "".join(_line(path, *listed[path]) for path in sorted(listed.keys() & left)))
 
 
 def listed_versions(table: Path) -> list[str]:
@@ -101,7 +101,7 @@ def find_damage(table: Path, *, everything: bool = False) -> list[str]:
     newest = there[:1]
     damaged = [versions[0]] if versions and (not there or versions[0] < there[0]) else []
     if everything:
-        damaged += [LISTED] if bad_lines else []
+        damaged += [CHECKSUM_LIST] if bad_lines else []
     for path, (checksum, size) in listed.items():
         if not everything and path.startswith(("_versions/", "_transactions/")) and path not in newest:
             continue
@@ -128,7 +128,7 @@ def _line(path: str, checksum: int, size: int) -> str:
 def _read_list(table: Path) -> tuple[dict[str, tuple[int, int]], int]:
     """Checksum and size by path, and how many lines are invalid (the last may have been cut short)."""
     try:
-        lines = (table / LISTED).read_bytes().decode("utf-8", "replace").splitlines()
+        lines = (table / CHECKSUM_LIST).read_bytes().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return {}, 0
     listed, bad = {}, 0

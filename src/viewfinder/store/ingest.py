@@ -29,11 +29,11 @@ from viewfinder.store.objects import is_gone, parse_url, walk_objects
 from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.rows import Failure, FileRecord, PictureRow
 from viewfinder.store.store import Store
-from viewfinder.store.tables import SECONDS, pace_batches
+from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 
 Entry = TypeVar("Entry")
 
-MAX_FAILURES = 1000
+MAX_LISTED_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
 
 
@@ -58,7 +58,7 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Batch:
+class _PictureBatch:
     """Outcomes of some files; `raw_nr` will hold the vectors of the pictures that are `new`."""
 
     outcomes: Sequence[Outcome]
@@ -154,7 +154,7 @@ class Ingest:
         self._manifest.find(walk(folders, follow_links=self._follow_links))
         for url in filter(None, map(parse_url, places)):
             self._manifest.find(walk_objects(url))
-        matched = self._manifest.match(MAX_FAILURES)
+        matched = self._manifest.match(MAX_LISTED_FAILURES)
         if not matched.found:
             where = ", ".join(map(str, roots))
             raise BadInput(
@@ -163,18 +163,18 @@ class Ingest:
             )
         return matched
 
-    def _batches(self, outcomes: Iterator[Outcome]) -> Generator[_Batch, None, None]:
+    def _batches(self, outcomes: Iterator[Outcome]) -> Generator[_PictureBatch, None, None]:
         """Batches to be stored, with their vectors. While the caller stores one, those of the next are being made.
 
         A batch waits for its successor only if files come fast: what took long to read is to be stored at once.
         """
-        waiting: _Batch | None = None
+        waiting: _PictureBatch | None = None
         with ThreadPoolExecutor(1, thread_name_prefix="encoding") as encoding:
             asked = monotonic()
             for drawn in pace_batches(outcomes):
-                is_slow = monotonic() - asked > SECONDS
+                is_slow = monotonic() - asked > COMMIT_EVERY_S
                 new = self._find_new(drawn, () if waiting is None else waiting.new)
-                batch = _Batch(drawn, new, encoding.submit(self._raw_vectors, list(new.values())))
+                batch = _PictureBatch(drawn, new, encoding.submit(self._raw_vectors, list(new.values())))
                 if waiting is not None:
                     yield waiting
                 wait([batch.raw_nr])
@@ -194,7 +194,7 @@ class Ingest:
             new.setdefault(outcome.id, outcome)
         return new
 
-    def _take(self, batch: _Batch) -> None:
+    def _take(self, batch: _PictureBatch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         new, vectors, unusable = self._find_vectors(batch)
         # Copies of a picture that has just been found unusable may follow in this batch.
@@ -220,7 +220,7 @@ class Ingest:
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
 
     def _find_vectors(
-        self, batch: _Batch
+        self, batch: _PictureBatch
     ) -> tuple[dict[str, DecodedFile], dict[str, Float[np.ndarray, "n _"]], dict[str, str]]:
         """The new pictures of a batch, their vectors in each space, and those that have no usable one, with the reason.
 
@@ -300,7 +300,7 @@ class Ingest:
         self._count_failures(failures, len(failures))
 
     def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
-        self._report.failures += failures[: MAX_FAILURES - len(self._report.failures)]
+        self._report.failures += failures[: MAX_LISTED_FAILURES - len(self._report.failures)]
         self._report.quarantined += count
 
 

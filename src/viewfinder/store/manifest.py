@@ -17,7 +17,7 @@ from viewfinder.pictures import FoundFile, UnreadablePlace, can_be_read_now
 from viewfinder.store.rows import Failure, pack_text, unpack_text
 from viewfinder.store.store import Store
 
-CHUNK = 10_000
+MAX_PLACES = 10_000
 """Unreadable places that are in memory at once."""
 
 _TABLES = """
@@ -114,7 +114,7 @@ class Manifest:
     def unreadable(self) -> Iterator[list[Failure]]:
         """The places that could not be looked into, by path, some thousands at a time."""
         rows = self._database.execute("SELECT path, 0, 0, reason FROM unreadable ORDER BY path")
-        while chunk := rows.fetchmany(CHUNK):
+        while chunk := rows.fetchmany(MAX_PLACES):
             yield list(map(_to_failure, chunk))
 
     def places_no_longer_found(self) -> Iterator[Path]:

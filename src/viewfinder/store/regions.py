@@ -38,7 +38,7 @@ from viewfinder.store.store import Store
 from viewfinder.store.tables import (
     FILLED,
     PICTURES,
-    REGIONS,
+    REGIONS_PREFIX,
     TABLES,
     Tables,
     VectorReader,
@@ -62,7 +62,7 @@ class RegionTable:
     def __init__(self, folder: Path, raw_version: str) -> None:
         self.folder = folder
         self._tables = Tables(folder)
-        self._name = f"{REGIONS}{to_file_name(raw_version)}"
+        self._name = f"{REGIONS_PREFIX}{to_file_name(raw_version)}"
         self._lock = FileLock(folder / "filling.lock")
         self._reader = VectorReader(self._tables, self._name)
 
@@ -124,10 +124,10 @@ class RegionTable:
                     self._tables.bucket.push(f"{TABLES}/{FILLED}")
 
 
-READ = 256
+MAX_READ = 256
 """Pictures whose vectors are read at once: 24 MB of the starter's regions."""
 
-LOOK_S = 0.5
+PROGRESS_EVERY_S = 0.5
 """The pause between two looks at the progress of another process that fills."""
 
 
@@ -155,7 +155,7 @@ def fill_regions(
     with ExitStack() as stack:
         while True:
             try:
-                stack.enter_context(table.filling(LOOK_S))
+                stack.enter_context(table.filling(PROGRESS_EVERY_S))
                 break
             except LibraryBusy:  # another process fills: how far is it?
                 progress(len(wanted.keys() & table.ids()), len(wanted))
@@ -256,7 +256,7 @@ class StoredVectors:
             fill_regions(self._table, self._encoder, files)
             if self._table.shape() is None:  # no file could be read
                 shape = _regions_of(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
-        for some in (ids[start : start + READ] for start in range(0, len(ids), READ)):
+        for some in (ids[start : start + MAX_READ] for start in range(0, len(ids), MAX_READ)):
             whole_bg = np.asarray(self._global.read(some), np.float32)
             if not regions:
                 yield whole_bg, None

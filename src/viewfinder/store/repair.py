@@ -23,7 +23,7 @@ from viewfinder.store.settings import SETTINGS, Settings, read_settings, write_s
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import build_space, find_damaged_heads, has_space
 from viewfinder.store.store import Store
-from viewfinder.store.tables import FILLED, REGIONS, REPAIR, TABLES, Tables
+from viewfinder.store.tables import FILLED, REGIONS_PREFIX, REPAIR, TABLES, Tables
 from viewfinder.store.verification import find_problems
 
 CACHES = ("snapshots", "approximate")
@@ -59,7 +59,7 @@ def repair_library(
         settings = _repair_heads(folder, settings, journal)
         loaded = load_encoder(settings)
         settings = _repair_vectors(store, loaded, settings, journal, progress)
-        if any(name.startswith(REGIONS) for name in journal.lost_rows):
+        if any(name.startswith(REGIONS_PREFIX) for name in journal.lost_rows):
             (folder / TABLES / FILLED).unlink(missing_ok=True)
             journal.note_mended("regions of pictures, made again when they are needed")
         if journal.report != RepairReport():

@@ -22,10 +22,10 @@ from viewfinder.store.checksums import find_damage, forget_checksums, record_che
 from viewfinder.store.repair_journal import RepairJournal, mended_copy
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.snapshot_rows import SnapshotRows, read_snapshot_rows
-from viewfinder.store.store import PATIENCE_S, Store
+from viewfinder.store.store import WRITE_PATIENCE_S, Store
 from viewfinder.store.tables import FAILURES, PICTURES, SPACES, TABLES, Tables, hold_lock, table_schema
 
-READ = 4096
+MAX_FRAGMENT_ROWS = 4096
 """Rows of a fragment that are read at once."""
 
 _FRUITLESS = 64
@@ -49,7 +49,7 @@ def repair_tables(folder: Path, journal: RepairJournal) -> None:
         # A snapshot's state is a number of the table's versions, which a mended table gives again.
         known = [SnapshotRows(it.rows) if journal.lost_rows else it for it in read_snapshot_rows(folder)]
         filling = hold_lock(
-            FileLock(folder / "filling.lock"), folder, PATIENCE_S, f"reading regions of pictures for {folder}"
+            FileLock(folder / "filling.lock"), folder, WRITE_PATIENCE_S, f"reading regions of pictures for {folder}"
         )
         with filling, mended_copy(folder, journal) as copy:
             try:
@@ -223,10 +223,11 @@ def _readable_rows(tables: Tables, table: Any) -> Iterator[Any]:
     fragments, fruitless, number = _count_fragments(tables, table), 0, 0
     while fragments and fruitless < _FRUITLESS * fragments:
         found = False
-        for start in range(0, 1 << 32, READ):
+        for start in range(0, 1 << 32, MAX_FRAGMENT_ROWS):
             try:
                 with tables.guarded():
-                    some = table.take_row_ids([(number << 32) + start + at for at in range(READ)]).to_arrow()
+                    first = (number << 32) + start
+                    some = table.take_row_ids(list(range(first, first + MAX_FRAGMENT_ROWS))).to_arrow()
             except LibraryError:
                 found = True
                 break

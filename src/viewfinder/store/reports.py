@@ -18,7 +18,7 @@ class AddReport:
 
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
     `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
-    of those in quarantine, `MAX_FAILURES` at most.
+    of those in quarantine, `ingest.MAX_LISTED_FAILURES` at most.
     """
 
     found: int = 0

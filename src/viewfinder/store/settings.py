@@ -15,8 +15,8 @@ from viewfinder.store.tables import TABLES, private_files
 from viewfinder.whole_files import write_file
 
 SETTINGS = "library.json"
-SCHEMA = "viewfinder/library"
-FORMAT = 1
+LIBRARY_SCHEMA = "viewfinder/library"
+LIBRARY_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Settings:
     head: str | None = None
     previous: tuple[str, str | None] | None = None
     roots: tuple[str, ...] = ()
-    format: int = FORMAT
+    format: int = LIBRARY_FORMAT
 
 
 def add_roots(settings: Settings, roots: Iterable[str]) -> Settings:
@@ -47,12 +47,12 @@ def read_settings(file: Path) -> Settings:
         data = json.loads(file.read_text(encoding="utf-8"))
         checksum = data.pop("checksum", None)
         whole = dict(data)
-        if data.pop("schema", None) != SCHEMA:
+        if data.pop("schema", None) != LIBRARY_SCHEMA:
             raise ValueError("another schema")
-        if data["format"] > FORMAT:
+        if data["format"] > LIBRARY_FORMAT:
             raise NewerLibrary(
                 f"{file.parent} was written by a later viewfinder (format {data['format']}, "
-                f"this one reads {FORMAT}): upgrade viewfinder to open it"
+                f"this one reads {LIBRARY_FORMAT}): upgrade viewfinder to open it"
             )
         if checksum not in (None, _checksum(whole)):
             raise ValueError("it was changed since it was written")
@@ -65,7 +65,7 @@ def read_settings(file: Path) -> Settings:
 
 def write_settings(folder: Path, settings: Settings) -> None:
     """Replaces the settings of a library, and their copy. Raises OSError."""
-    data = {"schema": SCHEMA, **asdict(settings)}
+    data = {"schema": LIBRARY_SCHEMA, **asdict(settings)}
     text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
     with private_files(folder):
         for place in (folder / TABLES / SETTINGS, folder / SETTINGS):

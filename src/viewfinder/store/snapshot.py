@@ -27,7 +27,7 @@ from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
 from viewfinder.store.rows import AttributeColumn, build_columns, find_column, split_date, unpack_text
 from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, missing_library, private_files
 
-DERIVED, BY_ROW, BLOCK = "derived-", "by-row-", "block-"
+DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
 
 CAPTURED = "captured"
@@ -203,7 +203,7 @@ class Snapshot:
         """
         found = []
         for first, end in pairwise((0, *self.block_ends)):
-            key, stem = f"{first}-{end}-{name}", self._stem(f"{BLOCK}{first}-{end}-", name)
+            key, stem = f"{first}-{end}-{name}", self._stem(f"{BY_BLOCK}{first}-{end}-", name)
             if (known := self._derived.get(key)) is None and (known := _read_derived(stem)) is None:
                 known = self._keep_derived(stem, compute(self._block(first, end)))
             self._derived[key] = known
@@ -288,7 +288,7 @@ class TextLists:
 
 # -- which state of the tables a snapshot shows
 
-FORMAT = 3
+SNAPSHOT_FORMAT = 3
 """Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 _NEWEST_FIRST = 2**64 - 1
@@ -304,7 +304,7 @@ def read_generation(folder: Path, space: str) -> str:
     state = read_state(folder)
     if state is None:
         raise missing_library(folder)
-    return f"{FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
+    return f"{SNAPSHOT_FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
 
 
 def read_filled_mark(folder: Path) -> str:

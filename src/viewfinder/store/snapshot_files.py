@@ -38,7 +38,7 @@ from viewfinder.errors import LibraryError
 from viewfinder.store.checksums import map_sealed, seal, seal_file
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
 from viewfinder.store.rows import FACTS, AttributeColumn, build_columns
-from viewfinder.store.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
+from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files, read_growth
 
@@ -243,7 +243,7 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
         table = pa.concat_tables([tables.pop(), table])
     kept = sum(piece.num_rows for piece in tables)
-    for file in before.glob(f"{BLOCK}*.json"):
+    for file in before.glob(f"{BY_BLOCK}*.json"):
         if int(file.stem.split("-")[2]) <= kept:
             link_rows(file.with_suffix(""), folder / file.stem)
     for number in range(len(tables)):
@@ -277,7 +277,7 @@ def _is_abandoned(name: str) -> bool:
     return number.isdigit() and not psutil.pid_exists(int(number))
 
 
-LISTED = "columns.json"
+COLUMN_LIST = "columns.json"
 
 
 class StoredColumns(Mapping[str, AttributeColumn]):
@@ -360,11 +360,11 @@ def _write_values(folder: Path, number: int, values: tuple[str, ...]) -> None:
 
 
 def _write_list(folder: Path, numbers: Mapping[str, int]) -> None:
-    (folder / LISTED).write_bytes(seal(json.dumps(numbers).encode()))
+    (folder / COLUMN_LIST).write_bytes(seal(json.dumps(numbers).encode()))
 
 
 def _read_list(folder: Path) -> dict[str, int]:
-    return dict(json.loads(bytes(map_sealed(folder / LISTED))))
+    return dict(json.loads(bytes(map_sealed(folder / COLUMN_LIST))))
 
 
 def _read_parts(folder: Path, number: int) -> tuple[memoryview, np.ndarray, np.ndarray]:

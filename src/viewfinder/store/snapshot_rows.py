@@ -14,7 +14,7 @@ from pathlib import Path
 from viewfinder.store.checksums import map_sealed
 from viewfinder.store.growing_arrays import count_rows
 from viewfinder.store.rows import PictureRow, pictures_from_arrow
-from viewfinder.store.snapshot import FORMAT, last_written_version, read_filled_mark
+from viewfinder.store.snapshot import SNAPSHOT_FORMAT, last_written_version, read_filled_mark
 from viewfinder.store.snapshot_files import GENERATION, MATRIX, TABLE, name_snapshot
 from viewfinder.store.tables import PICTURES, SPACES, read_growth
 
@@ -69,7 +69,7 @@ def _states_that_only_grew(folder: Path) -> list[str]:
 def _name_states(folder: Path, states: Sequence[str]) -> Mapping[str, str]:
     """The version of the pictures by the first half of the name that a snapshot of these states has."""
     return {
-        name_snapshot(f"{FORMAT}:{state}:{filled}:").split("-")[0]: state.split(":")[0]
+        name_snapshot(f"{SNAPSHOT_FORMAT}:{state}:{filled}:").split("-")[0]: state.split(":")[0]
         for state in states
         for filled in ("0", read_filled_mark(folder))
     }

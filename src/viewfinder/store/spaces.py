@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 CHECKSUM = ".crc32"
 """Suffix of the file that holds a head's checksum."""
 
-CHUNK = 4096
+MAX_PROJECTED = 4096
 """Pictures whose vectors are projected together."""
 
 
 def build_space(store: Store, encoder: Encoder) -> None:
     """Builds the space of an encoder from the stored raw vectors, in place of one of that name."""
     ids, raw_nr = store.read_vectors(encoder.raw_version)
-    chunks = (slice(at, at + CHUNK) for at in range(0, len(ids), CHUNK))
+    chunks = (slice(at, at + MAX_PROJECTED) for at in range(0, len(ids), MAX_PROJECTED))
     store.write_space(encoder.version, (_project(encoder, ids[chunk], raw_nr[chunk]) for chunk in chunks))
 
 

@@ -58,7 +58,7 @@ from viewfinder.store.tables import (
     vectors_to_arrow,
 )
 
-PATIENCE_S = 60.0
+WRITE_PATIENCE_S = 60.0
 """The time for which a write waits until another process has finished writing, unless told otherwise."""
 
 KEEP_VERSIONS = timedelta(minutes=30)
@@ -93,7 +93,7 @@ class Store:
             raise missing_library(folder)
         return Store(folder)
 
-    def writing(self, timeout: float = PATIENCE_S) -> AbstractContextManager[None]:
+    def writing(self, timeout: float = WRITE_PATIENCE_S) -> AbstractContextManager[None]:
         """Holds the library for writing, as every write does; may be nested. Raises LibraryBusy after `timeout` s."""
         return hold_lock(self._lock, self.folder, timeout, f"writing to {place_name(self.folder)}")
 

@@ -37,7 +37,7 @@ PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
 VERSIONS = "{}.lance/_versions"
 """Lance's folder of the manifests of a table: one file per version."""
 
-REGIONS = "regions."
+REGIONS_PREFIX = "regions."
 """Prefix of the names of tables of regions."""
 
 FILLED = "regions.filled"
@@ -52,10 +52,10 @@ GROWTH_BYTES = 8_000_000
 REPAIR, REPORT = "repair", "report.json"
 """The folder of a repair in a library, and its journal in it (see `repair_journal`)."""
 
-BATCH = 500
+MAX_VALUES_A_FILTER = 500
 """Names in one SQL filter."""
 
-STREAMED = 4096
+STREAM_ROWS = 4096
 """Rows in a batch of a stream."""
 
 
@@ -167,7 +167,7 @@ class Tables:
 
     def stream(self, name: str, *columns: str) -> Iterator[Any]:
         """These columns of all rows as Arrow batches, in no order; few of them are in memory at a time."""
-        yield from self.open(name).search().select(list(columns)).limit(None).to_batches(STREAMED)
+        yield from self.open(name).search().select(list(columns)).limit(None).to_batches(STREAM_ROWS)
 
     def delete_where(self, name: str, column: str, values: Sequence[str]) -> None:
         """Removes the rows that have one of these values."""
@@ -176,7 +176,7 @@ class Tables:
 
     def of_regions(self) -> list[str]:
         """Names of all tables of regions that can be opened."""
-        names = sorted(path.stem for path in (self.folder / TABLES).glob(f"{REGIONS}*.lance"))
+        names = sorted(path.stem for path in (self.folder / TABLES).glob(f"{REGIONS_PREFIX}*.lance"))
         return [name for name in names if self.has(name)]
 
     @contextmanager
@@ -346,9 +346,9 @@ def check_ids(ids: Sequence[str]) -> None:
 
 
 def sql_clauses(column: str, values: Sequence[str]) -> Iterator[str]:
-    """SQL filters `column IN (...)`, `BATCH` values at a time."""
-    for start in range(0, len(values), BATCH):
-        literals = ", ".join("'" + value.replace("'", "''") + "'" for value in values[start : start + BATCH])
+    """SQL filters `column IN (...)`, `MAX_VALUES_A_FILTER` values at a time."""
+    for some in (values[at : at + MAX_VALUES_A_FILTER] for at in range(0, len(values), MAX_VALUES_A_FILTER)):
+        literals = ", ".join("'" + value.replace("'", "''") + "'" for value in some)
         yield f"{column} IN ({literals})"
 
 
@@ -443,7 +443,7 @@ Item = TypeVar("Item")
 FIRST_BATCH, MAX_BATCH = 64, 256
 """Pictures in the first batch, and the most in any batch."""
 
-SECONDS = 1.5
+COMMIT_EVERY_S = 1.5
 """Planned work between two commits, against some 60 ms per commit."""
 
 
@@ -453,5 +453,6 @@ def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
     while batch := list(islice(items, size)):
         yield batch
         # Assumes the speed of the last one; a large model gets small batches.
-        size = int(min(max(len(batch) * SECONDS / max(monotonic() - started, 1e-3), FIRST_BATCH / 8, 1), MAX_BATCH))
+        fits = len(batch) * COMMIT_EVERY_S / max(monotonic() - started, 1e-3)
+        size = int(min(max(fits, FIRST_BATCH / 8, 1), MAX_BATCH))
         started = monotonic()

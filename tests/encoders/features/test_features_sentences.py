@@ -40,7 +40,7 @@ class Reader(ColourEncoder):
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "CHUNK", 2)
+    monkeypatch.setattr(sentences, "MAX_TEXTS", 2)
 
 
 def test_rows_are_the_encoders_vectors_of_the_texts(tmp_path: Path) -> None:

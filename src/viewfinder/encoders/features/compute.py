@@ -32,7 +32,7 @@ from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
 from viewfinder.pictures import DecodedFile, Decoders, Outcome, scan
 
-CHUNK = 64
+MAX_PICTURES = 64
 """Pictures acknowledged together: the most that a crash can cost."""
 
 JOURNAL = "journal.jsonl"
@@ -132,7 +132,7 @@ def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[s
     return tuple(sources), tuple(unreadable)
 
 
-def _known_vectors(folder: Path, before: store.Manifest) -> dict[store.PictureFile, PictureVectors | str]:
+def _known_vectors(folder: Path, before: store.FeaturesManifest) -> dict[store.PictureFile, PictureVectors | str]:
     """Vectors, or reasons for none, that an earlier call left for pictures; its arrays stay mapped."""
     raw_nd, regions_nre = (
         np.asarray(store.map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
@@ -151,9 +151,9 @@ def _compute_chunks(
     regions: bool,
     workers: int,
 ) -> Iterator[list[Read]]:
-    """The vectors of `sources`: a chunk has what is known and up to `CHUNK` new pictures, as one batch."""
+    """The vectors of `sources`: a chunk has what is known and up to `MAX_PICTURES` new pictures, as one batch."""
     todo = [at for at, source in enumerate(sources) if source not in known]
-    starts = [0, *todo[CHUNK::CHUNK]]
+    starts = [0, *todo[MAX_PICTURES::MAX_PICTURES]]
     with closing(Decoders(workers, fit=encoder.fit)) as decoders:
         outcomes = decoders.decode(dataset / sources[at].key for at in todo)
         for start, end in zip(starts, [*starts[1:], len(sources)], strict=True):
@@ -260,7 +260,7 @@ def finish_rows(
     made_by: str,
     outcomes: Sequence[tuple[store.PictureFile, str]],
     unreadable: Sequence[store.DroppedPicture] = (),
-) -> store.Manifest:
+) -> store.FeaturesManifest:
     """Sets the length of the arrays of `write_rows`, moves them into place, then writes the manifest."""
     sources = tuple(source for source, reason in outcomes if not reason)
     dropped = sorted([*(store.DroppedPicture(source, reason) for source, reason in outcomes if reason), *unreadable])
@@ -278,7 +278,7 @@ def finish_rows(
         if file.is_file():
             values = np.load(file, mmap_mode="r", allow_pickle=False)
             arrays[name] = store.ArrayFile(file.name, values.shape, str(values.dtype))
-    return store.finish_manifest(folder, store.Manifest(raw_version, sources, tuple(dropped), arrays), made_by)
+    return store.finish_manifest(folder, store.FeaturesManifest(raw_version, sources, tuple(dropped), arrays), made_by)
 
 
 def _row_shape(stream: BinaryIO) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.features import store
-from viewfinder.encoders.features.compute import CHUNK, PictureVectors, Read, finish_rows, write_rows
+from viewfinder.encoders.features.compute import MAX_PICTURES, PictureVectors, Read, finish_rows, write_rows
 from viewfinder.errors import BadInput
 
 
@@ -155,9 +155,9 @@ def collect_stored_vectors(
 
 
 def _read_chunks(read: ReadVectors, sources: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
-    for start in range(0, len(sources), CHUNK):
+    for start in range(0, len(sources), MAX_PICTURES):
         chunk: list[Read] = []
-        for source in sources[start : start + CHUNK]:
+        for source in sources[start : start + MAX_PICTURES]:
             try:
                 chunk.append((source, read(source)))
             except BadInput as error:

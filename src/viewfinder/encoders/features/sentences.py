@@ -34,10 +34,10 @@ from viewfinder.encoders.base import Encoder, to_file_name
 from viewfinder.errors import UnknownName, ViewfinderError
 from viewfinder.whole_files import write_file
 
-CHUNK = 512
+MAX_TEXTS = 512
 """Texts acknowledged together: a few seconds of work."""
 
-FEW = 2 * CHUNK
+FEW_TEXTS = 2 * MAX_TEXTS
 """For at most this many texts no process is started."""
 
 Notify = Callable[[str], None]
@@ -76,7 +76,7 @@ class SentenceVectors:
         known = _known(place)
         missing = [text for text in wanted if text not in known]
         if missing:
-            many = encoder.name == "starter" and len(missing) > FEW
+            many = encoder.name == "starter" and len(missing) > FEW_TEXTS
             count = processes or (os.cpu_count() or 1 if many else 1)
             known |= _computed(missing, encoder, place, notify, count)
         return SentenceVectors(wanted, np.stack([known[text] for text in wanted]), encoder.sentences_version)
@@ -116,7 +116,7 @@ def _computed(
     missing: Sequence[str], encoder: Encoder, place: Path, notify: Notify, processes: int
 ) -> dict[str, Float16[np.ndarray, " s"]]:
     """Encodes what is missing, chunk by chunk, and writes it; `notify` is told of every tenth."""
-    chunks = [missing[at : at + CHUNK] for at in range(0, len(missing), CHUNK)]
+    chunks = [missing[at : at + MAX_TEXTS] for at in range(0, len(missing), MAX_TEXTS)]
     found: dict[str, Float16[np.ndarray, " s"]] = {}
     tenth = -1
     with _readers(encoder, min(processes, len(chunks))) as read, ThreadPoolExecutor(processes) as pool:

@@ -32,7 +32,7 @@ IMAGES = "images"
 Progress = Callable[[int, int], None]
 """Called with the progress: pictures done, pictures to do."""
 
-BATCH = 256
+MAX_ROWS_A_READ = 256
 """Pictures read at a time: with 36 regions of 1280 numbers in half precision, 24 MB."""
 
 
@@ -115,8 +115,8 @@ class Features:
         """Raw vectors of pictures by their keys and, if asked for, their regions; BadInput if there are none."""
         if regions and self.regions_nre is None:
             raise BadInput(f"regions of {self.raw_version} are needed, and these pictures have one vector each")
-        for start in range(0, len(ids), BATCH):
-            rows_b = np.array([self._by_key[key][0] for key in ids[start : start + BATCH]], np.intp)
+        for start in range(0, len(ids), MAX_ROWS_A_READ):
+            rows_b = np.array([self._by_key[key][0] for key in ids[start : start + MAX_ROWS_A_READ]], np.intp)
             regions_bre = self.regions_nre[rows_b] if regions and self.regions_nre is not None else None
             yield np.asarray(self.raw_nd[rows_b], np.float32), regions_bre
 
@@ -160,7 +160,7 @@ def _rows_by_end(names: Sequence[str]) -> dict[str, list[int]]:
 
 
 MANIFEST, WORK_FOLDER = "manifest.json", "work"
-FORMAT = 1
+FEATURES_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class ArrayFile:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class FeaturesManifest:
     """Lists the content: row i is the picture `sources[i]`; `arrays` are those called global, regions and boxes."""
 
     raw_version: str
@@ -186,7 +186,7 @@ class Manifest:
         return {*self.sources, *(bad.source for bad in self.dropped)}
 
 
-def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
+def read_manifest(folder: Path, raw_version: str) -> FeaturesManifest | None:
     """The manifest of an earlier call; None if there is none yet.
 
     Raises:
@@ -199,9 +199,9 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         made_by, version = data["raw_version"], data["format"]
-        if version == FORMAT and made_by == raw_version:
+        if version == FEATURES_FORMAT and made_by == raw_version:
             arrays = {"global": data["global"], "regions": data["regions"], "boxes": data.get("boxes")}
-            return Manifest(
+            return FeaturesManifest(
                 made_by,
                 tuple(PictureFile(*item) for item in data["pictures"]),
                 tuple(DroppedPicture(PictureFile(*item), reason) for *item, reason in data["dropped"]),
@@ -218,7 +218,7 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
     raise BadInput(f"{file}: written by another version of viewfinder (format {version}); {repair_advice(folder)}")
 
 
-def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
+def open_features(folder: Path, dataset: Path, manifest: FeaturesManifest, *, regions: bool) -> Features:
     """The arrays that a manifest lists, mapped into memory."""
     wanted = ("global", "regions", "boxes") if regions else ("global",)
     arrays = {name: map_array(folder, manifest.arrays[name]) for name in wanted if name in manifest.arrays}
@@ -253,14 +253,14 @@ def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
     return values
 
 
-def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
+def finish_manifest(folder: Path, manifest: FeaturesManifest, encoder: str) -> FeaturesManifest:
     """Writes the manifest, then removes the work files and the arrays of earlier manifests.
 
     Processes that have these mapped keep them. `encoder` is for display.
     """
     arrays = {name: asdict(array) for name, array in manifest.arrays.items()}
     notes = {
-        "format": FORMAT,
+        "format": FEATURES_FORMAT,
         "encoder": encoder,
         "raw_version": manifest.raw_version,
         **{name: arrays.get(name) for name in ("global", "regions", "boxes")},
