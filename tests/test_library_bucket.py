@@ -136,7 +136,7 @@ def test_a_server_on_another_machine_shows_and_gives_pictures_that_it_never_had(
             assert client.get(f"/api/v1/pictures/{hit['id']}/original").content == contents[hit["id"]]
     found = find_bucket(on_another_machine(url, tmp_path, monkeypatch, "third").folder)
     assert found is not None
-    assert [name for name in found._list(f"thumbnails/{hit['id'][:2]}") if name.startswith(hit["id"])]
+    assert [name for name in found._list_names(f"thumbnails/{hit['id'][:2]}") if name.startswith(hit["id"])]
 
 
 @pytest.mark.long

@@ -92,12 +92,12 @@ def repair_until(home: Path, moment: int, patch: pytest.MonkeyPatch) -> bool:
     All files of the copied tables are one step.
     """
     count = [0]
-    sync, remove = whole_files.sync, repair_journal._remove
+    sync, remove = whole_files.sync, repair_journal._remove_folder
 
     def die_at_the_moment(path: Path) -> None:
         count[0] += path == home / "repair/tables" or "tables" not in path.parts
         if count[0] > moment:
-            patch.setattr(repair_journal, "_remove", lambda folder: None)  # the dead tidy nothing up
+            patch.setattr(repair_journal, "_remove_folder", lambda folder: None)  # the dead tidy nothing up
             raise KilledError
         sync(path)
 
@@ -110,7 +110,7 @@ def repair_until(home: Path, moment: int, patch: pytest.MonkeyPatch) -> bool:
     finally:
         for module in (repair_journal, whole_files):
             patch.setattr(module, "sync", sync)
-        patch.setattr(repair_journal, "_remove", remove)
+        patch.setattr(repair_journal, "_remove_folder", remove)
     return True
 
 

@@ -177,7 +177,7 @@ def test_pictures_that_were_added_are_searched_by_the_same_actors(ray: Any, tmp_
 def test_a_machine_whose_rows_stand_in_another_order_answers_for_the_drivers_rows(ray: Any, library: Library) -> None:
     snapshot = library.gallery().snapshot
     ids = tuple(snapshot.ids[row] for row in np.random.default_rng(0).permutation(COUNT))
-    order = searching.order_of(ids)
+    order = searching.hash_order(ids)
     shown = searching.Shown(snapshot.generation, snapshot.space, "starter", None, order, ray.put(ids))
     found = searching.open_shown(str(library.folder), shown)
     assert found.rows_n is not None

@@ -17,7 +17,7 @@ import typer
 from viewfinder.cli.chat import chat, demo
 from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
-from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, debugging, end_by, report_failure, silence_stdout
+from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.library import add, failures, find, prune, remove, repair, status, tune, values, verify
 from viewfinder.cli.serve import review, serve, token
@@ -106,7 +106,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes
-    if not debugging():
+    if not is_debugging():
         warnings.simplefilter("ignore")
     gc.set_threshold(50_000)  # what is imported stays: looking through it for garbage is a tenth of a cold `find`
     try:

@@ -30,7 +30,7 @@ WrongUse = typer.BadParameter.__bases__[0]
 """Typer's base of all wrong uses of the command line; where it is defined depends on typer's version."""
 
 
-def debugging() -> bool:
+def is_debugging() -> bool:
     """Whether the user wants tracebacks."""
     return os.environ.get(DEBUG, "") not in ("", "0")
 
@@ -41,7 +41,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
 
     line, code = explain_error(error)
     line = hide_credentials(line)  # of a wrong argument, say
-    if debugging():
+    if is_debugging():
         traceback.print_exception(error, file=sys.stderr)
     typer.echo(f"viewfinder: {escape_controls(line)}", err=True)
     if as_json:
@@ -69,7 +69,7 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", WRONG_USE
     if isinstance(error, OSError):
-        return _system_error(error), FAILED
+        return _explain_system_error(error), FAILED
     if isinstance(error, MemoryError):
         return "not enough memory: close other programs or use fewer --workers", FAILED
     if isinstance(error, ModuleNotFoundError):
@@ -88,7 +88,7 @@ def is_disk_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def _system_error(error: OSError) -> str:
+def _explain_system_error(error: OSError) -> str:
     where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
     if is_disk_full(error):
         return f"{where}the disk is full: free some space and repeat the command; nothing acknowledged is lost"

@@ -23,7 +23,7 @@ from viewfinder.cli.options import (
     split_pair,
     take_vectors,
 )
-from viewfinder.cli.output import notifier, print_json, print_line, print_table
+from viewfinder.cli.output import make_notifier, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from viewfinder.evaluation import Run
@@ -93,7 +93,7 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_caption_page, write_report
     from viewfinder.evaluation.results import write_measured_run
 
-    notify, options = notifier(as_json), parse_style(manner or ())
+    notify, options = make_notifier(as_json), parse_style(manner or ())
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
     plan = Plan(
@@ -178,7 +178,7 @@ def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bo
     from viewfinder.evaluation.report import overview_table
 
     if as_json:
-        print_json(_run_record(run) | {name: str(file) for name, file in files.items()})
+        print_json(_describe_run(run) | {name: str(file) for name, file in files.items()})
         return 0
     held = "pairs" if run.provenance.system == CAPTIONER else "dialogues"
     for task in run.tasks:
@@ -197,7 +197,7 @@ def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bo
     return 0
 
 
-def _run_record(run: Run) -> dict[str, Any]:
+def _describe_run(run: Run) -> dict[str, Any]:
     return {
         **asdict(run.provenance),
         "out": str(run.folder),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.output import told_while_waiting
+from viewfinder.cli.output import reporting_wait
 from viewfinder.errors import BadInput
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def load_named_encoder(name: str) -> Encoder:
 
 def prepare_encoder(library: Library, *, shown: bool, pictures: bool = False) -> None:
     """Loads the library's encoder, and with `pictures` the network that reads them; a long wait is reported."""
-    with told_while_waiting("preparing the encoder", shown=shown):
+    with reporting_wait("preparing the encoder", shown=shown):
         encoder = library.encoder
         if pictures:
             encoder.pictures([])

@@ -73,7 +73,7 @@ REPORT_AFTER_S, REPORT_EVERY_S = 3.0, 10.0
 
 
 @contextmanager
-def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
+def reporting_wait(what: str, *, shown: bool) -> Iterator[None]:
     """Reports a long wait on stderr: what for, how long so far, and how long in the end."""
     over, began = threading.Event(), time.monotonic()
 
@@ -96,18 +96,18 @@ def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
         print_note(f"viewfinder: {what} took {seconds:.0f} s")
 
 
-def notifier(as_json: bool) -> Callable[[str], None]:
+def make_notifier(as_json: bool) -> Callable[[str], None]:
     """A function that prints a line of progress on stderr; with `as_json` it does nothing."""
     return (lambda line: None) if as_json else print_note
 
 
-def first_lines(lines: Sequence[str], at_most: int = 10) -> list[str]:
+def list_first(lines: Sequence[str], at_most: int = 10) -> list[str]:
     """Some of these lines, indented, and how many more there are."""
     more = [f"  and {len(lines) - at_most:,} more"] if len(lines) > at_most else []
     return [*(f"  {line}" for line in lines[:at_most]), *more]
 
 
-def figure_lines(figures: Mapping[str, float]) -> list[str]:
+def list_figures(figures: Mapping[str, float]) -> list[str]:
     """A line a figure."""
     return [f"  {name}: {figure:.4f}" for name, figure in figures.items()]
 

@@ -65,7 +65,7 @@ class TurnPrinter:
     def tell(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """Prints what a turn gives, and the question; `echo` prints the turn too, for the reader of a script."""
         if self.as_json:
-            print_json(turn_json(session, hits))
+            print_json(describe_taken_turn(session, hits))
             return
         self.answer(session, hits, echo=echo)
         if session.question is not None:
@@ -113,7 +113,7 @@ def describe_operation(operation: Operation) -> str:
     return f"keeps {kept} {operation.turn}{said}"
 
 
-def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
+def describe_taken_turn(session: Session, hits: Hits) -> dict[str, Any]:
     """One line of `chat --json`."""
     question, kind = session.question, session.answered_with
     return {
@@ -156,7 +156,7 @@ PREVIEW_GAP = "  "
 
 def draw_preview(paths: Sequence[str]) -> str:
     """The pictures side by side, as far as they can be read; "" when none can."""
-    blocks = [draw_half_blocks(pixels) for path in paths if (pixels := _pixels(path)) is not None]
+    blocks = [draw_half_blocks(pixels) for path in paths if (pixels := _read_pixels(path)) is not None]
     widths = [block[0].count("▀") for block in blocks]
     lines = zip_longest(*(lines for lines in blocks))
     return "\n".join(
@@ -183,7 +183,7 @@ def draw_half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
     ]
 
 
-def _pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:
+def _read_pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:
     from viewfinder.errors import PictureError
     from viewfinder.pictures import AtMost, decode_one
 
@@ -222,20 +222,20 @@ class Terminal:
         if self._interactive:
             pictures = count_noun(self._library.status()["pictures"], "picture")
             print_line(f'{pictures}. Describe the one you look for; "help" says what else there is.')
-        for line in _typed_lines() if self._interactive else sys.stdin:
-            if line.strip() and not self._take(line):
+        for line in _read_typed_lines() if self._interactive else sys.stdin:
+            if line.strip() and not self._take_line(line):
                 break
         if self._interactive:
             leave_if_waiting(0)
         return 0 if self._interactive else self._code
 
-    def _take(self, line: str) -> bool:
+    def _take_line(self, line: str) -> bool:
         """One line; False when it ends the conversation."""
         try:
             command = parse_line(line, self._session.conversation)
             if command == Command("quit"):
                 return False
-            self._do(command)
+            self._do_command(command)
         except (ViewfinderError, OSError, KeyboardInterrupt) as error:
             if isinstance(error, BrokenPipeError):
                 raise
@@ -245,7 +245,7 @@ class Terminal:
                 print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
         return True
 
-    def _do(self, command: Turn | Command) -> None:
+    def _do_command(self, command: Turn | Command) -> None:
         match command:
             case Command("tree"):
                 conversation = self._session.conversation
@@ -254,7 +254,7 @@ class Terminal:
                 for line in HELP.split("\n"):
                     print_line(line)
             case Command("why", rank):
-                self._explain(rank)
+                self._explain_result(rank)
             case Command("leaning", pictures):
                 self._session.picture_bias = pictures
                 print_result(self._teller.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
@@ -264,12 +264,12 @@ class Terminal:
                 named.write_text(text, encoding="utf-8")
                 print_result(self._teller.as_json, {"saved": str(named)}, f"saved to {named}")
             case Command("open", file):
-                self._open(file)
+                self._open_conversation(file)
             case _:
                 assert not isinstance(command, Command)
-                self._turn(command)
+                self._take_turn(command)
 
-    def _turn(self, turn: Turn) -> None:
+    def _take_turn(self, turn: Turn) -> None:
         """The user sees the results at once, and may continue before anything is asked."""
         if not self._interactive:
             self._hits = self._session.take(turn)
@@ -281,7 +281,7 @@ class Terminal:
         if question is not None:
             print_question(question)
 
-    def _explain(self, rank: int) -> None:
+    def _explain_result(self, rank: int) -> None:
         if self._hits is None or not 1 <= rank <= len(self._hits):
             raise BadInput(f"there is no result {rank}: {len(self._hits or ())} are shown now")
         hit = self._hits[rank - 1]
@@ -296,7 +296,7 @@ class Terminal:
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)
 
-    def _open(self, file: Path) -> None:
+    def _open_conversation(self, file: Path) -> None:
         """Another conversation in place of this one, shown from where it stood."""
         try:
             conversation = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
@@ -311,9 +311,9 @@ class Terminal:
         self._teller.tell(session, hits)
 
 
-def _typed_lines() -> Iterator[str]:
+def _read_typed_lines() -> Iterator[str]:
     """Lines from the keyboard, with history; Ctrl-C drops a line, Ctrl-D ends."""
-    with _history():
+    with _keep_history():
         while True:
             try:
                 yield input(PROMPT)
@@ -326,7 +326,7 @@ def _typed_lines() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _history() -> Iterator[None]:
+def _keep_history() -> Iterator[None]:
     """Line editing and the lines of earlier conversations, where this Python has them."""
     try:
         import readline

@@ -68,7 +68,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
             _check_closed()
             folder = stack.enter_context(_cluster_folder())
             known |= {"num_cpus": cpus, "include_dashboard": False, "_temp_dir": str(folder)}
-        _begin(ray, known)
+        _begin_cluster(ray, known)
         stack.callback(ray.shutdown)
         # One that wants a token would not have let us in without.
         if address != LOCAL and os.environ.get("RAY_AUTH_MODE", "").lower() in ("", "disabled"):
@@ -90,7 +90,7 @@ def _close_doors() -> None:
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else Ray makes one for good, in ~/.ray
 
 
-def _begin(ray: Any, known: Mapping[str, Any]) -> None:
+def _begin_cluster(ray: Any, known: Mapping[str, Any]) -> None:
     """Begins or joins a cluster. Raises BadInput."""
     handler = signal.getsignal(signal.SIGTERM)
     try:

@@ -60,17 +60,17 @@ class EmbeddingActor:
     def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | BadFile]:
         """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""
         with scratch_folder("fetched") as scratch:
-            places = [_fetch(file, scratch / str(number)) for number, file in enumerate(files)]
+            places = [_fetch_file(file, scratch / str(number)) for number, file in enumerate(files)]
             decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         with naming_parts():  # the error travels as its text
             made = self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
         raw = iter(check_rows(made, len(pictures), self._encoder))  # what cannot be used is found where it is written
-        return [_named(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
+        return [_name_outcome(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
 
 
-def _fetch(file: FoundFile, place: Path) -> Path | BadFile:
+def _fetch_file(file: FoundFile, place: Path) -> Path | BadFile:
     """The file's path on this machine; an object is fetched to `place`. A BadFile says why it cannot be."""
     if parse_url(file.path) is None:
         return file.path
@@ -83,7 +83,7 @@ def _fetch(file: FoundFile, place: Path) -> Path | BadFile:
     return place
 
 
-def _named(outcome: DecodedFile | BadFile, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | BadFile:
+def _name_outcome(outcome: DecodedFile | BadFile, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | BadFile:
     """An outcome under the name that the file was found by; `raw`: vectors of the pictures that are left."""
     is_object = parse_url(file.path) is not None
     size, mtime_ns = (file.size, file.mtime_ns) if is_object else (outcome.size, outcome.mtime_ns)
@@ -110,7 +110,7 @@ class ActorEmbedder:
     def __init__(self, ray: Any, encoder: str, actors: int | None = None) -> None:
         """`actors`: how many; by default one for every free core. Raises ViewfinderError: none of them starts."""
         self._ray, self._encoder = ray, encoder
-        self.actors = Actors(ray, actors or count_cores(ray), self._start, "embeds pictures")
+        self.actors = Actors(ray, actors or count_cores(ray), self._start_actor, "embeds pictures")
         if why := self.actors.settle({seat.opening: seat for seat in self.actors.seats}):
             self.actors.close()
             raise ViewfinderError(f"no actor of the cluster could begin to embed pictures: {why}")
@@ -137,13 +137,13 @@ class ActorEmbedder:
         under_way = deque[_Task]()
         while True:
             while len(under_way) < MAX_TASKS_AN_ACTOR * len(self.actors.seats) and (some := next(waiting, None)):
-                under_way.append(self._give(some, under_way))
+                under_way.append(self._give_files(some, under_way))
             if not under_way:
                 return
-            yield from self._result(under_way[0], under_way)
+            yield from self._await_result(under_way[0], under_way)
             under_way.popleft()
 
-    def _result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | BadFile]:
+    def _await_result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | BadFile]:
         errors = self._ray.exceptions
         while True:
             try:
@@ -159,10 +159,10 @@ class ActorEmbedder:
                         raise ViewfinderError(
                             f"{lost.tries + 1} actors died over {lost.files[0].path}: {why}"
                         ) from error
-                    again = self._give(lost.files, [it for it in under_way if it is not lost])
+                    again = self._give_files(lost.files, [it for it in under_way if it is not lost])
                     lost.seat, lost.reference, lost.tries = again.seat, again.reference, lost.tries + 1
 
-    def _give(self, files: Sequence[FoundFile], under_way: Sequence[_Task]) -> _Task:
+    def _give_files(self, files: Sequence[FoundFile], under_way: Sequence[_Task]) -> _Task:
         """Gives files to the actor that has the least to do."""
         ready = self.actors.ready(MAX_START_S)
         if not ready:
@@ -173,6 +173,6 @@ class ActorEmbedder:
         seat = min(ready, key=lambda seat: load[seat])
         return _Task(files, seat, seat.actor.embed.remote(files))
 
-    def _start(self) -> Seat:
+    def _start_actor(self) -> Seat:
         actor = start_actor(self._ray, EmbeddingActor, self._encoder)
         return Seat(actor, actor.open.remote())

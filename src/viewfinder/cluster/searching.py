@@ -76,15 +76,15 @@ class ShardActor:
 
     def open(self, shown: Shown) -> None:
         """Maps the pictures before the first turn asks for them. Raises LibraryError, EncoderMismatch."""
-        self._find(shown)
+        self._find_opened(shown)
 
     def answer(self, shown: Shown, question: ShardQuestion) -> ShardAnswer:
         """The answer for these rows. Raises as `open`."""
-        found, part = self._find(shown), slice(question.start, question.stop)
+        found, part = self._find_opened(shown), slice(question.start, question.stop)
         rows = part if found.rows_n is None else found.rows_n[part]
         return found.gallery.answer_shard(question, rows, None if found.ids is None else found.ids[part])
 
-    def _find(self, shown: Shown) -> _Opened:
+    def _find_opened(self, shown: Shown) -> _Opened:
         known = self._opened.get(shown.generation)
         if known is None:
             known = self._opened[shown.generation] = open_shown(self._place, shown)
@@ -107,7 +107,7 @@ def open_shown(place: str, shown: Shown) -> _Opened:
         raise LibraryError(f"{place} has changed since the search began, or is not the same folder on all machines")
     head = None if shown.head is None else folder / shown.head
     gallery = Gallery(snapshot, load_encoder(shown.encoder, head_file=head))
-    if order_of(snapshot.ids) == shown.order:
+    if hash_order(snapshot.ids) == shown.order:
         return _Opened(gallery, None, snapshot.ids_to_order)
     import ray
 
@@ -115,7 +115,7 @@ def open_shown(place: str, shown: Shown) -> _Opened:
     return _Opened(gallery, np.array(gallery.rows(ids), np.int64), ids)
 
 
-def order_of(ids: Sequence[str]) -> str:
+def hash_order(ids: Sequence[str]) -> str:
     """A hash of ids in their order."""
     return hashlib.blake2b("\n".join(ids).encode(), digest_size=16).hexdigest()
 
@@ -150,11 +150,11 @@ class ActorShards:
         snapshot = gallery.snapshot
         if snapshot.folder is None or not len(snapshot):
             return
-        ids, order = self._ray.put(snapshot.ids), order_of(snapshot.ids)
+        ids, order = self._ray.put(snapshot.ids), hash_order(snapshot.ids)
         shown = Shown(snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids)
         self._shown = shown  # what an actor opens that begins from now on
         if self._actors is None:
-            self._actors = Actors(self._ray, self.count, self._start, f"searches {self._place}")
+            self._actors = Actors(self._ray, self.count, self._start_actor, f"searches {self._place}")
             opening = {seat.opening: seat for seat in self._actors.seats}
         else:
             opening = {seat.actor.open.remote(shown): seat for seat in self._actors.seats}
@@ -174,7 +174,7 @@ class ActorShards:
         assert self._actors is not None
         answers: dict[int, ShardAnswer] = {}
         for patience_s in SHARD_PATIENCE_S:
-            asked = self._send(
+            asked = self._send_questions(
                 shown, {place: it for place, it in enumerate(questions) if place not in answers}, patience_s
             )
             done, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=patience_s) if asked else ([], [])
@@ -188,7 +188,7 @@ class ActorShards:
                 break
         return answers
 
-    def _send(
+    def _send_questions(
         self, shown: Shown, questions: Mapping[int, ShardQuestion], patience_s: float
     ) -> dict[Any, tuple[int, Seat]]:
         """Asks an actor each question, by habit the same one; by reference, what was asked of whom."""
@@ -202,7 +202,7 @@ class ActorShards:
             asked[seat.actor.answer.remote(shown, question)] = (place, seat)
         return asked
 
-    def _start(self) -> Seat:
+    def _start_actor(self) -> Seat:
         actor = start_actor(self._ray, ShardActor, self._place, concurrency=MAX_TURNS_AT_ONCE)
         return Seat(actor, actor.open.remote(self._shown))
 

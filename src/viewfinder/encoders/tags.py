@@ -228,18 +228,18 @@ class AttributePredictor:
     def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
         """The chance of every label, 0 to 1."""
         # Logits beyond 30 are practically certain, and exp would overflow far beyond.
-        chances_nk: Float32[np.ndarray, "n k"] = 1 / (1 + np.exp(-np.clip(self._logits(raw_ng), -30, 30)))
+        chances_nk: Float32[np.ndarray, "n k"] = 1 / (1 + np.exp(-np.clip(self._compute_logits(raw_ng), -30, 30)))
         return chances_nk
 
     def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
         """Rows of `labels`: the likeliest `count` of each picture, best first; all of them if there are fewer."""
-        return np.argsort(-self._logits(raw_ng), axis=1, kind="stable")[:, :count]
+        return np.argsort(-self._compute_logits(raw_ng), axis=1, kind="stable")[:, :count]
 
     def words(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> tuple[tuple[str, ...], ...]:
         """The labels that `top` gives for each picture."""
         return tuple(tuple(self.labels[label] for label in row) for row in self.top(raw_ng, count).tolist())
 
-    def _logits(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
+    def _compute_logits(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
         standard_ng = (np.asarray(raw_ng, np.float32) - self.mean_g) / self.deviation_g
         logits_nk: Float32[np.ndarray, "n k"] = standard_ng @ self.weight_kg.T + self.bias_k
         return logits_nk

@@ -121,12 +121,12 @@ class TransformersEncoder:
         They divide the part that the model saw: if the image processor crops (CLIP), the crop; if patches do not fill
         the input, the filled part.
         """
-        x0, y0, x1, y1 = self._seen(width, height)
+        x0, y0, x1, y1 = self._find_seen(width, height)
         offset_4 = np.array([x0, y0, x0, y0], dtype=np.float32)
         scale_4 = np.array([x1 - x0, y1 - y0, x1 - x0, y1 - y0], dtype=np.float32)
         return np.asarray(grid_boxes(1, 1) * scale_4 + offset_4, dtype=np.float32)
 
-    def _seen(self, width: int, height: int) -> tuple[float, float, float, float]:
+    def _find_seen(self, width: int, height: int) -> tuple[float, float, float, float]:
         """The part of a width x height picture that lies under patches, in its pixels."""
         processor, vision = self._checkpoint.pixels, self._checkpoint.config.vision_config
         if "spatial_shapes" in processor.model_input_names:

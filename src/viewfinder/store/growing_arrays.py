@@ -30,7 +30,7 @@ _verified: set[tuple[int, int, int, int]] = set()
 
 def save_rows(stem: Path, rows: Rows) -> None:
     """Writes an array, in place of one that others may have mapped or linked. Raises OSError."""
-    with replace_file(_file(stem)) as file, file.open("wb") as stream:
+    with replace_file(_rows_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
     _write_list(stem, {"dtype": rows.dtype.str, "row": list(rows.shape[1:]), "pieces": [piece]})
 
@@ -38,21 +38,21 @@ def save_rows(stem: Path, rows: Rows) -> None:
 def link_rows(before: Path, stem: Path) -> None:
     """Makes an array that starts as another one, by a link or, where that is impossible, a copy. Raises OSError."""
     try:
-        os.link(_file(before), _file(stem))
+        os.link(_rows_file(before), _rows_file(stem))
     except OSError:
-        shutil.copyfile(_file(before), _file(stem))
-    shutil.copyfile(_list(before), _list(stem))
+        shutil.copyfile(_rows_file(before), _rows_file(stem))
+    shutil.copyfile(_list_file(before), _list_file(stem))
 
 
 def extend_rows(stem: Path, rows: Rows) -> None:
     """Appends rows to an array; only one caller may do so. Raises OSError; ValueError: damaged, other rows."""
     known = _read_list(stem)
     if known["dtype"] != rows.dtype.str or known["row"] != list(rows.shape[1:]):
-        raise ValueError(f"{_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype.str} {rows.shape}")
+        raise ValueError(f"{_rows_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype} {rows.shape}")
     end = sum(size for _, size, _ in known["pieces"])
-    if _file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
-        _copy_beginning(_file(stem), end)
-    with _file(stem).open("ab") as stream:
+    if _rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
+        _copy_beginning(_rows_file(stem), end)
+    with _rows_file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
     _write_list(stem, known)
 
@@ -64,10 +64,10 @@ def map_rows(stem: Path) -> Rows:
     shape, dtype = (count, *known["row"]), np.dtype(known["dtype"])
     if not count or not all(known["row"]):
         return np.zeros(shape, dtype)
-    if _file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
-        raise ValueError(f"{_file(stem)}: cut short")
-    mapped = np.memmap(_file(stem), dtype, "r", shape=shape)
-    _verify(_file(stem), mapped.data.cast("B"), known["pieces"])
+    if _rows_file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
+        raise ValueError(f"{_rows_file(stem)}: cut short")
+    mapped = np.memmap(_rows_file(stem), dtype, "r", shape=shape)
+    _verify_pieces(_rows_file(stem), mapped.data.cast("B"), known["pieces"])
     return np.asarray(mapped.view(np.ndarray))
 
 
@@ -76,7 +76,7 @@ def count_rows(stem: Path) -> list[int]:
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
 
 
-def _verify(file: Path, content: memoryview, pieces: list[list[int]]) -> None:
+def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> None:
     status, begin = file.stat(), 0
     for _, size, checksum in pieces:
         mark = (status.st_ino, status.st_mtime_ns, begin, checksum)
@@ -105,16 +105,16 @@ def _copy_beginning(file: Path, end: int) -> None:
 
 
 def _read_list(stem: Path) -> dict[str, Any]:
-    return dict(json.loads(bytes(map_sealed(_list(stem)))))
+    return dict(json.loads(bytes(map_sealed(_list_file(stem)))))
 
 
 def _write_list(stem: Path, known: dict[str, Any]) -> None:
-    write_file(_list(stem), seal(json.dumps(known).encode()))
+    write_file(_list_file(stem), seal(json.dumps(known).encode()))
 
 
-def _file(stem: Path) -> Path:
+def _rows_file(stem: Path) -> Path:
     return stem.with_name(f"{stem.name}.rows")
 
 
-def _list(stem: Path) -> Path:
+def _list_file(stem: Path) -> Path:
     return stem.with_name(f"{stem.name}.json")

@@ -93,7 +93,7 @@ class Ingest:
     def plan(self, roots: Sequence[Path]) -> AddReport:
         """Counts the files that `run` would read, without reading or writing anything (`--dry-run`)."""
         with Manifest.opened() as self._manifest:
-            matched = self._match(roots)
+            matched = self._match_places(roots)
         return AddReport(
             found=matched.found,
             added=matched.to_read,
@@ -114,20 +114,21 @@ class Ingest:
         `note` is called with the current report before the first batch and after each one.
         """
         with Manifest.opened() as self._manifest:
-            matched = self._match(roots)
+            matched = self._match_places(roots)
             self._report.found, self._report.unchanged = matched.found, matched.unchanged
             for unreadable in self._manifest.unreadable():
-                self._quarantine(unreadable)
+                self._quarantine_files(unreadable)
             # Places below these roots that could not be read before, and now can (or are gone).
-            places, above = self._manifest.places_no_longer_found(), _absolute(roots)
+            places, above = self._manifest.places_no_longer_found(), _make_absolute(roots)
             if healed := [str(place) for place in places if any(place.is_relative_to(root) for root in above)]:
                 self._store.forget_failures(healed)
             self._count_failures(matched.failures, matched.still_failed)
             note(self._report)
             done = 0
-            with self._outcomes(self._manifest.to_read()) as outcomes, closing(self._batches(outcomes)) as batches:
+            files = self._manifest.to_read()
+            with self._read_files(files) as outcomes, closing(self._make_batches(outcomes)) as batches:
                 for batch in batches:
-                    self._take(batch)
+                    self._take_batch(batch)
                     done += len(batch.outcomes)
                     note(self._report)
                     if progress is not None:
@@ -138,7 +139,7 @@ class Ingest:
         return self._report
 
     @contextmanager
-    def _outcomes(self, files: Iterable[FoundFile]) -> Iterator[Iterator[Outcome]]:
+    def _read_files(self, files: Iterable[FoundFile]) -> Iterator[Iterator[Outcome]]:
         """The outcomes of files, in their order: decoded here, or embedded elsewhere."""
         if self._embedder is not None:
             yield self._embedder.embed(files)
@@ -146,9 +147,9 @@ class Ingest:
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
             yield decoders.decode(file.path for file in files)
 
-    def _match(self, roots: Sequence[Path]) -> Matched:
+    def _match_places(self, roots: Sequence[Path]) -> Matched:
         """Fills the manifest: what is below the roots, without what is known and did not change."""
-        places = _absolute(roots)
+        places = _make_absolute(roots)
         self._manifest.learn(self._store, self._encoder.raw_version)
         folders = [place for place in places if parse_url(place) is None]
         self._manifest.find(walk(folders, follow_links=self._follow_links))
@@ -163,7 +164,7 @@ class Ingest:
             )
         return matched
 
-    def _batches(self, outcomes: Iterator[Outcome]) -> Generator[_PictureBatch, None, None]:
+    def _make_batches(self, outcomes: Iterator[Outcome]) -> Generator[_PictureBatch, None, None]:
         """Batches to be stored, with their vectors. While the caller stores one, those of the next are being made.
 
         A batch waits for its successor only if files come fast: what took long to read is to be stored at once.
@@ -174,7 +175,7 @@ class Ingest:
             for drawn in pace_batches(outcomes):
                 is_slow = monotonic() - asked > COMMIT_EVERY_S
                 new = self._find_new(drawn, () if waiting is None else waiting.new)
-                batch = _PictureBatch(drawn, new, encoding.submit(self._raw_vectors, list(new.values())))
+                batch = _PictureBatch(drawn, new, encoding.submit(self._encode_pictures, list(new.values())))
                 if waiting is not None:
                     yield waiting
                 wait([batch.raw_nr])
@@ -194,14 +195,14 @@ class Ingest:
             new.setdefault(outcome.id, outcome)
         return new
 
-    def _take(self, batch: _PictureBatch) -> None:
+    def _take_batch(self, batch: _PictureBatch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         new, vectors, unusable = self._find_vectors(batch)
         # Copies of a picture that has just been found unusable may follow in this batch.
-        outcomes = [_reject(outcome, self._unusable | unusable) for outcome in batch.outcomes]
+        outcomes = [_reject_unusable(outcome, self._unusable | unusable) for outcome in batch.outcomes]
         self._unusable = unusable
         bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
-        self._quarantine([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
+        self._quarantine_files([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         if healed := [str(picture.path) for picture in pictures if self._manifest.has_failed(str(picture.path))]:
             self._store.forget_failures(healed)
@@ -212,7 +213,7 @@ class Ingest:
                 touched.add(before)
                 self._remove_file(before, path)  # it held a picture, and no longer does
         for picture in pictures:
-            touched |= self._place(picture)
+            touched |= self._place_file(picture)
         if new:
             self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
@@ -252,13 +253,13 @@ class Ingest:
         known = sorted(picture for picture in ids if self._manifest.has_vector(picture) is not None)
         return {row.id: row for row in self._store.rows_of(known)}
 
-    def _raw_vectors(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
+    def _encode_pictures(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
         embedded = [picture.raw_g for picture in pictures if isinstance(picture, EmbeddedFile)]
         if embedded and len(embedded) == len(pictures):
             return np.stack(embedded)
         return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
 
-    def _place(self, picture: DecodedFile) -> set[str]:
+    def _place_file(self, picture: DecodedFile) -> set[str]:
         """Records that `picture` lies at its path now; returns the ids whose rows changed."""
         path = str(picture.path)
         file = FileRecord(path, picture.size, picture.mtime_ns)
@@ -294,7 +295,7 @@ class Ingest:
         self._rows[picture] = replace(row, files=tuple(file for file in row.files if file.path != path))
         self._manifest.remove_file(path)
 
-    def _quarantine(self, failures: Sequence[Failure]) -> None:
+    def _quarantine_files(self, failures: Sequence[Failure]) -> None:
         self._store.quarantine(failures)
         self._manifest.add_failures(failures)
         self._count_failures(failures, len(failures))
@@ -304,14 +305,14 @@ class Ingest:
         self._report.quarantined += count
 
 
-def _reject(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
+def _reject_unusable(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
     """The outcome, as a bad file if its picture is among those that have no usable vector."""
     if isinstance(outcome, BadFile) or (why := unusable.get(outcome.id)) is None:
         return outcome
     return BadFile(outcome.path, outcome.size, outcome.mtime_ns, why)
 
 
-def _absolute(roots: Sequence[Path]) -> list[Path]:
+def _make_absolute(roots: Sequence[Path]) -> list[Path]:
     return [absolute_root(root) if (url := parse_url(root)) is None else Path(url) for root in roots]
 
 
@@ -352,7 +353,7 @@ class PictureTable(Generic[Entry]):
     entries: Sequence[Entry] = ()
     left_out: Sequence[Any] = ()
 
-    def named(self, ids: Mapping[str, str]) -> PictureTable[Entry]:
+    def name_files(self, ids: Mapping[str, str]) -> PictureTable[Entry]:
         """This table with the first file of a picture in place of its id."""
         return replace(self, keys=[ids.get(key, key) for key in self.keys])
 
@@ -421,7 +422,7 @@ class PictureDescriptions:
         rows = store.rows()
         paths = [Path(file.path) for row in rows for file in row.files]
         ids = {row.id: row.files[0].path for row in rows if row.files}
-        said, notes = self.captions.named(ids).match(paths)
-        known, more = self.catalogue.named(ids).match(paths)
+        said, notes = self.captions.name_files(ids).match(paths)
+        known, more = self.catalogue.name_files(ids).match(paths)
         captions = {path: [text for texts in found for text in texts] for path, found in said.items()}
         return note_descriptions(store, captions, known), [*notes, *more]

@@ -67,7 +67,7 @@ def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: 
     if not dry_run:
         if gone and not force:
             _check_roots(roots, rows, left)
-        _forget(store, rows, left, [it.path for it in store.failures() if not os.path.lexists(it.path)])
+        _forget_rows(store, rows, left, [it.path for it in store.failures() if not os.path.lexists(it.path)])
     return gone
 
 
@@ -78,11 +78,11 @@ def remove_pictures(store: Store, meant: Selection, *, dry_run: bool) -> list[st
     gone = [row for row, rest in zip(rows, left, strict=True) if not rest.files]
     if not dry_run:
         delete_copies(store.folder, gone)  # before the rows: what is cut short can be repeated
-        _forget(store, rows, left, failures)
+        _forget_rows(store, rows, left, failures)
     return [row.id for row in gone]
 
 
-def _forget(store: Store, rows: Sequence[PictureRow], left: Sequence[PictureRow], failures: Sequence[str]) -> None:
+def _forget_rows(store: Store, rows: Sequence[PictureRow], left: Sequence[PictureRow], failures: Sequence[str]) -> None:
     """Stores what is left of rows, takes failures out of quarantine, and gives the room back."""
     store.delete([row.id for row in left if not row.files])
     store.replace([new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files])

@@ -47,7 +47,7 @@ def repair_library(
         )
     if not any(place.is_dir() for place in (folder / TABLES, folder / REPAIR / BEFORE)):
         raise NotALibrary(f"{folder} holds no library, or nothing that is left of one: check the path")
-    with (store := Store(folder)).writing(), Tables(folder).guarded():
+    with (store := Store(folder)).writing(), Tables(folder).translating_errors():
         journal = go_on_with_repair(folder)
         settings = _salvage_settings(folder, encoder, journal)
         repair_tables(folder, journal)

@@ -84,9 +84,9 @@ def go_on_with_repair(folder: Path) -> RepairJournal:
         _put_in_place(folder)
     if (home / BEFORE).is_dir() and not (folder / TABLES).is_dir():
         (home / BEFORE).rename(folder / TABLES)
-    _remove(home / TABLES)  # not complete, and what it was made from is untouched
+    _remove_folder(home / TABLES)  # not complete, and what it was made from is untouched
     if not (home / REPORT).exists():
-        _remove(home)
+        _remove_folder(home)
         return RepairJournal()
     try:
         told = json.loads(bytes(map_sealed(home / REPORT)))
@@ -96,13 +96,13 @@ def go_on_with_repair(folder: Path) -> RepairJournal:
 
 
 @contextmanager
-def mended_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
+def mend_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
     """A folder with a copy of the library's tables, which takes their place at the end: whole, or not at all.
 
     Until then the library is untouched, whatever is raised. Raises OSError: there is no room for it.
     """
     home = folder / REPAIR
-    _remove(home / BEFORE)  # of an attempt that was completed: where both are, the copy is complete
+    _remove_folder(home / BEFORE)  # of an attempt that was completed: where both are, the copy is complete
     try:
         with private_files(folder):
             _link_tables(folder / TABLES, home / TABLES)
@@ -110,7 +110,7 @@ def mended_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
         sync_tree(home / TABLES)
         journal.save(folder)
     except BaseException:
-        _remove(home / TABLES)  # a kill leaves it to the next repair
+        _remove_folder(home / TABLES)  # a kill leaves it to the next repair
         raise
     (folder / TABLES).rename(home / BEFORE)
     sync(home)
@@ -121,10 +121,10 @@ def end_repair(folder: Path) -> None:
     """Forgets the tables as they were, then the journal: the repair is done."""
     home = folder / REPAIR
     if home.exists():
-        _remove(home / BEFORE)
+        _remove_folder(home / BEFORE)
         (home / REPORT).unlink(missing_ok=True)
         sync(home)
-        _remove(home)
+        _remove_folder(home)
 
 
 def sync_tree(folder: Path) -> None:
@@ -163,6 +163,6 @@ def _link_or_copy(source: Path, target: Path, *, may_link: bool) -> None:
     shutil.copy2(source, target)
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)

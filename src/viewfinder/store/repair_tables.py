@@ -19,7 +19,7 @@ from filelock import FileLock
 
 from viewfinder.errors import DiskFull, LibraryError
 from viewfinder.store.checksums import find_damage, forget_checksums, record_checksums
-from viewfinder.store.repair_journal import RepairJournal, mended_copy
+from viewfinder.store.repair_journal import RepairJournal, mend_copy
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.snapshot_rows import SnapshotRows, read_snapshot_rows
 from viewfinder.store.store import WRITE_PATIENCE_S, Store
@@ -39,7 +39,7 @@ def repair_tables(folder: Path, journal: RepairJournal) -> None:
     library is as it was.
     """
     tables = Tables(folder)
-    with tables.guarded():
+    with tables.translating_errors():
         names = sorted(path.stem for path in (folder / TABLES).glob("*.lance"))
         damaged = {name: find_damage(tables.path(name), everything=True) for name in names}
         if _are_sound(tables, damaged):
@@ -51,9 +51,9 @@ def repair_tables(folder: Path, journal: RepairJournal) -> None:
         filling = hold_lock(
             FileLock(folder / "filling.lock"), folder, WRITE_PATIENCE_S, f"reading regions of pictures for {folder}"
         )
-        with filling, mended_copy(folder, journal) as copy:
+        with filling, mend_copy(folder, journal) as copy:
             try:
-                _mend(Tables(copy), damaged, journal)
+                _mend_tables(Tables(copy), damaged, journal)
                 _put_rows_back(Store(copy), known, journal)
             except LibraryError as error:
                 raise type(error)(str(error).replace(str(copy), str(folder))) from error
@@ -72,18 +72,18 @@ def _are_sound(tables: Tables, damaged: Mapping[str, Sequence[str]]) -> bool:
         return False
 
 
-def _mend(tables: Tables, damaged: Mapping[str, Sequence[str]], journal: RepairJournal) -> None:
+def _mend_tables(tables: Tables, damaged: Mapping[str, Sequence[str]], journal: RepairJournal) -> None:
     """Mends each table, and makes those that are missing."""
     for name, files in damaged.items():
-        with tables.guarded():
+        with tables.translating_errors():
             _mend_table(tables, name, files, journal)
     for name in (SPACES, FAILURES, PICTURES):
         if not tables.has(name):
-            with tables.guarded():
+            with tables.translating_errors():
                 journal.lost_rows.setdefault(name, None)
                 tables.connection.drop_table(name, ignore_missing=True)
                 tables.make(name, table_schema(name))
-    with tables.guarded():
+    with tables.translating_errors():
         if SPACES in journal.lost_rows:
             _register_spaces(tables)
         _forget_missing_spaces(tables, journal)
@@ -143,7 +143,7 @@ def _mend_table(tables: Tables, name: str, damaged: Sequence[str], journal: Repa
     journal.note_damaged([f"{TABLES}/{path.name}/{file}" for file in damaged])
     is_whole = not any(file.startswith(("data/", "_deletions/", "_versions/")) for file in damaged)
     manifests = {file for file in damaged if file.startswith("_versions/")}
-    if manifests and min(manifests) <= min((f"_versions/{file.name}" for file in _manifests(path)), default="~"):
+    if manifests and min(manifests) <= min((f"_versions/{file.name}" for file in _list_manifests(path)), default="~"):
         journal.reverted.add(name)
     if damaged:
         (path / "_versions" / "latest_version_hint.json").unlink(missing_ok=True)
@@ -159,7 +159,7 @@ def _mend_table(tables: Tables, name: str, damaged: Sequence[str], journal: Repa
     if is_whole and _is_readable(tables, name):
         record_checksums(path)
         return
-    _rewrite(tables, name, table, journal)
+    _rewrite_table(tables, name, table, journal)
 
 
 def _note_lost_rows(journal: RepairJournal, name: str, rows: int | None) -> None:
@@ -168,7 +168,7 @@ def _note_lost_rows(journal: RepairJournal, name: str, rows: int | None) -> None
     journal.lost_rows[name] = None if rows is None or before is None else before + rows
 
 
-def _manifests(path: Path) -> list[Path]:
+def _list_manifests(path: Path) -> list[Path]:
     """The manifests of a table, newest first: their names count down."""
     return sorted((path / "_versions").glob("*.manifest"))
 
@@ -177,14 +177,14 @@ def _open_latest(tables: Tables, name: str, journal: RepairJournal) -> Any:
     """The newest version with a valid manifest; newer ones are removed. None: there is none."""
     while tables.has(name):
         try:
-            with tables.guarded():
+            with tables.translating_errors():
                 table = tables.connection.open_table(name)
                 table.schema  # noqa: B018 (a manifest may open and still be invalid)
                 return table
         except DiskFull:
             raise
         except LibraryError:
-            _manifests(tables.path(name))[0].unlink()
+            _list_manifests(tables.path(name))[0].unlink()
             journal.reverted.add(name)
             (tables.path(name) / "_versions" / "latest_version_hint.json").unlink(missing_ok=True)
     return None
@@ -192,7 +192,7 @@ def _open_latest(tables: Tables, name: str, journal: RepairJournal) -> Any:
 
 def _is_readable(tables: Tables, name: str) -> bool:
     try:
-        with tables.guarded():
+        with tables.translating_errors():
             key = tables.connection.open_table(name).schema.names[0]
             tables.column(name, key, checked=False)
             if name in (PICTURES, SPACES, FAILURES):
@@ -202,14 +202,14 @@ def _is_readable(tables: Tables, name: str) -> bool:
     return True
 
 
-def _rewrite(tables: Tables, name: str, table: Any, journal: RepairJournal) -> None:
+def _rewrite_table(tables: Tables, name: str, table: Any, journal: RepairJournal) -> None:
     """Writes what can be read of a table as its next version."""
     import pyarrow as pa
 
-    kept = list(_readable_rows(tables, table))
+    kept = list(_read_sound_rows(tables, table))
     rows = pa.concat_tables(kept) if kept else table.schema.empty_table()
     expected = None
-    with suppress(LibraryError), tables.guarded():
+    with suppress(LibraryError), tables.translating_errors():
         expected = int(table.count_rows())
     _note_lost_rows(journal, name, None if expected is None else max(expected - len(rows), 0))
     new = tables.connection.create_table(name, data=rows.cast(table.schema), mode="overwrite")
@@ -218,14 +218,14 @@ def _rewrite(tables: Tables, name: str, table: Any, journal: RepairJournal) -> N
     record_checksums(tables.path(name))
 
 
-def _readable_rows(tables: Tables, table: Any) -> Iterator[Any]:
+def _read_sound_rows(tables: Tables, table: Any) -> Iterator[Any]:
     """The rows of fragments whose files are undamaged. Lance numbers a row by its fragment and its place in it."""
     fragments, fruitless, number = _count_fragments(tables, table), 0, 0
     while fragments and fruitless < _FRUITLESS * fragments:
         found = False
         for start in range(0, 1 << 32, MAX_FRAGMENT_ROWS):
             try:
-                with tables.guarded():
+                with tables.translating_errors():
                     first = (number << 32) + start
                     some = table.take_row_ids(list(range(first, first + MAX_FRAGMENT_ROWS))).to_arrow()
             except LibraryError:
@@ -239,7 +239,7 @@ def _readable_rows(tables: Tables, table: Any) -> Iterator[Any]:
 
 
 def _count_fragments(tables: Tables, table: Any) -> int:
-    with suppress(LibraryError), tables.guarded():
+    with suppress(LibraryError), tables.translating_errors():
         return int(table.stats()["fragment_stats"]["num_fragments"])
     return 1 << 16
 

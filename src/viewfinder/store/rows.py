@@ -321,27 +321,27 @@ def build_columns(table: Any) -> dict[str, AttributeColumn]:
 
     Texts that many pictures share are read once: a million pictures take seconds.
     """
-    catalogue, row_to_text = _distinct(table["attributes"].combine_chunks())
+    catalogue, row_to_text = _find_distinct(table["attributes"].combine_chunks())
     stored = [json.loads(text) for text in catalogue]
     names = sorted({name for values in stored for name in values})
     taken = {name.casefold() for name in names}
     columns = {
         name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
     }
-    return columns | {name: column for name, column in _fact_columns(table).items() if name not in taken}
+    return columns | {name: column for name, column in _build_fact_columns(table).items() if name not in taken}
 
 
-def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
+def _build_fact_columns(table: Any) -> dict[str, AttributeColumn]:
     """The `FACTS` of pictures in Arrow."""
     import pyarrow.compute as pc
 
     whole = {name: table[name].combine_chunks() for name in ("format", "camera", "captured", "files")}
-    formats, row_to_format = _distinct(whole["format"])
-    cameras, row_to_camera = _distinct(whole["camera"])
+    formats, row_to_format = _find_distinct(whole["format"])
+    cameras, row_to_camera = _find_distinct(whole["camera"])
     # A packed text begins with a quotation mark.
-    months, row_to_month = _distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
+    months, row_to_month = _find_distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
     dates = [split_date(month) for month in months]
-    folders, row_to_folders = _distinct_folders(whole["files"])
+    folders, row_to_folders = _find_distinct_folders(whole["files"])
     return {
         "format": AttributeColumn.of("format", [(text or "",) for text in formats]).take(row_to_format),
         "year": AttributeColumn.of("year", [(year or "",) for year, _ in dates]).take(row_to_month),
@@ -351,15 +351,15 @@ def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
     }
 
 
-def _distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
+def _find_distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
     """The distinct entries of an Arrow array, including None, and which of them each row has."""
     encoded = array.dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
 
 
-def _distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
+def _find_distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
     """The distinct lists of folder names in which the files of one picture lie, and which list each picture has."""
-    paths, file_to_path = _distinct(files.flatten().field("path"))
+    paths, file_to_path = _find_distinct(files.flatten().field("path"))
     parents = [split(unpack_text(path))[0] for path in paths]
     # bytes of a name that are not valid unicode become question marks
     name_of = {parent: to_utf8(PurePath(parent).name) for parent in set(parents)}

@@ -12,7 +12,7 @@ _DATABASE = "the server's database, with its conversations and tokens"
 
 def find_database_damage(folder: Path) -> str:
     """The loss of a server's damaged database as a line for people; "" if it is sound, or there is none."""
-    file = _database(folder)
+    file = _locate_database(folder)
     aside = f"{_DATABASE}: it is {file.name}{_find_suffix(file)} now, and the next server begins a new one"
     if file.exists() and not file.stat().st_size and Path(f"{file}.lock").exists():
         return aside  # emptied; only to open it would delete its log
@@ -30,7 +30,7 @@ def find_database_damage(folder: Path) -> str:
 
 def set_database_aside(folder: Path) -> None:
     """Moves a server's damaged database aside, so that a new one is begun; may be repeated after a kill."""
-    file = _database(folder)
+    file = _locate_database(folder)
     suffix = _find_suffix(file)
     # The log last: the database without it would look whole, and be of an earlier day.
     for each in (file, Path(f"{file}-wal"), Path(f"{file}-shm")):
@@ -39,7 +39,7 @@ def set_database_aside(folder: Path) -> None:
     Path(f"{file}.lock").unlink(missing_ok=True)
 
 
-def _database(folder: Path) -> Path:
+def _locate_database(folder: Path) -> Path:
     return folder / "server" / "server.sqlite3"
 
 

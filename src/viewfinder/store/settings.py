@@ -54,7 +54,7 @@ def read_settings(file: Path) -> Settings:
                 f"{file.parent} was written by a later viewfinder (format {data['format']}, "
                 f"this one reads {LIBRARY_FORMAT}): upgrade viewfinder to open it"
             )
-        if checksum not in (None, _checksum(whole)):
+        if checksum not in (None, _compute_checksum(whole)):
             raise ValueError("it was changed since it was written")
         previous, roots = data.pop("previous", None), tuple(data.pop("roots", ()))
         return Settings(**data, previous=None if previous is None else (previous[0], previous[1]), roots=roots)
@@ -66,7 +66,7 @@ def read_settings(file: Path) -> Settings:
 def write_settings(folder: Path, settings: Settings) -> None:
     """Replaces the settings of a library, and their copy. Raises OSError."""
     data = {"schema": LIBRARY_SCHEMA, **asdict(settings)}
-    text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
+    text = json.dumps({**data, "checksum": _compute_checksum(data)}, indent=2) + "\n"
     with private_files(folder):
         for place in (folder / TABLES / SETTINGS, folder / SETTINGS):
             write_file(place, text)
@@ -74,5 +74,5 @@ def write_settings(folder: Path, settings: Settings) -> None:
         bucket.push(f"{TABLES}/{SETTINGS}", SETTINGS)
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
+def _compute_checksum(data: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(data, sort_keys=True).encode()):08x}"

@@ -187,7 +187,7 @@ class Snapshot:
         new ones.
         """
         if name not in self._derived:
-            stem = self._stem(BY_ROW if by_row else DERIVED, name)
+            stem = self._locate_derived(BY_ROW if by_row else DERIVED, name)
             known = _read_derived(stem)
             if known is None or (by_row and len(known) > len(self)):
                 known = self._keep_derived(stem, compute(self))
@@ -203,14 +203,14 @@ class Snapshot:
         """
         found = []
         for first, end in pairwise((0, *self.block_ends)):
-            key, stem = f"{first}-{end}-{name}", self._stem(f"{BY_BLOCK}{first}-{end}-", name)
+            key, stem = f"{first}-{end}-{name}", self._locate_derived(f"{BY_BLOCK}{first}-{end}-", name)
             if (known := self._derived.get(key)) is None and (known := _read_derived(stem)) is None:
-                known = self._keep_derived(stem, compute(self._block(first, end)))
+                known = self._keep_derived(stem, compute(self._take_block(first, end)))
             self._derived[key] = known
             found.append((first, known))
         return found
 
-    def _stem(self, prefix: str, name: str) -> Path | None:
+    def _locate_derived(self, prefix: str, name: str) -> Path | None:
         """The place of a derived array; None: it is in memory alone."""
         return None if self.folder is None else self.folder / f"{prefix}{to_file_name(name)}"
 
@@ -231,7 +231,7 @@ class Snapshot:
         table, mark = self._table.slice(row), self.generation
         return Snapshot(self.matrix_nd[row:], table, {}, space=self.space, generation=mark, folder=None, ordered=0)
 
-    def _block(self, first: int, end: int) -> Snapshot:
+    def _take_block(self, first: int, end: int) -> Snapshot:
         """The pictures of these rows, in memory."""
         if (first, end) == (0, len(self)):
             return self

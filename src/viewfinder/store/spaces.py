@@ -38,7 +38,7 @@ def build_space(store: Store, encoder: Encoder) -> None:
     """Builds the space of an encoder from the stored raw vectors, in place of one of that name."""
     ids, raw_nr = store.read_vectors(encoder.raw_version)
     chunks = (slice(at, at + MAX_PROJECTED) for at in range(0, len(ids), MAX_PROJECTED))
-    store.write_space(encoder.version, (_project(encoder, ids[chunk], raw_nr[chunk]) for chunk in chunks))
+    store.write_space(encoder.version, (_project_usable(encoder, ids[chunk], raw_nr[chunk]) for chunk in chunks))
 
 
 def find_lacking(store: Store, space: str) -> list[PictureRow]:
@@ -50,11 +50,11 @@ def find_lacking(store: Store, space: str) -> list[PictureRow]:
 def complete_space(store: Store, space: str, encoder: Encoder, lacking: Sequence[PictureRow]) -> None:
     """Adds pictures that came after a space was built to it."""
     rows = {row.id: row for row in lacking}
-    made, vectors_nd = _project(encoder, list(rows), store.read_vectors_of(encoder.raw_version, list(rows)))
+    made, vectors_nd = _project_usable(encoder, list(rows), store.read_vectors_of(encoder.raw_version, list(rows)))
     store.add([rows[picture] for picture in made], {space: vectors_nd})
 
 
-def _project(
+def _project_usable(
     encoder: Encoder, ids: Sequence[str], raw_nr: Float[np.ndarray, "n raw"]
 ) -> tuple[list[str], Float[np.ndarray, "m d"]]:
     """The vectors of these pictures in an encoder's space, without those whose raw vectors cannot be used.

@@ -87,15 +87,15 @@ class Tables:
 
         Raises DamagedLibrary: files of it are not as they were written.
         """
-        self._check(name)
+        self._check_files(name)
         return self.connection.open_table(name)
 
     def was_filled(self, name: str) -> bool:
         """Whether the table has ever had a row; raises as `open`, and Lance is not imported."""
-        self._check(name)
+        self._check_files(name)
         return (self.path(name) / "data").is_dir()
 
-    def _check(self, name: str) -> None:
+    def _check_files(self, name: str) -> None:
         if damaged := find_damage(self.path(name)):
             raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
 
@@ -174,13 +174,13 @@ class Tables:
         for clause in sql_clauses(column, values):
             self.change(name).delete(clause)
 
-    def of_regions(self) -> list[str]:
+    def list_regions(self) -> list[str]:
         """Names of all tables of regions that can be opened."""
         names = sorted(path.stem for path in (self.folder / TABLES).glob(f"{REGIONS_PREFIX}*.lance"))
         return [name for name in names if self.has(name)]
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """Turns errors of Lance, of the disk, and of libraries that read damaged tables into one line for a user."""
         try:
             yield
@@ -296,7 +296,7 @@ _WRAPPING = re.compile(r".*error(?:\(\w+\))?: |,?\s*\(?/\S*\.rs(?::\d+)*\)?", re
 def translate_error(error: BaseException, folder: Path) -> LibraryError:
     """The user's error for one of Lance, Arrow, the operating system or an object store."""
     if (bucket := find_bucket(folder)) is not None:
-        return bucket.translate(error)
+        return bucket.translate_error(error)
     text = _WRAPPING.sub("", " ".join(str(error).split())).replace(f"{folder}/", "")
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or re.search("no space left|os error 28|disk quota", text.lower()):
@@ -412,15 +412,15 @@ class VectorReader:
 
     def ids(self) -> Set[str]:
         """The pictures that have a vector here (and perhaps some that no longer exist)."""
-        with self._tables.guarded():
-            _, places = self._newest()
+        with self._tables.translating_errors():
+            _, places = self._open_newest()
         return places.keys()
 
     def read(self, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors of these pictures in the order asked for; zeros for one without."""
-        with self._tables.guarded():
+        with self._tables.translating_errors():
             self._tables.open(self._name)  # checks for damage
-            table, places = self._newest()
+            table, places = self._open_newest()
             found_nd = np.zeros((len(ids), table.schema.field("vector").type.list_size), np.float16)
             known = [row for row, name in enumerate(ids) if name in places]
             if known:
@@ -429,7 +429,7 @@ class VectorReader:
                 found_nd[known] = vectors_from_arrow(taken)[[at[ids[row]] for row in known]]
             return found_nd
 
-    def _newest(self) -> tuple[Any, dict[str, int]]:
+    def _open_newest(self) -> tuple[Any, dict[str, int]]:
         """The table's newest version, and the places of the pictures' rows in it."""
         table = self._tables.connection.open_table(self._name)
         if self._seen is None or self._seen[0].version != table.version:

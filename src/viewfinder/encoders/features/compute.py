@@ -99,7 +99,7 @@ def features(
         if before is not None and regions and "regions" not in before.arrays:
             before = None  # every picture is read again, for its regions
         kept = regions or (before is not None and "regions" in before.arrays)
-        known = {} if before is None else _known_vectors(folder, before)
+        known = {} if before is None else _read_known(folder, before)
 
         def read(rest: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
             return _compute_chunks(dataset, encoder, rest, known, regions=kept, workers=workers or os.cpu_count() or 1)
@@ -132,7 +132,7 @@ def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[s
     return tuple(sources), tuple(unreadable)
 
 
-def _known_vectors(folder: Path, before: store.FeaturesManifest) -> dict[store.PictureFile, PictureVectors | str]:
+def _read_known(folder: Path, before: store.FeaturesManifest) -> dict[store.PictureFile, PictureVectors | str]:
     """Vectors, or reasons for none, that an earlier call left for pictures; its arrays stay mapped."""
     raw_nd, regions_nre = (
         np.asarray(store.map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
@@ -158,11 +158,11 @@ def _compute_chunks(
         outcomes = decoders.decode(dataset / sources[at].key for at in todo)
         for start, end in zip(starts, [*starts[1:], len(sources)], strict=True):
             missing = [source for source in sources[start:end] if source not in known]
-            computed = _encode(encoder, missing, list(islice(outcomes, len(missing))), regions=regions)
+            computed = _encode_batch(encoder, missing, list(islice(outcomes, len(missing))), regions=regions)
             yield [(source, known[source]) if source in known else next(computed) for source in sources[start:end]]
 
 
-def _encode(
+def _encode_batch(
     encoder: Encoder, sources: Sequence[store.PictureFile], outcomes: Sequence[Outcome], *, regions: bool
 ) -> Iterator[Read]:
     """The pictures of one batch, with the size and time of change that they had when they were read."""

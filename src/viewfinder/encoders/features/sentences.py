@@ -73,12 +73,12 @@ class SentenceVectors:
         wanted = tuple(sorted(set(texts)))
         place = folder / to_file_name(encoder.sentences_version)
         place.mkdir(parents=True, exist_ok=True)
-        known = _known(place)
+        known = _read_known(place)
         missing = [text for text in wanted if text not in known]
         if missing:
             many = encoder.name == "starter" and len(missing) > FEW_TEXTS
             count = processes or (os.cpu_count() or 1 if many else 1)
-            known |= _computed(missing, encoder, place, notify, count)
+            known |= _compute_missing(missing, encoder, place, notify, count)
         return SentenceVectors(wanted, np.stack([known[text] for text in wanted]), encoder.sentences_version)
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class SentenceVectors:
         return {text: row for row, text in enumerate(self.texts)}
 
 
-def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
+def _read_known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
     """Reads the vectors in the files; a damaged file is removed, and so made again."""
     from safetensors import SafetensorError, safe_open
 
@@ -112,15 +112,15 @@ def _known(place: Path) -> dict[str, Float16[np.ndarray, " s"]]:
     return found
 
 
-def _computed(
+def _compute_missing(
     missing: Sequence[str], encoder: Encoder, place: Path, notify: Notify, processes: int
 ) -> dict[str, Float16[np.ndarray, " s"]]:
     """Encodes what is missing, chunk by chunk, and writes it; `notify` is told of every tenth."""
     chunks = [missing[at : at + MAX_TEXTS] for at in range(0, len(missing), MAX_TEXTS)]
     found: dict[str, Float16[np.ndarray, " s"]] = {}
     tenth = -1
-    with _readers(encoder, min(processes, len(chunks))) as read, ThreadPoolExecutor(processes) as pool:
-        for texts, rows_ns in zip(chunks, pool.map(partial(_kept, read, place), chunks), strict=True):
+    with _start_readers(encoder, min(processes, len(chunks))) as read, ThreadPoolExecutor(processes) as pool:
+        for texts, rows_ns in zip(chunks, pool.map(partial(_encode_and_write, read, place), chunks), strict=True):
             found |= dict(zip(texts, rows_ns, strict=True))
             if 10 * len(found) // len(missing) > tenth:
                 tenth = 10 * len(found) // len(missing)
@@ -128,7 +128,7 @@ def _computed(
     return found
 
 
-def _kept(read: Read, place: Path, texts: Sequence[str]) -> Rows:
+def _encode_and_write(read: Read, place: Path, texts: Sequence[str]) -> Rows:
     """The vectors of a chunk, once they are on disk."""
     from safetensors.numpy import save
 
@@ -140,15 +140,15 @@ def _kept(read: Read, place: Path, texts: Sequence[str]) -> Rows:
 
 
 @contextmanager
-def _readers(encoder: Encoder, processes: int) -> Iterator[Read]:
+def _start_readers(encoder: Encoder, processes: int) -> Iterator[Read]:
     """Encodes a chunk: the encoder here, or a free one of several processes that have their own."""
     if processes == 1:
-        yield partial(_read, encoder)
+        yield partial(_encode_texts, encoder)
         return
     with ExitStack() as stack:
         free: SimpleQueue[Connection] = SimpleQueue()
         for _ in range(processes):
-            free.put(stack.enter_context(_process(encoder)))
+            free.put(stack.enter_context(_start_process(encoder)))
 
         def read(texts: Sequence[str]) -> Rows:
             pipe = free.get()
@@ -165,7 +165,7 @@ def _readers(encoder: Encoder, processes: int) -> Iterator[Read]:
 
 
 @contextmanager
-def _process(encoder: Encoder) -> Iterator[Connection]:
+def _start_process(encoder: Encoder) -> Iterator[Connection]:
     """A process that encodes sentences, and the pipe to it.
 
     It is started with exec, not by `multiprocessing`, which would run the user's own script a second time.
@@ -202,8 +202,8 @@ def serve(descriptor: int, name: str) -> None:
                 texts = json.loads(pipe.recv_bytes())
             except (EOFError, OSError):
                 return
-            pipe.send_bytes(_read(encoder, texts).tobytes())
+            pipe.send_bytes(_encode_texts(encoder, texts).tobytes())
 
 
-def _read(encoder: Encoder, texts: Sequence[str]) -> Rows:
+def _encode_texts(encoder: Encoder, texts: Sequence[str]) -> Rows:
     return np.ascontiguousarray(encoder.sentences(texts), np.float16)
