@@ -111,7 +111,7 @@ def _embed_by(address: str | None, library: Library, actors: int | None) -> Abst
         return nullcontext()
     from viewfinder.cluster import ActorEmbedder
 
-    return ActorEmbedder.connected(address, library.settings.encoder, actors)
+    return ActorEmbedder.connect(address, library.settings.encoder, actors)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -117,14 +117,12 @@ class ActorEmbedder:
 
     @staticmethod
     @contextmanager
-    def connected(address: str, encoder: str, actors: int | None = None) -> Iterator[ActorEmbedder]:
+    def connect(address: str, encoder: str, actors: int | None = None) -> Iterator[ActorEmbedder]:
         """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
         with ray_session(address) as ray:
             made = ActorEmbedder(ray, encoder, actors)
-            try:
+            with closing(made.actors):
                 yield made
-            finally:
-                made.actors.close()
 
     def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
         """One outcome a file, in their order.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,14 +132,10 @@ class ActorShards:
 
     @staticmethod
     @contextmanager
-    def connected(address: str, folder: Path, shards: int | None = None) -> Iterator[ActorShards]:
+    def connect(address: str, folder: Path, shards: int | None = None) -> Iterator[ActorShards]:
         """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
-        with ray_session(address) as ray:
-            found = ActorShards(ray, folder, shards)
-            try:
-                yield found
-            finally:
-                found.close()
+        with ray_session(address) as ray, closing(ActorShards(ray, folder, shards)) as found:
+            yield found
 
     def serve(self, gallery: Gallery, settings: Settings) -> None:
         """From now on the actors search this gallery for turns, unless it is empty or lies nowhere on disk.
