@@ -62,7 +62,7 @@ from viewfinder.store.spaces import (
     save_head,
 )
 from viewfinder.store.store import Store
-from viewfinder.store.tables import TABLES, check_repaired, damaged_library
+from viewfinder.store.tables import TABLES, check_repaired, explain_damage
 from viewfinder.whole_files import PART, mark_file
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Library:
                 )
             return Library(folder, settings)
         if any((folder / TABLES).glob("vectors.*")):
-            raise damaged_library(folder, "library.json is missing")
+            raise explain_damage(folder, "library.json is missing")
         if not create:
             raise NotALibrary(f"there is no library in {place_name(folder)}: make one with `viewfinder add FOLDER`")
         interrupted = {"tables", "writing.lock", URL_FILE, PULLING}  # what an interrupted creation leaves
@@ -567,7 +567,7 @@ class Library:
 
     def _load_encoder(self, head: str | None) -> Encoder:
         if head is not None and not is_sound_head(self.folder / head):
-            raise damaged_library(self.folder, f"{head} is missing, or not as it was written")
+            raise explain_damage(self.folder, f"{head} is missing, or not as it was written")
         return load_encoder(self.settings.encoder, head_file=None if head is None else self.folder / head)
 
     def _refresh_settings(self) -> None:

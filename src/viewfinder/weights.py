@@ -71,9 +71,9 @@ def read_weights(path: Path) -> Weights:
     try:
         arrays = load_file(str(path))
     except (OSError, SafetensorError) as error:
-        raise damaged_file(path, str(error)) from error
+        raise explain_damaged_file(path, str(error)) from error
     if checksum_arrays(arrays) != checksum:
-        raise damaged_file(path, "its checksum differs")
+        raise explain_damaged_file(path, "its checksum differs")
     wide = {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}
     return Weights(wide, parse_card(path, record), f"{checksum:08x}")
 
@@ -117,7 +117,7 @@ def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
         with safe_open(str(path), framework="np") as file:
             metadata = file.metadata() or {}
     except (OSError, SafetensorError) as error:
-        raise damaged_file(path, str(error)) from error
+        raise explain_damaged_file(path, str(error)) from error
     if metadata.get("schema") != schema:
         kind = schema.partition("/")[2]
         raise BadInput(f"{path}: this is no {kind} of viewfinder; name a file that `viewfinder train` wrote")
@@ -126,7 +126,7 @@ def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
             raise NewerLibrary(f"{path}: written by a later version of viewfinder; update viewfinder")
         return json.loads(metadata["record"]), int(metadata["crc32"])
     except (KeyError, ValueError) as error:
-        raise damaged_file(path, f"metadata: {error}") from error
+        raise explain_damaged_file(path, f"metadata: {error}") from error
 
 
 def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
@@ -136,7 +136,7 @@ def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
         BadInput: it has other fields.
     """
     if {*record, "trained_on"} != {item.name for item in fields(Card)}:  # earlier records have no such list
-        raise damaged_file(path, f"a card of {', '.join(record)}")
+        raise explain_damaged_file(path, f"a card of {', '.join(record)}")
     card = Card(**record)
     if not card.trained_on and (beside := read_list_beside(path)) is not None:
         card = replace(card, trained_on=beside.encode())
@@ -151,7 +151,7 @@ def checksum_arrays(arrays: Mapping[str, np.ndarray]) -> int:
     return total
 
 
-def damaged_file(path: Path, reason: str) -> BadInput:
+def explain_damaged_file(path: Path, reason: str) -> BadInput:
     """The error for a file that cannot be read, with advice."""
     return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
 

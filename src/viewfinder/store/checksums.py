@@ -85,7 +85,7 @@ def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
     write_file(table / CHECKSUM_LIST, "".join(lines))
 
 
-def listed_versions(table: Path) -> list[str]:
+def list_versions(table: Path) -> list[str]:
     """Names of a table's manifests, as they are listed: also of those that are gone, unless they were cleared away."""
     return [path.rpartition("/")[2] for path in _read_list(table)[0] if path.startswith("_versions/")]
 

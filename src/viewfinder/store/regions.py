@@ -43,8 +43,8 @@ from viewfinder.store.tables import (
     Tables,
     VectorReader,
     check_ids,
+    explain_missing,
     hold_lock,
-    missing_library,
     pace_batches,
     private_files,
     vectors_schema,
@@ -106,7 +106,7 @@ class RegionTable:
         flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -most, most)
         rows = vectors_to_arrow(ids, flat_nv, regions * width)
         if not self._tables.has(PICTURES):  # moved away meanwhile: it must not be begun anew in its old place
-            raise missing_library(self.folder)
+            raise explain_missing(self.folder)
         with self._tables.translating_errors(), private_files(self.folder):
             self._tables.make(self._name, schema)
             self._tables.change(self._name).add(rows)

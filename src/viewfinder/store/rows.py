@@ -232,9 +232,9 @@ class AttributeColumn:
         # Where each code comes from: the start of its picture in the source, plus its distance from the start in the
         # result.
         sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
-        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).most_frequent_first()
+        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).sort_by_frequency()
 
-    def most_frequent_first(self) -> AttributeColumn:
+    def sort_by_frequency(self) -> AttributeColumn:
         """This column with its values in the documented order, without those that no picture has."""
         counts_v = np.bincount(self.codes, minlength=len(self.values)).tolist()
         held = [code for code, count in enumerate(counts_v) if count]

@@ -22,10 +22,10 @@ from jaxtyping import Bool, Float32
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.store.bucket import find_files
-from viewfinder.store.checksums import listed_versions
+from viewfinder.store.checksums import list_versions
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
 from viewfinder.store.rows import AttributeColumn, build_columns, find_column, split_date, unpack_text
-from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, missing_library, private_files
+from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, explain_missing, private_files
 
 DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
@@ -303,7 +303,7 @@ def read_generation(folder: Path, space: str) -> str:
     """
     state = read_state(folder)
     if state is None:
-        raise missing_library(folder)
+        raise explain_missing(folder)
     return f"{SNAPSHOT_FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
 
 
@@ -316,7 +316,7 @@ def read_filled_mark(folder: Path) -> str:
         return "0"
 
 
-def newest_version(folder: Path, table: str) -> str | None:
+def find_newest_version(folder: Path, table: str) -> str | None:
     """A mark that changes with every commit to a library's table, from the names of its manifests; None: no table."""
     try:
         # Every turn asks for it, and joining paths would take longer than reading the folder.
@@ -326,10 +326,10 @@ def newest_version(folder: Path, table: str) -> str | None:
     return _mark_newest(names)
 
 
-def last_written_version(folder: Path, table: str) -> str | None:
-    """`newest_version` of a table that may be damaged: that version may be in the list of checksums only."""
+def find_last_version(folder: Path, table: str) -> str | None:
+    """`find_newest_version` of a table that may be damaged: that version may be in the list of checksums only."""
     found = [path.name for path in (folder / TABLES / VERSIONS.format(table)).glob("*.manifest")]
-    return _mark_newest([*found, *listed_versions(folder / TABLES / f"{table}.lance")])
+    return _mark_newest([*found, *list_versions(folder / TABLES / f"{table}.lance")])
 
 
 def _mark_newest(names: Iterable[str]) -> str | None:
@@ -347,5 +347,5 @@ def read_state(folder: Path) -> str | None:
 
     The tables of vectors are left out: each write to one is followed by one to `pictures` or `spaces`.
     """
-    marks = [newest_version(folder, table) for table in (PICTURES, SPACES)]
+    marks = [find_newest_version(folder, table) for table in (PICTURES, SPACES)]
     return None if None in marks else ":".join(map(str, marks))

@@ -292,7 +292,7 @@ class StoredColumns(Mapping[str, AttributeColumn]):
     def __getitem__(self, name: str) -> AttributeColumn:
         if name not in self._read:
             values, offsets, codes = self._parts[name]
-            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).most_frequent_first()
+            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).sort_by_frequency()
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -49,8 +49,8 @@ from viewfinder.store.tables import (
     Tables,
     VectorReader,
     check_ids,
+    explain_missing,
     hold_lock,
-    missing_library,
     private_files,
     table_schema,
     vectors_from_arrow,
@@ -90,7 +90,7 @@ class Store:
     def open(folder: Path) -> Store:
         """Opens the store in `folder`. Raises NotALibrary: there is none; DamagedLibrary."""
         if not Tables(folder).has(PICTURES):
-            raise missing_library(folder)
+            raise explain_missing(folder)
         return Store(folder)
 
     def writing(self, timeout: float = WRITE_PATIENCE_S) -> AbstractContextManager[None]:

@@ -97,7 +97,7 @@ class Tables:
 
     def _check_files(self, name: str) -> None:
         if damaged := find_damage(self.path(name)):
-            raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
+            raise explain_damage(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
 
     def change(self, name: str) -> Any:
         """Opens a table for a write, which `record` announces to readers; its files are not checked."""
@@ -269,7 +269,7 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
     Raises NotALibrary: the folder is gone.
     """
     if not folder.is_dir():  # moved away: FileLock would make it anew
-        raise missing_library(folder)
+        raise explain_missing(folder)
     try:
         with private_files(folder):  # the lock is a file
             lock.acquire(timeout=timeout)
@@ -303,10 +303,10 @@ def translate_error(error: BaseException, folder: Path) -> LibraryError:
         return DiskFull(f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost")
     if number not in (None, errno.EIO) or re.search("permission denied|read-only|too many open files", text.lower()):
         return LibraryError(f"the library in {folder} cannot be read or written: {text[:300]}")
-    return damaged_library(folder, text[:300])
+    return explain_damage(folder, text[:300])
 
 
-def damaged_library(folder: Path, what: str) -> DamagedLibrary:
+def explain_damage(folder: Path, what: str) -> DamagedLibrary:
     """The error that says what to do about damage."""
     return DamagedLibrary(f"the library in {folder} is damaged ({what}): mend it with `viewfinder repair {folder}`")
 
@@ -314,7 +314,7 @@ def damaged_library(folder: Path, what: str) -> DamagedLibrary:
 def check_repaired(folder: Path) -> None:
     """Raises DamagedLibrary if a repair has begun to change the library, and has not come to its end. 2 us."""
     if is_half_repaired(folder):
-        raise half_repaired_library(folder)
+        raise explain_half_repair(folder)
 
 
 def is_half_repaired(folder: Path) -> bool:
@@ -322,7 +322,7 @@ def is_half_repaired(folder: Path) -> bool:
     return os.path.lexists(f"{folder}/{REPAIR}/{REPORT}")
 
 
-def half_repaired_library(folder: Path) -> DamagedLibrary:
+def explain_half_repair(folder: Path) -> DamagedLibrary:
     """The error that says how to go on with a repair."""
     return DamagedLibrary(
         f"the library in {folder} is half repaired: a repair was interrupted, or is still at work; "
@@ -330,12 +330,12 @@ def half_repaired_library(folder: Path) -> DamagedLibrary:
     )
 
 
-def missing_library(folder: Path) -> LibraryError:
+def explain_missing(folder: Path) -> LibraryError:
     """The error that says what a library lacks: everything, or its table of pictures."""
     if is_half_repaired(folder):
-        return half_repaired_library(folder)
+        return explain_half_repair(folder)
     if any((folder / TABLES).glob("vectors.*")):
-        return damaged_library(folder, f"{TABLES}/{PICTURES}.lance is missing")
+        return explain_damage(folder, f"{TABLES}/{PICTURES}.lance is missing")
     return NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
 
 

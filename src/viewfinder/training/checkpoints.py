@@ -29,7 +29,7 @@ from viewfinder.weights import (
     Card,
     check_card,
     checksum_arrays,
-    damaged_file,
+    explain_damaged_file,
     parse_card,
     read_record,
 )
@@ -123,9 +123,9 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise damaged_file(path, str(error)) from error
+        raise explain_damaged_file(path, str(error)) from error
     if _checksum(tensors) != checksum:
-        raise damaged_file(path, "its checksum differs")
+        raise explain_damaged_file(path, "its checksum differs")
     return tensors, record
 
 

@@ -93,7 +93,7 @@ def features(
             continue
         if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing to do
             return store.open_features(place, dataset, before, regions=regions)
-    folder = store.writable_folder(places)
+    folder = store.find_writable_folder(places)
     with store.claim_folder(folder):
         before = store.read_manifest(folder, encoder.raw_version)
         if before is not None and regions and "regions" not in before.arrays:

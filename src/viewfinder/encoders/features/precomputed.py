@@ -145,7 +145,7 @@ def collect_stored_vectors(
         before = store.read_manifest(place, raw_version)
         if before is not None and before.known() == set(sources):
             return store.open_features(place, dataset, before, regions=True)
-    folder = store.writable_folder(places)
+    folder = store.find_writable_folder(places)
     with store.claim_folder(folder):
         outcomes = write_rows(folder, json.dumps([raw_version]), sources, partial(_read_chunks, read), progress)
         if all(reason for _, reason in outcomes):

@@ -301,7 +301,7 @@ def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
     return [dataset / FOLDER / name, user_cache_path("viewfinder") / "features" / mark / name]
 
 
-def writable_folder(places: Sequence[Path]) -> Path:
+def find_writable_folder(places: Sequence[Path]) -> Path:
     """The first of these folders in which files can be made, creating it if necessary; else the last."""
     for place in places:
         with suppress(OSError):

@@ -110,10 +110,10 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
         bank_md=np.zeros((0, settings.width), np.float32),
         labels_ld=np.zeros((0, settings.width), np.float32),
     )
-    return with_bank(head, kinds, settings.bank)
+    return add_bank(head, kinds, settings.bank)
 
 
-def with_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
+def add_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
     """The head with a bank of about `size` captions and the labels of these kinds, as it will be read back."""
     head = head.rounded()
     # The bank is an evenly spaced sample of the captions, with the same number from every kind.

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from viewfinder.encoders.base import unit_rows
 from viewfinder.encoders.starter.encoder import MAX_WORDS, Head, Residual, head_input, words_of
-from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, with_bank
+from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, add_bank
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 SAME_TEXT = 0.999
@@ -29,7 +29,7 @@ MIN_TEXTS = 3
 """A word must be in this many texts to have a vector."""
 
 
-def held_out_rank(head: Head, kind: CaptionedVectors) -> float:
+def rank_held_out(head: Head, kind: CaptionedVectors) -> float:
     """The mean reciprocal rank of the picture that each caption is about, among all of the kind."""
     pictures_nd = head.pictures(kind.raw_vnr[0])
     scores_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
@@ -189,7 +189,7 @@ class _Towers(nn.Module):
             lexicon=self.lexicon,
             lexicon_wd=self.words.weight.detach().numpy()[1:].copy() if self.lexicon else None,
         )
-        return with_bank(head, self._kinds, self._settings.bank)
+        return add_bank(head, self._kinds, self._settings.bank)
 
 
 @dataclass(frozen=True)
