@@ -65,18 +65,18 @@ def chat(
             f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
             "forgets what is gone"
         )
-    teller = TurnPrinter(as_json, preview and not as_json)
+    printer = TurnPrinter(as_json, preview and not as_json)
     if script is not None:
         from viewfinder.cli.typed import play_script
 
         for _, hits in play_script(session, script):
-            teller.tell(session, hits, echo=True)
+            printer.print_turn(session, hits, echo=True)
             if not as_json:
                 print_line()
         return 0
     from viewfinder.cli.terminal import Terminal
 
-    return Terminal(collection, session, teller, found, questioner, n).run()
+    return Terminal(collection, session, printer, found, questioner, n).run()
 
 
 SCRIPT = Path(__file__).with_name("demo.json")
@@ -161,7 +161,7 @@ def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
 
 
 def _take_turn(
-    session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool
+    session: Session, data: dict[str, Any], target: str, printer: TurnPrinter, *, quiet: bool
 ) -> dict[str, Any]:
     """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
     from viewfinder.cli.terminal import describe_taken_turn
@@ -170,7 +170,7 @@ def _take_turn(
     hits = session.take(parse_script_line(json.dumps(data), session.conversation))
     rank = session.rank_of(target) + 1
     if not quiet:
-        teller.tell(session, hits, echo=True)
+        printer.print_turn(session, hits, echo=True)
         print_line(f"   (the picture looked for is number {rank})")
         print_line()
     return {**describe_taken_turn(session, hits), "said": data, "target_rank": rank}

@@ -62,16 +62,16 @@ class TurnPrinter:
     preview: bool = False
     _noted: tuple[str, ...] = ()
 
-    def tell(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
+    def print_turn(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """Prints what a turn gives, and the question; `echo` prints the turn too, for the reader of a script."""
         if self.as_json:
             print_json(describe_taken_turn(session, hits))
             return
-        self.answer(session, hits, echo=echo)
+        self.print_answer(session, hits, echo=echo)
         if session.question is not None:
             print_question(session.question)
 
-    def answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
+    def print_answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """Prints what a turn gives, for people, before anything is asked: words as they are written, or results."""
         here = session.conversation.here
         before = session.conversation.nodes[max(here.number - 1, 0)].shown
@@ -206,15 +206,15 @@ class Terminal:
         self,
         library: Library,
         session: Session,
-        teller: TurnPrinter,
+        printer: TurnPrinter,
         retriever: Retriever[Any],
         questioner: str,
         n: int,
     ) -> None:
-        self._library, self._session, self._teller = library, session, teller
+        self._library, self._session, self._printer = library, session, printer
         self._retriever, self._questioner, self._n = retriever, questioner, n
         self._hits: Hits | None = None
-        self._interactive = sys.stdin.isatty() and not teller.as_json
+        self._interactive = sys.stdin.isatty() and not printer.as_json
         self._code = 0
 
     def run(self) -> int:
@@ -241,7 +241,7 @@ class Terminal:
                 raise
             message, self._code = explain_error(error)
             print_note(f"! {message}")
-            if self._teller.as_json:
+            if self._printer.as_json:
                 print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
         return True
 
@@ -249,7 +249,7 @@ class Terminal:
         match command:
             case Command("tree"):
                 conversation = self._session.conversation
-                print_json(conversation.to_json()) if self._teller.as_json else print_tree(conversation)
+                print_json(conversation.to_json()) if self._printer.as_json else print_tree(conversation)
             case Command("help"):
                 for line in HELP.split("\n"):
                     print_line(line)
@@ -257,12 +257,12 @@ class Terminal:
                 self._explain_result(rank)
             case Command("leaning", pictures):
                 self._session.picture_bias = pictures
-                print_result(self._teller.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
+                print_result(self._printer.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
             case Command("save", file):
                 named = file if file.suffix else file.with_suffix(".json")
                 text = json.dumps(self._session.conversation.to_json(), ensure_ascii=False)
                 named.write_text(text, encoding="utf-8")
-                print_result(self._teller.as_json, {"saved": str(named)}, f"saved to {named}")
+                print_result(self._printer.as_json, {"saved": str(named)}, f"saved to {named}")
             case Command("open", file):
                 self._open_conversation(file)
             case _:
@@ -273,10 +273,10 @@ class Terminal:
         """The user sees the results at once, and may continue before anything is asked."""
         if not self._interactive:
             self._hits = self._session.take(turn)
-            self._teller.tell(self._session, self._hits)
+            self._printer.print_turn(self._session, self._hits)
             return
         self._hits = self._session.search(turn)
-        self._teller.answer(self._session, self._hits)
+        self._printer.print_answer(self._session, self._hits)
         question = await_question(self._session, lambda: print_line("  (thinking of a question; you may go on)"))
         if question is not None:
             print_question(question)
@@ -286,7 +286,7 @@ class Terminal:
             raise BadInput(f"there is no result {rank}: {len(self._hits or ())} are shown now")
         hit = self._hits[rank - 1]
         why = hit.why or self._session.ranking().why([hit.id])[hit.id]
-        if self._teller.as_json:
+        if self._printer.as_json:
             print_json({"id": hit.id, "path": str(hit.path), "why": why})
             return
         rows = [
@@ -308,7 +308,7 @@ class Terminal:
         )
         hits = session.back_to(conversation.here.number)
         self._session, self._hits = session, hits
-        self._teller.tell(session, hits)
+        self._printer.print_turn(session, hits)
 
 
 def _read_typed_lines() -> Iterator[str]:

@@ -326,7 +326,7 @@ def find_newest_version(folder: Path, table: str) -> str | None:
     return _mark_newest(names)
 
 
-def find_last_version(folder: Path, table: str) -> str | None:
+def find_last_written_version(folder: Path, table: str) -> str | None:
     """`find_newest_version` of a table that may be damaged: that version may be in the list of checksums only."""
     found = [path.name for path in (folder / TABLES / VERSIONS.format(table)).glob("*.manifest")]
     return _mark_newest([*found, *list_versions(folder / TABLES / f"{table}.lance")])

@@ -14,7 +14,7 @@ from pathlib import Path
 from viewfinder.store.checksums import map_sealed
 from viewfinder.store.growing_arrays import count_rows
 from viewfinder.store.rows import PictureRow, pictures_from_arrow
-from viewfinder.store.snapshot import SNAPSHOT_FORMAT, find_last_version, read_filled_mark
+from viewfinder.store.snapshot import SNAPSHOT_FORMAT, find_last_written_version, read_filled_mark
 from viewfinder.store.snapshot_files import GENERATION, MATRIX, TABLE, name_snapshot
 from viewfinder.store.tables import PICTURES, SPACES, read_growth
 
@@ -55,10 +55,10 @@ def read_snapshot_rows(folder: Path) -> Iterator[SnapshotRows]:
 
 def _find_grown_states(folder: Path) -> list[str]:
     """The last state of the tables, then earlier ones from which it differs by added pictures alone."""
-    last = find_last_version(folder, PICTURES)
+    last = find_last_written_version(folder, PICTURES)
     if last is None:
         return []
-    state, growth = f"{last}:{find_last_version(folder, SPACES)}", read_growth(folder)
+    state, growth = f"{last}:{find_last_written_version(folder, SPACES)}", read_growth(folder)
     found = [state]
     while state in growth and growth[state][0] not in found:
         state = growth[state][0]
