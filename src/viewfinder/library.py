@@ -68,7 +68,8 @@ from viewfinder.whole_files import PART, mark_file
 if TYPE_CHECKING:
     from viewfinder.encoders.starter.encoder import Head
     from viewfinder.session.session import OwnImage
-    from viewfinder.store.ingest import Embedder, Rows
+    from viewfinder.store.descriptions import Rows
+    from viewfinder.store.ingest import Embedder
     from viewfinder.tuning import TuneReport
 
 
@@ -195,7 +196,8 @@ class Library:
         embeds in place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs
         of object storage. `note` is called with the current report before the first batch and after each one.
         """
-        from viewfinder.store.ingest import Ingest, PictureDescriptions
+        from viewfinder.store.descriptions import read_tables, record_tables
+        from viewfinder.store.ingest import Ingest
 
         check_type("workers", workers, Integral, type(None))
         if workers is not None and workers < 1:
@@ -208,7 +210,7 @@ class Library:
                 )
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
-        tables = PictureDescriptions.read(captions, catalogue)
+        tables = read_tables(captions, catalogue)  # before anything is added: damage is reported at once
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()
@@ -226,8 +228,8 @@ class Library:
                 report = ingest.run(
                     roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
                 )
-            if tables is not None and not report.stopped:
-                report.described, notes = tables.apply(self.store)
+            if tables and not report.stopped:
+                report.described, notes = record_tables(self.store, tables)
                 report.notes += notes
             self._record_roots(roots)
         if self.settings.space is not None:

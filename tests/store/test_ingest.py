@@ -20,7 +20,8 @@ from viewfinder.errors import BadInput, PartFailed
 from viewfinder.pictures import BadFile, FoundFile
 from viewfinder.pictures.formats import READER_EXTRAS
 from viewfinder.store import ingest, tables
-from viewfinder.store.ingest import EmbeddedFile, Ingest, note_descriptions
+from viewfinder.store.descriptions import record_entries
+from viewfinder.store.ingest import EmbeddedFile, Ingest
 from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, PictureRow
 from viewfinder.store.store import Store
@@ -108,8 +109,8 @@ def test_a_touched_file_is_read_and_found_unchanged(bench: Bench) -> None:
 def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
-    note_descriptions(
-        bench.store, {first.path: ["a caption"], second.path: ["another"]}, {first.path: [{"colour": "red"}]}
+    record_entries(
+        bench.store, {first.path: [(["a caption"], {}), ([], {"colour": "red"})], second.path: [(["another"], {})]}
     )
     before, vectors = bench.rows(), {picture: bench.vector(picture) for picture in bench.rows()}
     (bench.folder / "deep").mkdir()
@@ -125,7 +126,7 @@ def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
 def test_two_files_that_change_places_keep_their_captions(bench: Bench) -> None:
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
-    note_descriptions(bench.store, {first.path: ["one"], second.path: ["two"]}, {})
+    record_entries(bench.store, {first.path: [(["one"], {})], second.path: [(["two"], {})]})
     scratch = first.path.rename(bench.folder / "scratch")
     second.path.rename(first.path)
     scratch.rename(second.path)
@@ -349,23 +350,22 @@ def test_a_folder_without_pictures_is_said(bench: Bench) -> None:
 def test_captions_gather_without_repeats_and_catalogue_values_are_replaced(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     bench.add()
-    assert (
-        note_descriptions(bench.store, {drawn.path: ["one", "two"]}, {drawn.path: [{"a": "x"}, {"a": "y", "b": "z"}]})
-        == 1
-    )
-    assert note_descriptions(bench.store, {drawn.path: ["two", "three"]}, {drawn.path: [{"a": "w"}]}) == 1
+    both = [(["one", "two"], {"a": "x"}), ([], {"a": "y", "b": "z"})]
+    assert record_entries(bench.store, {drawn.path: both}) == 1
+    assert record_entries(bench.store, {drawn.path: [(["two", "three"], {"a": "w"})]}) == 1
     row = bench.of(drawn.path)
     assert row.captions == ("one", "two", "three")
     assert row.attributes == {"a": ("w",), "b": ("z",)}
-    assert note_descriptions(bench.store, {drawn.path: ["one"]}, {drawn.path: [{"a": "w"}]}) == 0
+    assert record_entries(bench.store, {drawn.path: [(["one"], {"a": "w"})]}) == 0
 
 
 def test_all_paths_of_a_picture_are_described_as_one(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     copy = Path(shutil.copy(drawn.path, bench.folder / "copy.png"))
     bench.add()
-    note_descriptions(
-        bench.store, {}, {drawn.path: [{"season": "Summer"}], copy: [{"season": "Winter"}, {"season": "Summer"}]}
+    record_entries(
+        bench.store,
+        {drawn.path: [([], {"season": "Summer"})], copy: [([], {"season": "Winter"}), ([], {"season": "Summer"})]},
     )
     assert set(bench.of(copy).attributes["season"]) == {"Summer", "Winter"}
 

@@ -8,21 +8,20 @@ are known is not read again.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
-from viewfinder.errors import BadInput, check_path, check_type
+from viewfinder.errors import BadInput
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.objects import is_gone, parse_url, walk_objects
@@ -31,14 +30,8 @@ from viewfinder.store.rows import Failure, FileRecord, PictureRow
 from viewfinder.store.store import Store
 from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 
-Entry = TypeVar("Entry")
-
 MAX_LISTED_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
-
-
-Rows = Iterable[Mapping[str, object]]
-"""A table of one's own: each row a mapping of columns to values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,115 +307,3 @@ def _reject_unusable(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
 
 def _make_absolute(roots: Sequence[Path]) -> list[Path]:
     return [absolute_root(root) if (url := parse_url(root)) is None else Path(url) for root in roots]
-
-
-def note_descriptions(
-    store: Store, captions: Mapping[Path, Sequence[str]], catalogue: Mapping[Path, Sequence[Mapping[str, str]]]
-) -> int:
-    """Records captions and catalogue rows with the pictures at these paths; returns how many pictures changed.
-
-    Captions come to those that are known. A catalogue's columns take the place of what they said before of a picture
-    that it has: of a column of which it says nothing now, nothing is left.
-    """
-    changed = []
-    for row in store.rows():
-        paths = [Path(file.path) for file in row.files]
-        said = [caption for path in paths for caption in captions.get(path, ())]
-        values: dict[str, list[str]] = defaultdict(list)
-        for path in paths:
-            for entry in catalogue.get(path, ()):
-                for name, value in entry.items():
-                    values[name].append(value)
-        told = {name: tuple(dict.fromkeys(filter(None, found))) for name, found in values.items()}
-        attributes = {name: found for name, found in (dict(row.attributes) | told).items() if found}
-        updated = replace(row, captions=tuple(dict.fromkeys((*row.captions, *said))), attributes=attributes)
-        if updated != row:
-            changed.append(updated)
-    store.replace(changed)
-    return len(changed)
-
-
-@dataclass(frozen=True)
-class PictureTable(Generic[Entry]):
-    """A table about pictures as read: its name, the picture that each entry names, the entries, and what was left out
-    of it (`data.files.Dropped`).
-    """
-
-    name: str = ""
-    keys: Sequence[str] = ()
-    entries: Sequence[Entry] = ()
-    left_out: Sequence[Any] = ()
-
-    def name_files(self, ids: Mapping[str, str]) -> PictureTable[Entry]:
-        """This table with the first file of a picture in place of its id."""
-        return replace(self, keys=[ids.get(key, key) for key in self.keys])
-
-    def match(self, paths: Iterable[Path]) -> tuple[dict[Path, list[Entry]], list[str]]:
-        """The entries about each file, and what is to be said of the others."""
-        from viewfinder.data import match_keys
-
-        found = match_keys(self.keys, paths)
-        unclear = {one.key: one for one in found.ambiguous}
-        strangers = [self.keys[position] for position in found.unmatched]
-        unknown = [key for key in strangers if key not in unclear]
-        either = [unclear[key] for key in strangers if key in unclear]
-        notes = []
-        if self.left_out:
-            first = self.left_out[0]
-            notes.append(f"{self.name}: left out: {len(self.left_out):,} (first: {first.record}: {first.reason})")
-        if unknown:
-            notes.append(f"{self.name}: about no picture in the library: {len(unknown):,} (first: {unknown[0]})")
-        if either:
-            first = either[0]
-            notes.append(
-                f"{self.name}: about one of several files: {len(either):,} (first: {first.key}, which may be "
-                f"{first.paths[0]} or {first.paths[1]}): write more of the path"
-            )
-        files = {path: [self.entries[position] for position in positions] for path, positions in found.files.items()}
-        return files, notes
-
-
-@dataclass(frozen=True)
-class PictureDescriptions:
-    """Captions and catalogue rows as read, to be matched with the library's files.
-
-    A catalogue's entry has an empty text for each column of which it says nothing.
-    """
-
-    captions: PictureTable[Sequence[str]]
-    catalogue: PictureTable[Mapping[str, str]]
-
-    @staticmethod
-    def read(captions: str | Path | Rows | None, catalogue: str | Path | Rows | None) -> PictureDescriptions | None:
-        """Reads the tables before anything is added: a damaged one should be reported at once. Raises BadInput."""
-        if captions is None and catalogue is None:
-            return None
-        from viewfinder.data import make_table, read_captions_csv, read_catalogue, read_table
-
-        def read(name: str, table: str | Path | Rows) -> Any:
-            check_type(name, table, str, os.PathLike, Iterable)
-            is_file = isinstance(table, str | os.PathLike)
-            return read_table(check_path(name, table)) if is_file else make_table(name, cast(Rows, table))
-
-        said, known = PictureTable[Sequence[str]](), PictureTable[Mapping[str, str]]()
-        if captions is not None:
-            table = read("captions", captions)
-            pictures, report = read_captions_csv(table)
-            keys, texts = [str(one.path) for one in pictures], [one.captions for one in pictures]
-            said = PictureTable(table.path.name, keys, texts, report.dropped)
-        if catalogue is not None:
-            goods = read_catalogue(read("catalogue", catalogue))
-            unsaid = dict.fromkeys(goods.attributes, "")
-            keys, values = [row.key for row in goods.rows], [unsaid | row.values for row in goods.rows]
-            known = PictureTable(goods.path.name, keys, values, goods.report.dropped)
-        return PictureDescriptions(said, known)
-
-    def apply(self, store: Store) -> tuple[int, list[str]]:
-        """Records them with the pictures they are about; returns how many, and what is to be said of the others."""
-        rows = store.rows()
-        paths = [Path(file.path) for row in rows for file in row.files]
-        ids = {row.id: row.files[0].path for row in rows if row.files}
-        said, notes = self.captions.name_files(ids).match(paths)
-        known, more = self.catalogue.name_files(ids).match(paths)
-        captions = {path: [text for texts in found for text in texts] for path, found in said.items()}
-        return note_descriptions(store, captions, known), [*notes, *more]
