@@ -577,7 +577,7 @@ class Library:
         if self._bucket is not None:
             self._bucket.refresh()
         check_repaired(self.folder)
-        mark = self._mark_settings()
+        mark = self._mark_settings()  # before the file is read: if it is replaced in between, it is read again
         if mark in (self._settings_mark, (0, 0)):
             return
         fresh = read_settings(self.folder / SETTINGS)

@@ -34,7 +34,7 @@ class LibraryIndex:
             return None
         if (mark := self._mark(snapshot)) != self.mark:
             self._index = read_index(self.folder, snapshot.space, snapshot.matrix_nd.shape[1])
-            self.mark = mark
+            self.mark = mark  # last: a thread that sees the new mark takes the new index
         indexed = None if self._index is None else IndexedPictures(self._index, snapshot.ids)
         return indexed if serves(indexed) else None
 

@@ -22,13 +22,13 @@ from jaxtyping import Shaped
 from viewfinder.store.checksums import map_sealed, seal
 from viewfinder.whole_files import replace_file, write_file
 
-Rows = Shaped[np.ndarray, "n *row"]
+ArrayRows = Shaped[np.ndarray, "n *row"]
 
 _verified: set[tuple[int, int, int, int]] = set()
 """Pieces that this process has checked: file, its time of change, where the piece begins, checksum."""
 
 
-def save_rows(stem: Path, rows: Rows) -> None:
+def save_rows(stem: Path, rows: ArrayRows) -> None:
     """Writes an array, in place of one that others may have mapped or linked. Raises OSError."""
     with replace_file(_rows_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
@@ -44,7 +44,7 @@ def link_rows(before: Path, stem: Path) -> None:
     shutil.copyfile(_list_file(before), _list_file(stem))
 
 
-def extend_rows(stem: Path, rows: Rows) -> None:
+def extend_rows(stem: Path, rows: ArrayRows) -> None:
     """Appends rows to an array; only one caller may do so. Raises OSError; ValueError: damaged, other rows."""
     known = _read_list(stem)
     if known["dtype"] != rows.dtype.str or known["row"] != list(rows.shape[1:]):
@@ -57,7 +57,7 @@ def extend_rows(stem: Path, rows: Rows) -> None:
     _write_list(stem, known)
 
 
-def map_rows(stem: Path) -> Rows:
+def map_rows(stem: Path) -> ArrayRows:
     """The array, mapped. Raises OSError; ValueError: a file was changed since, or cut short."""
     known = _read_list(stem)
     count = sum(rows for rows, _, _ in known["pieces"])
@@ -87,7 +87,7 @@ def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> 
         begin += size
 
 
-def _write_piece(stream: Any, rows: Rows) -> list[int]:
+def _write_piece(stream: Any, rows: ArrayRows) -> list[int]:
     content = np.ascontiguousarray(rows).data.cast("B") if rows.size else memoryview(b"")
     stream.write(content)
     return [len(rows), len(content), zlib.crc32(content)]
