@@ -334,7 +334,7 @@ def test_a_holder_that_stood_still_is_told_that_another_writes_now(url: str, tmp
     still._ended.set()  # it stands still: it does not beat
     heir.acquire(60.0, "writing")
     still._ended.clear()
-    still._keep()  # it goes on, and ends as soon as it sees who has the lock
+    still._keep_beating()  # it goes on, and ends as soon as it sees who has the lock
     with pytest.raises(LibraryBusy, match=r"another process has taken over the writing.* nothing acknowledged is lost"):
         still.check()
     heir.release()

@@ -197,7 +197,7 @@ def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatc
     bench.folder.mkdir()
     (bench.folder / "bad.png").write_bytes(b"not a picture at all")
     first = bench.add()
-    monkeypatch.setattr(ingest.Ingest, "_take", lambda *_: pytest.fail("a file was read"))
+    monkeypatch.setattr(ingest.Ingest, "_take_batch", lambda *_: pytest.fail("a file was read"))
     second = bench.add()
     assert counts(second) == counts(first) == {"found": 1, "quarantined": 1}
     assert second.failures == first.failures

@@ -153,17 +153,17 @@ class Killed(ColourEncoder):
             die()
         return ColourEncoder.pictures(self, batch, regions=regions)
 
-def write(file, parts):
+def write(file, content, lasting):
     if when == "before the manifest" and file.name == "manifest.json":
         die()
-    plain_write(file, parts)
+    plain_write(file, content, lasting=lasting)
 
 def progress(done, total):
     if when == "after the last chunk" and done == total:
         die()
 
 pictures, out, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-compute.MAX_PICTURES, plain_write, store.write_whole = 4, store.write_whole, write
+compute.MAX_PICTURES, plain_write, store.write_file = 4, store.write_file, write
 compute.features(pictures, Killed(), regions=True, out=out, workers=1, progress=progress)
 """
 

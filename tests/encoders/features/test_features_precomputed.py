@@ -109,11 +109,11 @@ def test_rows_that_the_journal_does_not_know_are_written_again(tmp_path: Path) -
 
 
 def test_a_call_that_died_while_it_finished_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def dies(file: Path, parts: object) -> None:
+    def dies(file: Path, content: object, lasting: bool) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("viewfinder.encoders.features.store.write_whole", dies)
+        patched.setattr("viewfinder.encoders.features.store.write_file", dies)
         with pytest.raises(KeyboardInterrupt):
             joined(tmp_path, 5, Files())
     files = Files()
@@ -125,7 +125,7 @@ def test_a_picture_that_comes_after_a_call_died_while_it_finished_costs_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("viewfinder.encoders.features.store.write_whole", lambda file, parts: 1 / 0)
+        patched.setattr("viewfinder.encoders.features.store.write_file", lambda file, content, lasting: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             joined(tmp_path, 5, Files())
     assert joined(tmp_path, 6, Files()).raw_nd[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
