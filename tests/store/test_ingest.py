@@ -302,6 +302,7 @@ class Counting(ColourEncoder):
 def test_a_batch_is_stored_while_the_next_one_is_encoded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 8)
     monkeypatch.setattr(tables, "FIRST_BATCH", 4)
+    monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 1e6)  # no reading is slow
     encoder, stored = Counting(), bench.store.add
 
     def store_when_the_next_is_encoded(*given: Any) -> None:
@@ -320,6 +321,7 @@ def test_a_batch_whose_files_come_slowly_is_stored_before_the_next_is_read(
     tiny_pictures(bench.folder, 8)
     monkeypatch.setattr(tables, "FIRST_BATCH", 4)
     monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 0.0)  # any reading is slow
+    monkeypatch.setattr(tables, "COMMIT_EVERY_S", 1e6)  # and no batch is made smaller for it
     encoder, seen = Counting(), list[int]()
     Ingest(bench.store, encoder, workers=1).run([bench.folder], progress=lambda *at: seen.append(encoder.seen))
     assert seen == [4, 8]
