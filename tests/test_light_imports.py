@@ -103,13 +103,12 @@ def test_what_is_imported_is_noticed() -> None:
     assert imported("import sqlalchemy", ("sqlalchemy", "torch")) == ["sqlalchemy"]
 
 
-def test_pydantic_checks_calls_as_before_once_lance_is_imported() -> None:
-    code = (
-        "import pydantic; from viewfinder.store.bucket import import_lancedb; checks = pydantic.validate_call\n"
-        "assert import_lancedb() is import_lancedb()\n"
-        "assert pydantic.validate_call is checks"
-    )
-    assert imported(code, ("lancedb", "torch")) == ["lancedb"]
+def test_lance_is_imported_without_its_client_which_is_whole_when_it_is_imported_itself() -> None:
+    client = "lance_namespace_urllib3_client"
+    code = "from viewfinder.store.bucket import import_lancedb; assert import_lancedb() is import_lancedb()\n"
+    assert imported(code, ("lancedb", f"{client}.api", "torch")) == ["lancedb"]
+    code += f"from {client} import TableApi; from {client}.models import QueryTableRequest; assert TableApi"
+    assert imported(code, (f"{client}.api", "torch")) == [f"{client}.api"]
 
 
 def imported(code: str, packages: tuple[str, ...]) -> list[str]:

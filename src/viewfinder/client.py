@@ -38,7 +38,7 @@ from viewfinder.errors import (
 from viewfinder.pictures import is_file, pack_image, scan
 from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
-from viewfinder.store.ingest import AddReport
+from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Lookup, PictureProjection
 from viewfinder.questioners.information_gain.gains import softmax
 from viewfinder.questioners.so_far import ConversationSoFar
-from viewfinder.weights import Card, Weights, check_card, damaged_file, read_weights
+from viewfinder.weights import Card, Weights, check_card, explain_damaged_file, read_weights
 from viewfinder.wording.mentions import required_mentions
 from viewfinder.wording.questions import question_meaning
 
@@ -240,7 +240,7 @@ def _load_file(path: Path, changed: int) -> TrainedQuestions:
         selector = QuestionSelector.of(weights.arrays)
         return TrainedQuestions(tuple(questions), settings["sentences"], weights.card, selector, predictor)
     except (KeyError, TypeError, ValueError) as error:
-        raise damaged_file(path, repr(error)) from error
+        raise explain_damaged_file(path, repr(error)) from error
 
 
 def _read_predictor(weights: Weights, questions: Sequence[PoolQuestion]) -> AnswerPredictor:

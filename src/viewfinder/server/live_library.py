@@ -61,7 +61,7 @@ class LiveLibrary(Library):
         self._keeper: threading.Thread | None = None
         self._maker: subprocess.Popen[str] | None = None
         self._indexer_process: subprocess.Popen[bytes] | None = None
-        self._indexed_for: tuple[str, tuple[int, int]] | None = None
+        self._indexed_for: tuple[str, tuple[int, int] | None] | None = None
         self.unseen = ""
         """Why changes of the library could not be looked for the last time, "" if they could."""
 
@@ -157,11 +157,11 @@ class LiveLibrary(Library):
             self._end_indexer(process)
         if served is None or self._shards is not None or not pays(len(served)):
             return
-        if self._mark_index(served.snapshot) != self._index[0]:
+        if self._index.was_replaced(served.snapshot):
             served.indexed = self._find_index(served.snapshot)
             warm_gallery(served)
         # The file counts as well: one that was damaged meanwhile is made anew, though no picture has come.
-        made_for = served.snapshot.generation, self._index[0]
+        made_for = served.snapshot.generation, self._index.mark
         if (
             is_due(served.indexed)
             and made_for != self._indexed_for

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.encoders.features.store import feature_folders, writable_folder
+from viewfinder.encoders.features.store import feature_folders, find_writable_folder
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
@@ -45,7 +45,7 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     plan.notify(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
     home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
     places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
-    place = plan.sentences or writable_folder(places)
+    place = plan.sentences or find_writable_folder(places)
     answers = [answer for question in pool if question.predicted for answer in question.answers]
     texts = [*dialogues.train.texts, *dialogues.val.texts, *(question.text for question in pool), *answers]
     return _train_networks(plan, dialogues, pool, SentenceVectors.of(texts, plan.encoder, place, plan.notify))

@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 from viewfinder.data.files import write_json
 from viewfinder.data.splits import RULE
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
+from viewfinder.whole_files import replace_file
 from viewfinder.worlds.stock import Stock, stock_of
 from viewfinder.worlds.words import Language
 
@@ -123,13 +124,11 @@ def link_file(source: Path, target: Path) -> None:
     if target.exists() and target.samefile(source):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    begun = target.with_name(f".{target.name}.new")
-    begun.unlink(missing_ok=True)
-    try:
-        os.link(source, begun)
-    except OSError:  # another disk
-        shutil.copy2(source, begun)
-    begun.replace(target)
+    with replace_file(target) as file:
+        try:
+            os.link(source, file)
+        except OSError:  # another disk
+            shutil.copy2(source, file)
 
 
 # One picture after the other

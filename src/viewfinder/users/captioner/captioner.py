@@ -36,7 +36,7 @@ from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel, RecurrentCaptioner, TransformerCaptioner
 from viewfinder.users.descriptions import SentenceDescriber, Sentences, caption_sentences
 from viewfinder.users.person import Person, SpeakingStyle
-from viewfinder.weights import check_card, damaged_file, read_weights
+from viewfinder.weights import check_card, explain_damaged_file, read_weights
 
 SYSTEM = "captioner"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
@@ -85,7 +85,7 @@ class Captioner:
         check_card(path, weights.card, system=SYSTEM)
         settings = weights.card.settings
         if not {"model", "vocabulary", "labels"} <= settings.keys():
-            raise damaged_file(path, "the card of a captioner names model, vocabulary, labels")
+            raise explain_damaged_file(path, "the card of a captioner names model, vocabulary, labels")
         model: CaptionerModel = (
             read_card_settings(RecurrentCaptioner, weights.card)
             if settings["model"].get("kind") == "recurrent"
