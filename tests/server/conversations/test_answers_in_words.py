@@ -149,5 +149,5 @@ def test_retrievers_are_listed_with_their_own_leaning(
 ) -> None:
     for name in set(viewfinder.retrievers.RETRIEVERS) - {"talker", "composer"}:
         monkeypatch.delitem(viewfinder.retrievers.RETRIEVERS, name)
-    listed = {info.name: info.leaning for info in conversations.retrievers.listed().retrievers}
+    listed = {info.name: info.leaning for info in conversations.retrievers.list_all().retrievers}
     assert listed == {"talker": 0.0, "composer": None}

@@ -58,7 +58,7 @@ def talked(processes: Sequence[Conversations]) -> dict[str, Any]:
     for at, turn in enumerate(TURNS):
         by, other = processes[at % len(processes)], processes[(at + 1) % len(processes)]
         results = by.take(LOCAL, id, turn)
-        by.choice(id, results.turn)
+        by.choose_question(id, results.turn)
         question = other.question(id, results.turn)
         looked = other.results(LOCAL, id, results.turn)
         assert [hit.id for hit in looked.results] == [hit.id for hit in results.results]
@@ -79,7 +79,7 @@ def test_a_question_is_waited_for_where_it_is_not_chosen(
     here, there = (open_conversations(database, language_model=model.source) for _ in range(2))
     id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
     model.speaks.clear()
-    here.choice(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
+    here.choose_question(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
     assert model.is_asked.wait(30)
     assert there.results(LOCAL, id, 1).asking and not there.results(LOCAL, id, 0).asking
     waiting = there.open_question(LOCAL, id)
@@ -98,7 +98,7 @@ def test_a_turn_said_elsewhere_before_the_question_is_there_means_that_nothing_w
     here, there = (open_conversations(database, language_model=model.source) for _ in range(2))
     id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
     model.speaks.clear()
-    first = here.choice(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
+    first = here.choose_question(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
     assert model.is_asked.wait(30)
     assert there.take(LOCAL, id, SayTurn(say="over blue")).turn == 2
     model.speaks.set()

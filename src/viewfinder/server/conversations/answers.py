@@ -19,7 +19,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import (
+    Answer,
+    BackTo,
     Conversation,
+    Keep,
     Like,
     Node,
     Question,
@@ -28,7 +31,6 @@ from viewfinder.conversation import (
     Show,
     Turn,
     describe_turn,
-    turn_from_json,
     turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery
@@ -47,7 +49,6 @@ from viewfinder.wording.clauses import Clauses, split_clauses
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Caller
-    from viewfinder.server.conversations.open_sessions import OpenSession
     from viewfinder.server.pictures.uploads import Uploads
 
 OWN_IMAGE = "your image"
@@ -59,19 +60,31 @@ MAX_NODES = 10_000
 """The most turns of any conversation, with all its branches: all are read again whenever the conversation is."""
 
 
-def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:
+def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:  # noqa: PLR0911 (one line a kind of turn)
     """The turn that was sent; `pending` is the question that an answer without one answers.
 
     Raises:
         BadInput: an answer to nothing.
     """
-    if answers_open_question(given) and pending is None:
-        verb = "skip" if isinstance(given, schemas.SkipTurn) else "answer"
-        raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
-    try:
-        return turn_from_json(given.model_dump(exclude_none=True), pending=pending)
-    except ValueError as error:
-        raise BadInput(str(error)) from error
+    match given:
+        case schemas.SayTurn(say=text):
+            return Say(text)
+        case schemas.LikeTurn(like=picture, but=text, turn=at, attributes=attributes):
+            return Like(picture, text, at, None if attributes is None else tuple(attributes))
+        case schemas.ShowTurn(show=upload, but=text, attributes=attributes):
+            return Show(upload, text, None if attributes is None else tuple(attributes))
+        case schemas.RejectTurn(reject=pictures, text=text):
+            return Reject(tuple(pictures), text)
+        case schemas.KeepTurn(keep=attribute, turn=number):
+            return Keep(attribute, number)
+        case schemas.BackToTurn(back_to=number):
+            return BackTo(number)
+        case schemas.AnswerTurn(question=asked) | schemas.SkipTurn(question=asked):
+            verb, text = ("answer", given.answer) if isinstance(given, schemas.AnswerTurn) else ("skip", "")
+            question = pending if asked is None else question_from_api(asked)
+            if question is None:
+                raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
+            return Answer(question, text)
 
 
 def answers_open_question(given: schemas.TurnIn) -> bool:
@@ -91,6 +104,12 @@ def question_to_api(question: Question | None) -> schemas.Question | None:
         attribute=question.attribute,
         examples=list(question.examples),
     )
+
+
+def question_from_api(asked: schemas.Question) -> Question:
+    """A question that a client gives with its answer."""
+    choices, examples = tuple(asked.choices), tuple(asked.examples)
+    return Question(asked.text, choices, asked.by, asked.why, asked.attribute, examples)
 
 
 def parse_conversation(document: Mapping[str, Any]) -> Conversation:
@@ -179,15 +198,27 @@ def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> Res
     return ResultPage(hits, ranking.total, following, query, ranking.adapters, verdict, ranking.missing, unheard)
 
 
-def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:
-    """The results of a turn, as they go out; `seen`: the conversation as the requested retriever has it."""
-    assert held.session is not None and held.row is not None
-    conversation = held.session.conversation
-    answer = None
-    if not held.row.hidden and (kind := seen.answered_at(number)) is not None:
-        answer = schemas.Answered(kind=kind, text=held.replies.get(number) if kind == "words" else None)
-    done = {} if held.row.hidden else seen.operations(number)
-    operations = [schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some]
+@dataclass(frozen=True)
+class SeenSession:
+    """A conversation as it was when it was read, with a session that only its reader uses.
+
+    `asking`: the turn after which a question is still being chosen, None: it is not. `replies`: answers in words that
+    were written, by number of turn.
+    """
+
+    row: SessionRow
+    session: Session
+    asking: int | None
+    replies: dict[int, str]
+
+
+def results_to_api(seen: SeenSession, number: int, page: ResultPage, started: float) -> schemas.Results:
+    """The results of a turn, as they go out."""
+    session, hidden = seen.session, seen.row.hidden
+    conversation, answer = session.conversation, None
+    if not hidden and (kind := session.answered_at(number)) is not None:
+        answer = schemas.Answered(kind=kind, text=seen.replies.get(number) if kind == "words" else None)
+    done = {} if hidden else session.operations(number)
     return schemas.Results(
         turn=number,
         verdict=page.verdict,
@@ -195,11 +226,10 @@ def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Sessi
         total=page.total,
         next=page.next,
         beliefs=find_beliefs(page.query, conversation, conversation.path(number)),
-        # In a study these would name the retriever.
-        adapters=[] if held.row.hidden else list(page.adapters),
-        operations=operations,
+        adapters=[] if hidden else list(page.adapters),  # in a study these would name the retriever
+        operations=[schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some],
         question=question_to_api(conversation.node(number).asked),
-        asking=held.is_asking(number),
+        asking=seen.asking == number,
         answer=answer,
         elapsed_ms=milliseconds_since(started),
         missing=page.missing,

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from viewfinder.conversation import Conversation, Node, PictureId, Question
 from viewfinder.search.ranking import Ranking
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.answers import (
+    SeenSession,
     answers_open_question,
     check_length,
     milliseconds_since,
@@ -33,14 +34,14 @@ from viewfinder.server.conversations.answers import (
     tree_to_api,
 )
 from viewfinder.server.conversations.editing import following_turns, repeat_turns
-from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions, taken_elsewhere
+from viewfinder.server.conversations.open_sessions import OpenSessions, turn_taken
 from viewfinder.server.conversations.pools import DEFAULT, QuestionerPool, RetrieverPool, predict_picture_attributes
+from viewfinder.server.conversations.questions import OpenSession
 from viewfinder.server.conversations.sent_twice import check_same
 from viewfinder.server.database import AlreadySaid, FeedbackRow, Said, SessionRow, TurnTaken
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session.session import Session
-from viewfinder.stopping import stoppable
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -52,15 +53,6 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-f-]{36}")
 _BEGUN = uuid.UUID("5f8d3a52-0a0e-4a57-9d0c-6c1f1b7a4e21")
 """The namespace of the ids of conversations that were begun with a key."""
-
-
-@dataclass(frozen=True)
-class SeenSession:
-    """A conversation as it was when it was read: `known` is shared by all, `session` is for this reader."""
-
-    known: OpenSession
-    row: SessionRow
-    session: Session
 
 
 class Conversations:
@@ -130,8 +122,8 @@ class Conversations:
     def delete(self, caller: Caller, id: str, *, public: bool = False) -> None:
         """Forgets a conversation."""
         self._row(caller, id, public=public)
-        with self._open.held(id) as held:
-            held.abandon_question()
+        with self._open.hold(id) as held:
+            held.drop_question()
             held.forget()
             self._sessions.delete(id)
 
@@ -203,26 +195,18 @@ class Conversations:
             check_length(known)
             page = read_page(session.take_turn(parse_turn(turn, session.question)).ranking, row.n, 0)
             elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
-            results = results_to_api(held, number, page, session, started)
+            seen = SeenSession(row, session, number if session.question_due else None, held.replies)
+            results = results_to_api(seen, number, page, started)
             # Last: until then the work may be stopped, and nothing was said.
             self._open.record(held, known, elapsed_ms, key)
             return results
 
-    def choice(self, id: str, number: int) -> Future[Question | None]:
+    def choose_question(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
 
         None if no question is worth asking, or if the conversation continues before it is chosen.
         """
-        with self._open.held(id) as held:
-            begun = self._open.begin_question(id, held)
-            if held.pending is not None and held.pending.number == number:
-                found = held.pending.done
-            else:
-                found = self._open.wait_for_question(id, number)
-        if begun is not None:
-            with stoppable(None):  # others wait for it
-                begun()
-        return found
+        return self._open.questions.choose(id, number)
 
     def open_question(
         self, caller: Caller, id: str, key: RequestKey | None = None, *, public: bool = False
@@ -236,14 +220,14 @@ class Conversations:
         """
         with self._loaded(caller, id, public=public) as (_, _, session):
             number = session.conversation.here.number
-            if self.said(id, key) is not None:
+            if self.find_said(id, key) is not None:
                 nothing = Future[Question | None]()
                 nothing.set_result(None)
                 return nothing
-        return self.choice(id, number)
+        return self.choose_question(id, number)
 
-    def said(self, id: str, key: RequestKey | None) -> Said | None:
-        """What a request has said in this conversation, if it was here before.
+    def find_said(self, id: str, key: RequestKey | None) -> Said | None:
+        """The turn that a request with this key has taken before in this conversation; None if there was none.
 
         Raises:
             Problem: 422, the key came with another turn.
@@ -254,13 +238,13 @@ class Conversations:
         return found
 
     def _check_new(self, id: str, key: RequestKey | None) -> None:
-        """Raises AlreadySaid where a request with this key was here before; Problem, as `said`."""
-        if (found := self.said(id, key)) is not None:
+        """Raises AlreadySaid if a request with this key was here before; Problem, as `find_said`."""
+        if (found := self.find_said(id, key)) is not None:
             raise AlreadySaid(found)
 
     def question(self, id: str, number: int) -> Question | None:
         """The question asked after a turn, awaited if need be."""
-        return self.choice(id, number).result()
+        return self.choose_question(id, number).result()
 
     def results(
         self,
@@ -279,7 +263,7 @@ class Conversations:
         started, start = time.perf_counter(), parse_cursor(cursor)
         seen = self._seen_by(caller, id, number, retriever)
         page = read_page(seen.session.ranking(number), n or seen.row.n, start)
-        return results_to_api(seen.known, number, page, seen.session, started)
+        return results_to_api(seen, number, page, started)
 
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
         """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
@@ -293,16 +277,14 @@ class Conversations:
         seen = self._seen_by(caller, id, number)
         pieces = iter(()) if seen.row.hidden else seen.session.reply(number)
 
-        def written() -> Iterator[str]:
+        def write_reply() -> Iterator[str]:
             text = ""
             for piece in pieces:
                 text += piece
                 yield piece
-            with self._open.held(id) as held:
-                if held.session is seen.known.session:
-                    held.replies[number] = text
+            seen.replies[number] = text  # of no use to anybody if the session was read again meanwhile
 
-        return written()
+        return write_reply()
 
     def ranking(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> Ranking:
         """The collection as a turn leaves it: not to be kept, it is large."""
@@ -367,12 +349,12 @@ class Conversations:
         )
         page = read_page(edited.ranking(), row.n, 0)
         elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
-        results = results_to_api(replace(seen.known, session=edited), here, page, edited, started)
+        results = results_to_api(replace(seen, asking=here if edited.question_due else None), here, page, started)
         replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
         with self._loaded(caller, id, public=public) as (held, _, session):
             self._check_new(id, key)
             if len(session.conversation.nodes) != known:
-                raise taken_elsewhere(TurnTaken(known))
+                raise turn_taken(TurnTaken(known))
             # A question may have been noted meanwhile.
             nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
             edited.conversation, held.session = Conversation(nodes), edited
@@ -407,7 +389,7 @@ class Conversations:
 
     def rank_bounds(self, id: str, picture: PictureId, number: int | None = None) -> tuple[int, int]:
         """The 0-based rank of a picture after a turn (by default, the newest), at best and at worst."""
-        with self._open.held(id) as held:
+        with self._open.hold(id) as held:
             row = self._sessions.get(id)
             if row is None:
                 raise not_found("session", id)
@@ -468,7 +450,7 @@ class Conversations:
 
         If its turns change and then something fails, its next user reads it again.
         """
-        with self._open.held(id) as held:
+        with self._open.hold(id) as held:
             row = self._row(caller, id, public=public)
             session = self._open.load(held, row)
             before = session.conversation
@@ -491,8 +473,8 @@ class Conversations:
             other = None if retriever == row.retriever else retriever
             if other is not None and row.hidden:
                 raise Problem(403, "in-a-study", "this conversation belongs to a study: its retriever stays")
-            known = replace(held, replies=dict(held.replies) if other is None else {})
-            return SeenSession(known, row, self._open.new_session(row, session.conversation, other))
+            asking, replies = held.due and held.due.number, held.replies if other is None else {}
+            return SeenSession(row, self._open.new_session(row, session.conversation, other), asking, replies)
 
 
 def _find_node(conversation: Conversation, number: int) -> Node:
