@@ -290,7 +290,7 @@ class Conversations:
         """The collection as a turn leaves it: not to be kept, it is large."""
         return self._seen_by(caller, id, number, retriever).session.ranking(number)
 
-    def shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
+    def list_shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
         """The first page of a turn's results, as it was then.
 
         Raises:
@@ -363,7 +363,7 @@ class Conversations:
 
     # -- found
 
-    def found(self, caller: Caller, id: str, given: schemas.Found, *, public: bool = False) -> schemas.FoundAnswer:
+    def note_found(self, caller: Caller, id: str, given: schemas.Found, *, public: bool = False) -> schemas.FoundAnswer:
         """Notes which picture was meant.
 
         Raises:
@@ -381,7 +381,7 @@ class Conversations:
         self._feedback.create(noted)
         return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
 
-    def feedback_lines(self) -> Iterator[str]:
+    def list_feedback(self) -> Iterator[str]:
         """All that was found, as JSON lines, without who found it."""
         rows = self._feedback.all()
         first = list(islice(rows, 1))  # a database that is away is noticed before an answer has begun
