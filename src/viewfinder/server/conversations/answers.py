@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 OWN_IMAGE = "your image"
 
-MAX_TURNS = 2000
+MAX_IMPORTED = 2000
 """The most turns of an imported conversation."""
 
 MAX_NODES = 10_000
@@ -61,7 +61,7 @@ MAX_NODES = 10_000
 
 
 def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:  # noqa: PLR0911 (one line a kind of turn)
-    """The turn that was sent; `pending` is the question that an answer without one answers.
+    """The turn in a request; `pending` is the question that an answer without one answers.
 
     Raises:
         BadInput: an answer to nothing.
@@ -88,12 +88,12 @@ def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:  # noqa
 
 
 def answers_open_question(given: schemas.TurnIn) -> bool:
-    """Whether it is about the question that is open, whichever that is."""
+    """Whether a turn is about the open question, without naming it."""
     return isinstance(given, schemas.AnswerTurn | schemas.SkipTurn) and given.question is None
 
 
 def question_to_api(question: Question | None) -> schemas.Question | None:
-    """A question as it goes out; it is ours, so the limits on input do not apply."""
+    """A question as the API has it; unchecked, as the limits are for the questions of clients."""
     if question is None:
         return None
     return schemas.Question.model_construct(
@@ -119,8 +119,8 @@ def parse_conversation(document: Mapping[str, Any]) -> Conversation:
         BadInput: it is none, has too many turns, or text that no database keeps.
     """
     turns = document.get("turns")
-    if isinstance(turns, list) and len(turns) > MAX_TURNS:
-        raise BadInput(f"this conversation has {len(turns)} turns: at most {MAX_TURNS} can be imported")
+    if isinstance(turns, list) and len(turns) > MAX_IMPORTED:
+        raise BadInput(f"this conversation has {len(turns)} turns: at most {MAX_IMPORTED} can be imported")
     try:
         if b"\0" in json.dumps(document, ensure_ascii=False).encode().replace(b"\\u0000", b"\0"):
             raise BadInput("this conversation has characters that are no text (NUL): take them out")
@@ -144,7 +144,7 @@ def check_length(turns: int) -> None:
 
 
 def session_to_api(row: SessionRow) -> schemas.Session:
-    """A conversation as it goes out; which retriever a study compares stays hidden."""
+    """A conversation as the API has it; the retriever that a study compares stays hidden."""
     return schemas.Session.model_validate({**vars(row), "retriever": None if row.hidden else row.retriever})
 
 
@@ -188,7 +188,7 @@ class ResultPage:
 
 
 def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> ResultPage:
-    """The `n` results after the first `start`."""
+    """The `n` results of a ranking after the first `start`."""
     found = ranking.hits(n, start)
     reasons = ranking.why([hit.id for hit in found]) if why else None
     rows = ranking.best(start + n)[start:].tolist()
@@ -213,7 +213,7 @@ class SeenSession:
 
 
 def results_to_api(seen: SeenSession, number: int, page: ResultPage, started: float) -> schemas.Results:
-    """The results of a turn, as they go out."""
+    """The results of a turn as the API has them."""
     session, hidden = seen.session, seen.row.hidden
     conversation, answer = session.conversation, None
     if not hidden and (kind := session.answered_at(number)) is not None:
@@ -279,7 +279,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
 
 
 def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> list[Turn]:
-    """The search as turns; what they name is there."""
+    """The turns that make a search. Raises UnknownName: a picture or upload that they name does not exist."""
     if given.like is not None and given.show is not None:
         raise BadInput("a search goes on from one picture: give `like` or `show`, not both")
     first: Turn
@@ -330,16 +330,16 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
         for known in query.evidence
         if known.turn not in in_parts
     ]
-    chips = [*_merged(found), *_rejections(query, conversation, path)]
+    chips = [*_merge_chips(found), *_list_rejections(query, conversation, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn in the retriever's order
-    in_words = Counter(chip.turn for chip in chips if _in_words(chip))
+    in_words = Counter(chip.turn for chip in chips if _is_in_words(chip))
     return [
         Belief(
             turn=chip.turn,
             label=tidy_commas(chip.label),
             kind=chip.kind,
             weight=round(chip.weight, 4),
-            without=_without(nodes[chip.turn], chip, in_words[chip.turn]) if chip.turn in nodes else None,
+            without=_turn_without(nodes[chip.turn], chip, in_words[chip.turn]) if chip.turn in nodes else None,
         )
         for chip in chips
     ]
@@ -374,7 +374,7 @@ def tidy_commas(text: str) -> str:
     return re.sub(r"\s+,", ",", text)
 
 
-def _merged(known: Sequence[Chip]) -> list[Chip]:
+def _merge_chips(known: Sequence[Chip]) -> list[Chip]:
     """One chip for one label of a turn, joined by words and contrasts that a catalogue value of the turn names."""
     merged: dict[tuple[int, str], Chip] = {}
     named = {(chip.turn, chip.column_value): chip.label for chip in known if chip.column_value is not None}
@@ -393,7 +393,7 @@ def _is_rejection(part: Part) -> bool:
     return part.kind == "picture" and part.weight < 0
 
 
-def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Chip]:
+def _list_rejections(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Chip]:
     """A chip for each turn that rejected pictures, if any of them is still excluded."""
     chips = []
     for node in path:
@@ -407,19 +407,19 @@ def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) 
     return chips
 
 
-def _without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
+def _turn_without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
     """The turn without this belief, one of so many `in_words`; None if nothing would remain of it, or no turn says
     exactly that."""
     match node.turn:
         case Say(text):
             rest = None if in_words == 1 else remove_clause(text, chip.label)
             return {"say": rest} if rest else None
-        case Like(text=text) | Show(text=text) if not _in_words(chip):
+        case Like(text=text) | Show(text=text) if not _is_in_words(chip):
             return {"say": text} if text.strip() else None
         case Like(text=text) | Show(text=text):
             rest = "" if in_words == 1 else remove_clause(text, chip.label)
             return None if rest is None else turn_to_json(replace(node.turn, text=rest))
-        case Reject(pictures, text) if not _in_words(chip):
+        case Reject(pictures, text) if not _is_in_words(chip):
             return {"reject": [], "text": text} if pictures and text.strip() else None
         case Reject(pictures, text):
             rest = "" if in_words == 1 else remove_clause(text, chip.label)
@@ -428,5 +428,5 @@ def _without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
             return None
 
 
-def _in_words(chip: Chip) -> bool:
+def _is_in_words(chip: Chip) -> bool:
     return chip.kind not in PICTURE_KINDS and chip.kind != "rejected"

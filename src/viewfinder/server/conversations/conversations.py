@@ -1,4 +1,4 @@
-"""All conversations of a server. Every method is for any thread; one conversation is one thread's at a time.
+"""All conversations of a server. Any thread may call any method; a conversation serves one thread at a time.
 
 Methods with a `public` refuse to change conversations that belong to a study, if it is True: the study changes those.
 """
@@ -33,7 +33,7 @@ from viewfinder.server.conversations.answers import (
     session_to_api,
     tree_to_api,
 )
-from viewfinder.server.conversations.editing import following_turns, repeat_turns
+from viewfinder.server.conversations.editing import find_following_turns, repeat_turns
 from viewfinder.server.conversations.open_sessions import OpenSessions, turn_taken
 from viewfinder.server.conversations.pools import DEFAULT, QuestionerPool, RetrieverPool, predict_picture_attributes
 from viewfinder.server.conversations.questions import OpenSession
@@ -74,7 +74,7 @@ class Conversations:
         self._open = OpenSessions(sessions, self.retrievers, self.questioners, uploads, settings.sessions_in_memory)
 
     def __len__(self) -> int:
-        """How many sessions are open."""
+        """The number of sessions in memory."""
         return len(self._open)
 
     def is_long(self, id: str) -> bool:
@@ -103,16 +103,16 @@ class Conversations:
 
     def tree(self, caller: Caller, id: str) -> schemas.SessionTree:
         """A conversation with all its branches."""
-        row = self._row(caller, id)
+        row = self._find_row(caller, id)
         return tree_to_api(row, self._sessions.conversation(id), self._sessions.times(id))
 
     def change(self, caller: Caller, id: str, given: schemas.SessionChange, *, public: bool = False) -> schemas.Session:
-        """Another name, retriever, questioner, filter or leaning from now on.
+        """Gives a conversation another name, retriever, questioner, filter or leaning from now on.
 
         Raises:
             UnknownName, BadInput, Problem: as `create`.
         """
-        self._row(caller, id, public=public)
+        self._find_row(caller, id, public=public)
         self._check(given.retriever, given.questioner, given.where)
         changed = self._sessions.change(id, **given.model_dump(), at=time.time())
         if changed is None:
@@ -121,7 +121,7 @@ class Conversations:
 
     def delete(self, caller: Caller, id: str, *, public: bool = False) -> None:
         """Forgets a conversation."""
-        self._row(caller, id, public=public)
+        self._find_row(caller, id, public=public)
         with self._open.hold(id) as held:
             held.drop_question()
             held.forget()
@@ -129,7 +129,7 @@ class Conversations:
 
     def export(self, caller: Caller, id: str) -> schemas.Exported:
         """A conversation as a document."""
-        row = self._row(caller, id)
+        row = self._find_row(caller, id)
         return schemas.Exported(
             name=row.name,
             retriever=None if row.hidden else row.retriever,
@@ -141,10 +141,10 @@ class Conversations:
         )
 
     def import_(self, caller: Caller, document: schemas.Exported) -> schemas.SessionTree:
-        """A new conversation, as a document says it went.
+        """A new conversation with all turns of a document.
 
         Raises:
-            UnknownName, BadInput: it is no conversation, or says what is not here.
+            UnknownName, BadInput: it is no conversation, or names a part that is not here.
         """
         conversation = parse_conversation(document.conversation)
         kept = document.model_dump(include={"name", "questioner", "where", "n", "leaning"})
@@ -164,15 +164,15 @@ class Conversations:
     def take(
         self, caller: Caller, id: str, turn: schemas.TurnIn, key: RequestKey | None = None, *, public: bool = False
     ) -> schemas.Results:
-        """One turn, and its results at once; `choice` then chooses the question.
+        """Takes a turn and returns its results at once; `choose_question` then chooses the question.
 
         A question that is still being chosen is abandoned, unless the turn answers it. With a `key` that took a turn
-        before, nothing is said: that turn is answered again, with its results in the present collection.
+        before, none is taken: that turn is answered again, with its results in the present collection.
 
         Raises:
             BadInput, UnknownName: the turn cannot be taken; the conversation stays as it was.
-            Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared; 422,
-                the key came with another turn.
+            Problem: 404; 409, another turn was taken meanwhile, or the retriever is not prepared; 422, the key
+                came with another turn.
         """
         try:
             return self._take(caller, id, turn, key, public=public)
@@ -186,10 +186,10 @@ class Conversations:
             self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
         if self.is_long(id):  # if its state so far must be computed, that is done without holding the conversation
-            seen = self._seen_by(caller, id, 0, public=public).session
+            seen = self._see(caller, id, 0, public=public).session
             if not seen.is_remembered:
                 seen.ranking()
-        with self._loaded(caller, id, public=public) as (held, row, session):
+        with self._load(caller, id, public=public) as (held, row, session):
             self._check_new(id, key)
             known = len(session.conversation.nodes)
             check_length(known)
@@ -213,12 +213,12 @@ class Conversations:
     ) -> Future[Question | None]:
         """The question that an answer would answer now, as soon as it is known.
 
-        An answer with a `key` that was said already answers none: nothing is waited for.
+        There is none for an answer with a `key` that took a turn before.
 
         Raises:
             Problem: 404, or 403 in a study.
         """
-        with self._loaded(caller, id, public=public) as (_, _, session):
+        with self._load(caller, id, public=public) as (_, _, session):
             number = session.conversation.here.number
             if self.find_said(id, key) is not None:
                 nothing = Future[Question | None]()
@@ -243,7 +243,7 @@ class Conversations:
             raise AlreadySaid(found)
 
     def question(self, id: str, number: int) -> Question | None:
-        """The question asked after a turn, awaited if need be."""
+        """The question asked after a turn; waits until it is known."""
         return self.choose_question(id, number).result()
 
     def results(
@@ -261,7 +261,7 @@ class Conversations:
         `retriever`: the results of another one, from the same conversation.
         """
         started, start = time.perf_counter(), parse_cursor(cursor)
-        seen = self._seen_by(caller, id, number, retriever)
+        seen = self._see(caller, id, number, retriever)
         page = read_page(seen.session.ranking(number), n or seen.row.n, start)
         return results_to_api(seen, number, page, started)
 
@@ -274,7 +274,7 @@ class Conversations:
         Raises:
             Problem: 404, there is no such conversation or turn.
         """
-        seen = self._seen_by(caller, id, number)
+        seen = self._see(caller, id, number)
         pieces = iter(()) if seen.row.hidden else seen.session.reply(number)
 
         def write_reply() -> Iterator[str]:
@@ -282,13 +282,13 @@ class Conversations:
             for piece in pieces:
                 text += piece
                 yield piece
-            seen.replies[number] = text  # of no use to anybody if the session was read again meanwhile
+            seen.replies[number] = text  # without effect if the session was read again meanwhile
 
         return write_reply()
 
     def ranking(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> Ranking:
-        """The collection as a turn leaves it: not to be kept, it is large."""
-        return self._seen_by(caller, id, number, retriever).session.ranking(number)
+        """The collection as a turn orders it. It is large: do not keep it."""
+        return self._see(caller, id, number, retriever).session.ranking(number)
 
     def list_shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
         """The first page of a turn's results, as it was then.
@@ -296,7 +296,7 @@ class Conversations:
         Raises:
             Problem: 404, there is no such conversation or turn.
         """
-        with self._loaded(caller, id) as (_, _, session):
+        with self._load(caller, id) as (_, _, session):
             return _find_node(session.conversation, number).shown
 
     def edit(
@@ -309,9 +309,9 @@ class Conversations:
         *,
         public: bool = False,
     ) -> schemas.Replay:
-        """Another turn in the place of one (None: no turn), on a branch of its own where all that followed is repeated.
+        """Puts another turn in the place of one (None: no turn), on a new branch where all turns after it are repeated.
 
-        With a `key` that made an edit before, nothing is said: that is answered again.
+        With a `key` that made an edit before, nothing is done: that edit is answered again.
 
         Raises:
             BadInput, UnknownName: there is nothing to change, or the new turn cannot be taken; all stays as it was.
@@ -334,12 +334,12 @@ class Conversations:
         public: bool,
     ) -> schemas.Replay:
         started = time.perf_counter()
-        seen = self._seen_by(caller, id, number, public=public)
+        seen = self._see(caller, id, number, public=public)
         self._check_new(id, key)
         row, edited = seen.row, seen.session
         before = edited.conversation
         known = len(before.nodes)
-        check_length(known + len(following_turns(before, number)) + 1)
+        check_length(known + len(find_following_turns(before, number)) + 1)
         snapshot = self.retrievers.gallery(row.retriever).snapshot
         repeated = repeat_turns(
             edited,
@@ -351,7 +351,7 @@ class Conversations:
         elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
         results = results_to_api(replace(seen, asking=here if edited.question_due else None), here, page, started)
         replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
-        with self._loaded(caller, id, public=public) as (held, _, session):
+        with self._load(caller, id, public=public) as (held, _, session):
             self._check_new(id, key)
             if len(session.conversation.nodes) != known:
                 raise turn_taken(TurnTaken(known))
@@ -364,12 +364,12 @@ class Conversations:
     # -- found
 
     def note_found(self, caller: Caller, id: str, given: schemas.Found, *, public: bool = False) -> schemas.FoundAnswer:
-        """Notes which picture was meant.
+        """Notes the picture that was meant, with the conversation.
 
         Raises:
             UnknownName: it is not in this library.
         """
-        seen = self._seen_by(caller, id, given.turn or 0, public=public)
+        seen = self._see(caller, id, given.turn or 0, public=public)
         conversation = seen.session.conversation
         node = conversation.here if given.turn is None else conversation.nodes[given.turn]
         bounds = seen.session.ranking(node.number).rank_bounds(given.picture)
@@ -382,7 +382,7 @@ class Conversations:
         return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
 
     def list_feedback(self) -> Iterator[str]:
-        """All that was found, as JSON lines, without who found it."""
+        """All pictures that were meant, as JSON lines, without the people who looked for them."""
         rows = self._feedback.all()
         first = list(islice(rows, 1))  # a database that is away is noticed before an answer has begun
         return map(_feedback_line, chain(first, rows))
@@ -401,18 +401,18 @@ class Conversations:
     # -- attributes
 
     def attributes(self, caller: Caller, id: str, picture: PictureId) -> schemas.PictureAttributes:
-        """What a conversation's retriever sees in a picture; nothing in a study, as it would tell the retriever.
+        """The attributes that a conversation's retriever sees in a picture; none in a study, as they would reveal it.
 
         Raises:
             Problem: 404, there is no such conversation or picture.
         """
-        row = self._row(caller, id)
+        row = self._find_row(caller, id)
         if row.hidden:
             return schemas.PictureAttributes(attributes=[], known=[])
         return predict_picture_attributes(self.retrievers, self._uploads, caller, row.retriever, like=picture)
 
     def search(self, caller: Caller, given: schemas.SearchIn) -> schemas.SearchResults:
-        """One search that is not kept; raises as `search_once`."""
+        """A search without a conversation; raises as `search_once`."""
         return search_once(self.retrievers, self._uploads, caller, given)
 
     # -- inside
@@ -434,7 +434,7 @@ class Conversations:
         row = SessionRow(id=id, owner=caller.token, **given.model_dump(), created=now, updated=now, hidden=hidden)
         return self._sessions.begin(row)
 
-    def _row(self, caller: Caller, id: str, *, public: bool = False) -> SessionRow:
+    def _find_row(self, caller: Caller, id: str, *, public: bool = False) -> SessionRow:
         row = self._sessions.get(id) if _ID.fullmatch(id) else None
         if row is None or not caller.may_see(row.owner):
             raise not_found("session", id)
@@ -443,15 +443,15 @@ class Conversations:
         return row
 
     @contextmanager
-    def _loaded(
+    def _load(
         self, caller: Caller, id: str, *, public: bool = False
     ) -> Iterator[tuple[OpenSession, SessionRow, Session]]:
-        """A session for this thread alone, as the database has it now.
+        """A session for this thread alone, up to date with the database.
 
-        If its turns change and then something fails, its next user reads it again.
+        If its turns change and then something fails, it is read again before it is next used.
         """
         with self._open.hold(id) as held:
-            row = self._row(caller, id, public=public)
+            row = self._find_row(caller, id, public=public)
             session = self._open.load(held, row)
             before = session.conversation
             try:
@@ -461,14 +461,14 @@ class Conversations:
                     held.forget()
                 raise
 
-    def _seen_by(
+    def _see(
         self, caller: Caller, id: str, number: int, retriever: str | None = None, *, public: bool = False
     ) -> SeenSession:
-        """The conversation as its retriever, or another one, has it; there is a turn of this number.
+        """A session of its own for one reader, with the conversation's retriever or another one; turn `number` exists.
 
-        Reading it may take long, and the conversation may go on meanwhile.
+        Reading may take long, and the conversation may go on meanwhile.
         """
-        with self._loaded(caller, id, public=public) as (held, row, session):
+        with self._load(caller, id, public=public) as (held, row, session):
             _find_node(session.conversation, number)
             other = None if retriever == row.retriever else retriever
             if other is not None and row.hidden:

@@ -112,7 +112,7 @@ class OpenSessions:
             n=row.n,
             where=row.where,
             conversation=conversation,
-            # What is shown in a conversation is its owner's, whoever says so.
+            # An image that is shown belongs to the conversation's owner, also when an admin takes the turn.
             image_file=partial(self._uploads.find, may_see=lambda owner: owner == row.owner),
             whose=row.owner or "",
             # Pictures are what a study and a look at another retriever are about.
@@ -127,9 +127,9 @@ class OpenSessions:
         key: RequestKey | None = None,
         replay: Mapping[str, Any] | None = None,
     ) -> None:
-        """Stores the nodes from number `known` on; if that fails, the next user of the session reads it again.
+        """Stores the nodes from number `known` on; if that fails, the session is read again before it is next used.
 
-        A conversation without a name gets one then.
+        A conversation without a name gets one.
         """
         assert held.session is not None and held.row is not None
         id, now, session = held.row.id, time.time(), held.session

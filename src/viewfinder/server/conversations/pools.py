@@ -3,10 +3,10 @@
 A retriever that reads regions needs them for every picture, which takes as long as adding the pictures did. No
 conversation waits for that: such a retriever is refused until a job has made them. While pictures are added, it
 continues with those that it has seen. Retrievers that answer in words have a leaning to pictures; those that read
-attributes tell what they see in a picture.
+attributes predict them for a picture.
 
 A client names a questioner and nothing else. What it also needs (a language model, a file of trained questions,
-released dialogues) is set by the server, so that nobody outside chooses a path or an address.
+released dialogues) is set where the server is started, so that no client chooses a path or an address.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Questions:
         return due.known
 
     def _begin(self, id: str, held: OpenSession, due: DueQuestion) -> Callable[[], None]:
-        """What leads to the question, to be called once the session is released; nothing if that was begun before."""
+        """The work that leads to the question, for after the session is released; none if it has begun before."""
         if due.begun:
             return lambda: None
         due.begun = True
