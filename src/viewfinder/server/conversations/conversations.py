@@ -186,9 +186,9 @@ class Conversations:
             self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
         if self.is_long(id):  # if its state so far must be computed, that is done without holding the conversation
-            seen = self._see(caller, id, 0, public=public).session
-            if not seen.is_remembered:
-                seen.ranking()
+            alone = self._see(caller, id, 0, public=public).session
+            if not alone.is_remembered:
+                alone.ranking()
         with self._load(caller, id, public=public) as (held, row, session):
             self._check_new(id, key)
             known = len(session.conversation.nodes)
@@ -473,7 +473,8 @@ class Conversations:
             other = None if retriever == row.retriever else retriever
             if other is not None and row.hidden:
                 raise Problem(403, "in-a-study", "this conversation belongs to a study: its retriever stays")
-            asking, replies = held.due and held.due.number, held.replies if other is None else {}
+            asking = None if held.due is None else held.due.number
+            replies = held.replies if other is None else {}
             return SeenSession(row, self._open.new_session(row, session.conversation, other), asking, replies)
 
 
