@@ -11,7 +11,6 @@ from pydantic import StringConstraints
 from starlette.responses import MalformedRangeHeader
 
 from viewfinder.library import Library
-from viewfinder.search.grounding import GROUNDER
 from viewfinder.server.access.bodies import ENVELOPE, WORDY_BODY, json_up_to, takes_body
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.pictures.library import browse_pictures as browse
@@ -184,6 +183,8 @@ async def where_in_picture(
 
 def _ground(library: Library, picture: str, texts: tuple[str, ...], *, only_known: bool) -> WhereInPicture | None:
     """The regions of a picture for each text; None if `only_known` and the picture was not looked at before."""
+    from viewfinder.search.grounding import GROUNDER  # few look that closely
+
     gallery, row = find_picture(library, picture)
     if not GROUNDER.has_crops(gallery, picture):
         if only_known:
