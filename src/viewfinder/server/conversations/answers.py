@@ -39,7 +39,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
 from viewfinder.search.verdicts import Verdict
 from viewfinder.server.conversations import schemas
-from viewfinder.server.conversations.pools import RetrieverPool, session_picture_bias
+from viewfinder.server.conversations.pools import RetrieverPool, choose_picture_bias
 from viewfinder.server.conversations.schemas import Belief, Hit, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
@@ -263,7 +263,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         conversation=conversation,
         image_file=image_file,
         whose=caller.token or "",
-        picture_bias=session_picture_bias(retriever, None, pictures_alone=True),
+        picture_bias=choose_picture_bias(retriever, None, pictures_alone=True),
     )
     page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
     return SearchResults(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import ROOT, Conversation
 from viewfinder.errors import UnknownName
-from viewfinder.server.conversations.pools import ReadablePictures, session_picture_bias
+from viewfinder.server.conversations.pools import ReadablePictures, choose_picture_bias
 from viewfinder.server.conversations.questions import DueQuestion, OpenSession, Questions
 from viewfinder.server.database import SessionRow, TurnTaken
 from viewfinder.server.problems import Problem, not_found
@@ -108,7 +108,7 @@ class OpenSessions:
         return Session(
             ReadablePictures(self._retrievers, name),
             loaded,
-            self._questioners.spec(row.questioner) if stand_in is None else stand_in[0],
+            self._questioners.find_spec(row.questioner) if stand_in is None else stand_in[0],
             n=row.n,
             where=row.where,
             conversation=conversation,
@@ -116,7 +116,7 @@ class OpenSessions:
             image_file=partial(self._uploads.find, may_see=lambda owner: owner == row.owner),
             whose=row.owner or "",
             # Pictures are what a study and a look at another retriever are about.
-            picture_bias=session_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
+            picture_bias=choose_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
         )
 
     def record(

@@ -34,7 +34,6 @@ from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retri
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.raw_vectors import best_labels, check_fits, name_labels
 from viewfinder.server.conversations.schemas import MAX_LEANING, PictureAttribute, PictureAttributes, SessionIn
-from viewfinder.server.pictures.library import current_gallery
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.redaction import hide_paths, to_unicode
@@ -103,7 +102,7 @@ class RetrieverPool:
         Raises:
             Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
         """
-        retriever, gallery = self.retriever(name), current_gallery(self._library)
+        retriever, gallery = self.retriever(name), self._find_pictures()
         space = retriever.reads.space
         if space is None or self._prepared.get(name) is gallery:
             return gallery
@@ -121,6 +120,12 @@ class RetrieverPool:
                 raise Problem(409, "not-prepared", detail, retriever=name, missing=missing)
             return before
         return self._with_block(name, gallery, space, before)
+
+    def _find_pictures(self) -> Gallery:
+        try:
+            return self._library.gallery()
+        except BadInput as error:
+            raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
 
     def _with_block(self, name: str, gallery: Gallery, space: RegionSpace, before: Gallery | None) -> Gallery:
         """The pictures in the retriever's space, which a separate thread computes; `before`: instead until it has."""
@@ -163,7 +168,7 @@ class RetrieverPool:
     def list_all(self) -> Retrievers:
         """All retrievers, each with the reason why it cannot be used, if it cannot."""
         try:
-            gallery: Gallery | None = current_gallery(self._library)
+            gallery: Gallery | None = self._find_pictures()
         except Problem:
             gallery = None
         return Retrievers(retrievers=[self._describe(name, gallery) for name in self.names()], default=DEFAULT)
@@ -174,7 +179,7 @@ class RetrieverPool:
             retriever = self.retriever(name)
             declared = retriever.reads
             needs, tells = list(declared.needs), declared.predictor is not None
-            leaning = own_picture_bias(retriever)
+            leaning = find_picture_bias(retriever)
             if gallery is not None and declared.space is not None:
                 check_fits(declared.space, gallery.raw)
                 missing = self.count_missing(gallery) if declared.regions else 0
@@ -187,7 +192,7 @@ class RetrieverPool:
         )
 
 
-def session_picture_bias(
+def choose_picture_bias(
     retriever: Retriever[Any], given: float | None, *, pictures_alone: bool = False
 ) -> float | None:
     """The picture bias for a session; None: the retriever's own, or it answers with pictures alone.
@@ -201,7 +206,7 @@ def session_picture_bias(
     return given if given is None or abs(given) < MAX_LEANING else math.copysign(math.inf, given)
 
 
-def own_picture_bias(retriever: Retriever[Any]) -> float | None:
+def find_picture_bias(retriever: Retriever[Any]) -> float | None:
     """A retriever's own picture bias, as it goes over the wire; None: it answers with pictures alone."""
     if not isinstance(retriever, AnsweringRetriever):
         return None
@@ -324,10 +329,10 @@ class QuestionerPool:
 
     def find_problem(self, name: str) -> str | None:
         """Why a questioner cannot be used here; None if it can."""
-        found = self._find_missing(name) or self._find_failure(self.spec(name))
+        found = self._find_missing(name) or self._find_failure(self.find_spec(name))
         return found or (self._find_model_problem() if self.is_slow(name) else None)
 
-    def spec(self, name: str) -> str:
+    def find_spec(self, name: str) -> str:
         """The name of a questioner with its source, as `load_questioner` takes it."""
         if name not in QUESTIONERS:
             return self._others[name]
@@ -345,13 +350,13 @@ class QuestionerPool:
 
         A conversation may be older than the server's settings, or come from another server.
         """
-        if name in self.names() and not (self._find_missing(name) or self._find_failure(self.spec(name))):
+        if name in self.names() and not (self._find_missing(name) or self._find_failure(self.find_spec(name))):
             return None
-        return self.spec(STAND_IN), f"{name} cannot be used here: asked by {STAND_IN} instead"
+        return self.find_spec(STAND_IN), f"{name} cannot be used here: asked by {STAND_IN} instead"
 
     def give_up(self, name: str, error: ViewfinderError) -> None:
         """Notes that a questioner could be made but cannot ask: trained questions may not fit these pictures."""
-        self._bad[self.spec(name)] = self._hide_sources(str(error))
+        self._bad[self.find_spec(name)] = self._hide_sources(str(error))
 
     def start(self) -> None:
         """Tries the configured questioners in the background, and logs which cannot be used."""
@@ -366,7 +371,7 @@ class QuestionerPool:
                 slow = ", ".join(name for name in QUESTIONERS if self.is_slow(name))
                 _LOG.warning("the language model cannot be used: %s; nothing is asked by %s", problem, slow)
         for name in self._others:
-            if problem := self._find_failure(self.spec(name)):
+            if problem := self._find_failure(self.find_spec(name)):
                 _LOG.warning("what is set for the questioner %s cannot be used: %s", name, problem)
         for name in QUESTIONERS:
             given = self._find_source(name)

@@ -63,23 +63,11 @@ FORMATS: dict[str, tuple[str, str]] = {
 }
 """The file name ending of each format, and its media type."""
 
-SHOWN_VALUES = 20
+MAX_VALUES = 20
 """How many values of a column are listed."""
 
 
 # -- the library as it is now
-
-
-def current_gallery(library: Library) -> Gallery:
-    """The pictures of a library that is served.
-
-    Raises:
-        Problem: 409, there are none yet.
-    """
-    try:
-        return library.gallery()
-    except BadInput as error:
-        raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
 
 
 def current_snapshot(library: Library) -> Snapshot | None:
@@ -359,7 +347,7 @@ def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chos
     """A column's most frequent values among the pictures allowed; one that is chosen is always listed."""
     counts_v = count_values(column, allowed_n)
     order = [int(code) for code in np.argsort(-counts_v, kind="stable") if counts_v[code]]
-    shown = order[:SHOWN_VALUES]
+    shown = order[:MAX_VALUES]
     if chosen is not None:
         wanted = [code for code, value in enumerate(column.values) if value.casefold() == chosen.strip().casefold()]
         shown += [code for code in wanted[:1] if code not in shown]

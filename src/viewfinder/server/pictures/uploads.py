@@ -198,7 +198,7 @@ LEFT_OVER_AFTER_S = 86_400.0
 """Older unfinished files were left by a server that was killed."""
 
 _SHOWN = 320
-_SECONDS = 10.0
+_MAX_DECODE_S = 10.0
 
 
 class Uploads:
@@ -300,7 +300,7 @@ def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
     limits = Limits(
         max_bytes=settings.upload_bytes,
         max_pixels=settings.upload_pixels,
-        seconds=_SECONDS,
+        seconds=_MAX_DECODE_S,
         pixels_set_by="VIEWFINDER_UPLOAD_PIXELS",
     )
     picture = decode_one(given.path, AtMost(_SHOWN), limits)
