@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from viewfinder.conversation import Say
+from viewfinder.conversation import Question, Say
 from viewfinder.server.access.tokens import LOCAL
+from viewfinder.server.conversations.answers import question_to_api
 from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.conversations.schemas import (
     AnswerTurn,
@@ -117,6 +118,25 @@ def test_who_died_while_choosing_is_replaced(two: list[Conversations], database:
     assert question is not None and question.by == "information_gain"
     assert two[0].results(LOCAL, id, number).question is not None
     assert SessionRows(database).conversation(id).pending == question
+
+
+def test_who_chooses_for_too_long_hears_what_another_process_asks_instead(
+    open_conversations: OpenConversations, database: Database, model: Model
+) -> None:
+    here, rows = open_conversations(database, language_model=model.source), SessionRows(database)
+    id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
+    model.speaks.clear()
+    first = here.choose_question(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
+    assert model.is_asked.wait(30)
+    claim, until = rows.question(id, 1), time.time() + 30
+    assert claim is not None and claim.choosing is not None
+    assert rows.take_over_question(id, 1, held=claim.choosing, choosing=until)
+    model.speaks.set()
+    assert here.results(LOCAL, id, 1).asking
+    asked = Question("Is it round?", by="another")
+    assert rows.note_question(id, 1, asked, choosing=until)
+    assert first.result(30) == asked
+    assert here.results(LOCAL, id, 1).question == question_to_api(asked)
 
 
 def test_one_claims_what_nobody_chooses_any_more(database: Database) -> None:

@@ -4,7 +4,7 @@
     ours      it is chosen, and noted in the database                     ▶ settled, with a question or with none
     ours      another turn is recorded, or the conversation is deleted    ▶ settled, nothing was asked
     theirs    the other process has noted it                              ▶ settled
-    theirs    its time is over, and this process takes it over            ▶ ours
+    theirs    its time is over, and this process takes it over            ▶ ours; for the other process, theirs
 
 `ours`: this process is to choose until a time that stands in the turn's row; `theirs`: another process is. That time
 (`choosing`) also names its holder, because no two are alike. The database notes a question only for the holder, and
@@ -218,14 +218,17 @@ class Questions:
             revision = self._rows.note_question(id, due.number, due.question, choosing=due.until)
             if revision is not None:
                 asked = due.question
-            elif (found := self._rows.question(id, due.number)) is not None:  # another process was faster
+            elif (found := self._rows.question(id, due.number)) is not None:
                 asked = found.asked
+                if found.choosing is not None:  # it took too long, and another process has taken it over
+                    due.until, due.ours, due.is_chosen, held.due = found.choosing, False, False, due
+                    self._watch(id, due)
+                    return
         except Exception as error:  # the thread may be one that does other work
             _LOG.warning("what was to be asked could not be noted: %s", error)
             held.forget()
-        session = held.session
-        if session is not None and session.conversation.here.number == due.number:
-            session.record_question(asked)
+        if held.session is not None:
+            held.session.record_question(asked)
             held.keep_step(revision)
         if due.misfit:
             held.forget()
