@@ -37,10 +37,9 @@ from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.query import Part, Query
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
-from viewfinder.search.verdicts import Verdict
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.pools import RetrieverPool, choose_picture_bias
-from viewfinder.server.conversations.schemas import Belief, Hit, SearchIn, SearchResults
+from viewfinder.server.conversations.schemas import Belief, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
 from viewfinder.session.resolve import ImageFile
@@ -170,32 +169,21 @@ def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, fl
     return schemas.SessionTree(**known, turns=len(conversation), tree=nodes, path=path)
 
 
-@dataclass(frozen=True)
-class ResultPage:
-    """Some of the results of a query; `next` is the cursor of those after them, None if there are no more.
-
-    `missing`: pictures that could not be searched. `unheard`: as in `Hits`.
-    """
-
-    hits: list[Hit]
-    total: int
-    next: str | None
-    query: Query
-    adapters: tuple[str, ...]
-    verdict: Verdict
-    missing: int
-    unheard: tuple[str, ...]
-
-
-def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> ResultPage:
-    """The `n` results of a ranking after the first `start`."""
+def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> dict[str, Any]:
+    """The `n` results of a ranking after the first `start`, as the fields that `Results` and `SearchResults` share."""
     found = ranking.hits(n, start)
     reasons = ranking.why([hit.id for hit in found]) if why else None
     rows = ranking.best(start + n)[start:].tolist()
-    hits = make_hits(ranking.gallery.snapshot, found, reasons, rows=rows)
-    following = next_cursor(start + len(hits), ranking.total)
-    query, verdict, unheard = ranking.query, ranking.verdict, ranking.unheard
-    return ResultPage(hits, ranking.total, following, query, ranking.adapters, verdict, ranking.missing, unheard)
+    total = ranking.total
+    return {
+        "verdict": ranking.verdict,
+        "results": make_hits(ranking.gallery.snapshot, found, reasons, rows=rows),
+        "total": total,
+        "next": next_cursor(start + len(found), total),
+        "adapters": list(ranking.adapters),
+        "missing": ranking.missing,
+        "unheard": list(ranking.unheard),
+    }
 
 
 @dataclass(frozen=True)
@@ -212,28 +200,27 @@ class SeenSession:
     replies: dict[int, str]
 
 
-def results_to_api(seen: SeenSession, number: int, page: ResultPage, started: float) -> schemas.Results:
-    """The results of a turn as the API has them."""
+def results_to_api(
+    seen: SeenSession, number: int, ranking: Ranking, started: float, *, n: int | None = None, start: int = 0
+) -> schemas.Results:
+    """The results of a turn as the API has them: `n` (by default, as many as the conversation has) from `start` on."""
     session, hidden = seen.session, seen.row.hidden
     conversation, answer = session.conversation, None
-    if not hidden and (kind := session.answered_at(number)) is not None:
+    page = read_page(ranking, n or seen.row.n, start)
+    if hidden:
+        page["adapters"] = []  # they would name the retriever, which a study compares
+    elif (kind := session.answered_at(number)) is not None:
         answer = schemas.Answered(kind=kind, text=seen.replies.get(number) if kind == "words" else None)
     done = {} if hidden else session.operations(number)
     return schemas.Results(
+        **page,
         turn=number,
-        verdict=page.verdict,
-        results=page.hits,
-        total=page.total,
-        next=page.next,
-        beliefs=find_beliefs(page.query, conversation, conversation.path(number)),
-        adapters=[] if hidden else list(page.adapters),  # in a study these would name the retriever
+        beliefs=find_beliefs(ranking.query, conversation, conversation.path(number)),
         operations=[schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some],
         question=question_to_api(conversation.node(number).asked),
         asking=seen.asking == number,
         answer=answer,
         elapsed_ms=milliseconds_since(started),
-        missing=page.missing,
-        unheard=list(page.unheard),
     )
 
 
@@ -266,16 +253,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         picture_bias=choose_picture_bias(retriever, None, pictures_alone=True),
     )
     page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
-    return SearchResults(
-        verdict=page.verdict,
-        results=page.hits,
-        total=page.total,
-        next=page.next,
-        adapters=list(page.adapters),
-        elapsed_ms=milliseconds_since(started),
-        missing=page.missing,
-        unheard=list(page.unheard),
-    )
+    return SearchResults(**page, elapsed_ms=milliseconds_since(started))
 
 
 def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> list[Turn]:

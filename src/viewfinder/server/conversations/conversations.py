@@ -24,10 +24,8 @@ from viewfinder.server.conversations.answers import (
     SeenSession,
     answers_open_question,
     check_length,
-    milliseconds_since,
     parse_conversation,
     parse_turn,
-    read_page,
     results_to_api,
     search_once,
     session_to_api,
@@ -174,14 +172,6 @@ class Conversations:
             Problem: 404; 409, another turn was taken meanwhile, or the retriever is not prepared; 422, the key
                 came with another turn.
         """
-        try:
-            return self._take(caller, id, turn, key, public=public)
-        except AlreadySaid as again:
-            return self.results(caller, id, again.said.number)
-
-    def _take(
-        self, caller: Caller, id: str, turn: schemas.TurnIn, key: RequestKey | None, *, public: bool
-    ) -> schemas.Results:
         if answers_open_question(turn):
             self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
@@ -189,17 +179,20 @@ class Conversations:
             alone = self._see(caller, id, 0, public=public).session
             if not alone.is_remembered:
                 alone.ranking()
-        with self._load(caller, id, public=public) as (held, row, session):
-            self._check_new(id, key)
-            known = len(session.conversation.nodes)
-            check_length(known)
-            page = read_page(session.take_turn(parse_turn(turn, session.question)).ranking, row.n, 0)
-            elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
-            seen = SeenSession(row, session, number if session.question_due else None, held.replies)
-            results = results_to_api(seen, number, page, started)
-            # Last: until then the work may be stopped, and nothing was said.
-            self._open.record(held, known, elapsed_ms, key)
-            return results
+        try:
+            with self._load(caller, id, public=public) as (held, row, session):
+                self._check_new(id, key)
+                known = len(session.conversation.nodes)
+                check_length(known)
+                ranking = session.take_turn(parse_turn(turn, session.question)).ranking
+                number = session.conversation.here.number
+                seen = SeenSession(row, session, number if session.question_due else None, held.replies)
+                results = results_to_api(seen, number, ranking, started)
+                # Last: until then the work may be stopped, and the turn was not taken.
+                self._open.record(held, known, results.elapsed_ms, key)
+                return results
+        except AlreadySaid as again:
+            return self.results(caller, id, again.said.number)
 
     def choose_question(self, id: str, number: int) -> Future[Question | None]:
         """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
@@ -262,8 +255,7 @@ class Conversations:
         """
         started, start = time.perf_counter(), parse_cursor(cursor)
         seen = self._see(caller, id, number, retriever)
-        page = read_page(seen.session.ranking(number), n or seen.row.n, start)
-        return results_to_api(seen, number, page, started)
+        return results_to_api(seen, number, seen.session.ranking(number), started, n=n, start=start)
 
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
         """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
@@ -347,9 +339,9 @@ class Conversations:
             None if turn is None else partial(parse_turn, turn),
             lambda picture: snapshot.row_of(picture) is not None,
         )
-        page = read_page(edited.ranking(), row.n, 0)
-        elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
-        results = results_to_api(replace(seen, asking=here if edited.question_due else None), here, page, started)
+        here = edited.conversation.here.number
+        seen = replace(seen, asking=here if edited.question_due else None)
+        results = results_to_api(seen, here, edited.ranking(), started)
         replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
         with self._load(caller, id, public=public) as (held, _, session):
             self._check_new(id, key)
@@ -358,7 +350,7 @@ class Conversations:
             # A question may have been noted meanwhile.
             nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
             edited.conversation, held.session = Conversation(nodes), edited
-            self._open.record(held, known, elapsed_ms, key, None if key is None else replay)
+            self._open.record(held, known, results.elapsed_ms, key, None if key is None else replay)
         return schemas.Replay(**replay, results=results)
 
     # -- found
