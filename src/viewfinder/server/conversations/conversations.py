@@ -309,49 +309,36 @@ class Conversations:
             BadInput, UnknownName: there is nothing to change, or the new turn cannot be taken; all stays as it was.
             Problem: as `take`.
         """
+        started = time.perf_counter()
+        seen = self._see(caller, id, number, public=public)
+        edited, before = seen.session, seen.session.conversation
+        known = len(before.nodes)
         try:
-            return self._edit(caller, id, number, turn, key, public=public)
+            self._check_new(id, key)
+            check_length(known + len(find_following_turns(before, number)) + 1)
+            snapshot = self.retrievers.gallery(seen.row.retriever).snapshot
+            repeated = repeat_turns(
+                edited,
+                number,
+                None if turn is None else partial(parse_turn, turn),
+                lambda picture: snapshot.row_of(picture) is not None,
+            )
+            here = edited.conversation.here.number
+            seen = replace(seen, asking=here if edited.question_due else None)
+            results = results_to_api(seen, here, edited.ranking(), started)
+            replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
+            with self._load(caller, id, public=public) as (held, _, session):
+                self._check_new(id, key)
+                if len(session.conversation.nodes) != known:
+                    raise turn_taken(TurnTaken(known))
+                # A question may have been noted meanwhile.
+                nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
+                edited.conversation, held.session = Conversation(nodes), edited
+                self._open.record(held, known, results.elapsed_ms, key, None if key is None else replay)
+            return schemas.Replay(**replay, results=results)
         except AlreadySaid as again:
             told = again.said.replay or {"numbers": {}, "left_out": []}
             return schemas.Replay(**told, results=self.results(caller, id, again.said.number))
-
-    def _edit(
-        self,
-        caller: Caller,
-        id: str,
-        number: int,
-        turn: schemas.TurnIn | None,
-        key: RequestKey | None,
-        *,
-        public: bool,
-    ) -> schemas.Replay:
-        started = time.perf_counter()
-        seen = self._see(caller, id, number, public=public)
-        self._check_new(id, key)
-        row, edited = seen.row, seen.session
-        before = edited.conversation
-        known = len(before.nodes)
-        check_length(known + len(find_following_turns(before, number)) + 1)
-        snapshot = self.retrievers.gallery(row.retriever).snapshot
-        repeated = repeat_turns(
-            edited,
-            number,
-            None if turn is None else partial(parse_turn, turn),
-            lambda picture: snapshot.row_of(picture) is not None,
-        )
-        here = edited.conversation.here.number
-        seen = replace(seen, asking=here if edited.question_due else None)
-        results = results_to_api(seen, here, edited.ranking(), started)
-        replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
-        with self._load(caller, id, public=public) as (held, _, session):
-            self._check_new(id, key)
-            if len(session.conversation.nodes) != known:
-                raise turn_taken(TurnTaken(known))
-            # A question may have been noted meanwhile.
-            nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
-            edited.conversation, held.session = Conversation(nodes), edited
-            self._open.record(held, known, results.elapsed_ms, key, None if key is None else replay)
-        return schemas.Replay(**replay, results=results)
 
     # -- found
 
