@@ -102,9 +102,9 @@ def test_only_ids_of_the_library_name_files(thumbnails: Thumbnails) -> None:
 def test_an_empty_library_has_no_pictures_and_no_placeholders(tmp_path: Path) -> None:
     empty = Thumbnails(Library.open(tmp_path / "empty"))
     with pytest.raises(Problem) as caught:
-        empty.source("nobody")
+        empty.make_source("nobody")
     assert caught.value.status == 404
-    assert empty.placeholders(["nobody"]) == {}
+    assert empty.read_placeholders(["nobody"]) == {}
     empty.close()
 
 

@@ -104,7 +104,7 @@ class OpenSessions:
         """A session for a conversation as its row says, or with another `retriever`."""
         name = retriever or row.retriever
         loaded = self._retrievers.retriever(name)
-        stand_in = self._questioners.stands_in(row.questioner)
+        stand_in = self._questioners.find_stand_in(row.questioner)
         return Session(
             ReadablePictures(self._retrievers, name),
             loaded,

@@ -141,6 +141,9 @@ class Questions:
             # Chosen anew, from the new session: the questioner or the retriever may be another.
             session.reopen_question()
             ours = True
+            if not session.question_due:  # for example, the turn is now answered in words
+                self._rows.note_question(id, here.number, None, choosing=until)
+                until = None
         if due is not None:
             due.settle(here.asked if due.number == here.number else None)
         held.due = None if until is None else DueQuestion(here.number, until, ours)
