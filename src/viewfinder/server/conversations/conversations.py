@@ -70,14 +70,11 @@ class Conversations:
         self._feedback = feedback
         self._uploads = uploads
         self._open = OpenSessions(sessions, self.retrievers, self.questioners, uploads, settings.sessions_in_memory)
+        self.is_long, self.choose_question = self._open.is_long, self._open.questions.choose
 
     def __len__(self) -> int:
         """The number of sessions in memory."""
         return len(self._open)
-
-    def is_long(self, id: str) -> bool:
-        """Whether work on a conversation is known to take long."""
-        return self._open.is_long(id)
 
     # -- conversations as a whole
 
@@ -193,13 +190,6 @@ class Conversations:
                 return results
         except AlreadySaid as again:
             return self.results(caller, id, again.said.number)
-
-    def choose_question(self, id: str, number: int) -> Future[Question | None]:
-        """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
-
-        None if no question is worth asking, or if the conversation continues before it is chosen.
-        """
-        return self._open.questions.choose(id, number)
 
     def open_question(
         self, caller: Caller, id: str, key: RequestKey | None = None, *, public: bool = False

@@ -149,7 +149,10 @@ class Questions:
         held.due = None if until is None else DueQuestion(here.number, until, ours)
 
     def choose(self, id: str, number: int) -> Future[Question | None]:
-        """The question after a turn, as soon as it is known; its choice begins now, if this process is to make it."""
+        """The question after a turn, as soon as it is known; its choice begins now, if this process is to make it.
+
+        None if no question is worth asking, or if the conversation continues before it is chosen.
+        """
         with self._hold(id) as held:
             if held.session is None or held.due is None or held.due.number != number:
                 row = self._rows.get(id)
