@@ -217,7 +217,7 @@ def results_to_api(
         turn=number,
         beliefs=find_beliefs(ranking.query, conversation, conversation.path(number)),
         operations=[schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some],
-        question=question_to_api(conversation.node(number).asked),
+        question=question_to_api(conversation.nodes[number].asked),
         asking=seen.asking == number,
         answer=answer,
         elapsed_ms=milliseconds_since(started),

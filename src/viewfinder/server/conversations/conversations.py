@@ -182,7 +182,7 @@ class Conversations:
                 known = len(session.conversation.nodes)
                 check_length(known)
                 ranking = session.take_turn(parse_turn(turn, session.question)).ranking
-                number = session.conversation.here.number
+                number = session.conversation.nodes[-1].number
                 seen = SeenSession(row, session, number if session.question_due else None, held.replies)
                 results = results_to_api(seen, number, ranking, started)
                 # Last: until then the work may be stopped, and the turn was not taken.

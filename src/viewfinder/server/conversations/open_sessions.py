@@ -9,12 +9,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.conversation import ROOT, Conversation
+from viewfinder.conversation import ROOT, Conversation, Node
 from viewfinder.errors import UnknownName
 from viewfinder.server.conversations.pools import ReadablePictures, choose_picture_bias
 from viewfinder.server.conversations.questions import DueQuestion, OpenSession, Questions
@@ -57,7 +57,7 @@ class OpenSessions:
         """Whether a conversation is known to be long."""
         held = self._sessions.get(id)
         session = None if held is None else held.session
-        return session is not None and len(session.conversation) >= MIN_LONG
+        return session is not None and len(session.conversation.nodes) > MIN_LONG
 
     @contextmanager
     def hold(self, id: str) -> Iterator[OpenSession]:
@@ -133,14 +133,16 @@ class OpenSessions:
         """
         assert held.session is not None and held.row is not None
         id, now, session = held.row.id, time.time(), held.session
+        nodes = session.conversation.nodes
+        name = "" if held.row.name or held.row.hidden else find_first_words(nodes)
         until = self.questions.find_deadline(held.row.questioner) if session.question_due else None
         try:
             revision = self._rows.append(
                 id,
-                *session.conversation.nodes[known:],
+                *nodes[known:],
                 elapsed_ms=elapsed_ms,
                 at=now,
-                name="" if held.row.name or held.row.hidden else find_first_words(session.conversation),
+                name=name,
                 choosing=until,
                 key=key,
                 replay=replay,
@@ -154,7 +156,7 @@ class OpenSessions:
             raise
         held.drop_question()
         if until is not None:
-            held.due = DueQuestion(session.conversation.here.number, until, ours=True)
+            held.due = DueQuestion(nodes[-1].number, until, ours=True)
         held.keep_step(revision)
 
 
@@ -163,9 +165,9 @@ def turn_taken(error: TurnTaken) -> Problem:
     return Problem(409, "conflict", str(error), turn=error.number)
 
 
-def find_first_words(conversation: Conversation) -> str:
+def find_first_words(nodes: Sequence[Node]) -> str:
     """The name of a conversation without one: the first words said."""
-    texts = (getattr(node.turn, "text", "").split() for node in conversation.nodes)
+    texts = (getattr(node.turn, "text", "").split() for node in nodes)
     return " ".join(next(filter(None, texts), ()))[:MAX_NAME]
 
 

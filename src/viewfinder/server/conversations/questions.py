@@ -105,7 +105,7 @@ class OpenSession:
         """
         assert self.row is not None and self.session is not None
         if revision == self.row.revision + 1:
-            self.row = replace(self.row, revision=revision, turns=len(self.session.conversation))
+            self.row = replace(self.row, revision=revision, turns=len(self.session.conversation.nodes) - 1)
 
 
 class Questions:
@@ -132,7 +132,7 @@ class Questions:
 
     def follow(self, held: OpenSession, id: str, session: Session, *, same_settings: bool) -> None:
         """Brings `held.due` to the state in the database; `session` was just made from that."""
-        here, due, ours = session.conversation.here, held.due, False
+        here, due, ours = session.conversation.nodes[-1], held.due, False
         found = self._rows.question(id, here.number) if here.number and here.asked is None else None
         until = None if found is None else found.choosing
         if due is not None and (due.number, due.until) == (here.number, until):
@@ -284,7 +284,7 @@ class Questions:
             return
         with self._hold(id) as held:
             session = self._load(held, row)
-            if session.conversation.here.number != number:
+            if session.conversation.nodes[-1].number != number:
                 return
             session.reopen_question()
             held.due = DueQuestion(number, until, ours=True)
