@@ -19,6 +19,7 @@ LABORATORY = tuple(
     f"viewfinder.{folder}"
     for folder in ("construction", "data", "evaluation", "studies", "training", "tuning", "users", "worlds")
 )
+MAX_SERVER_LINES = 27_000
 SHIPPED = """
 from viewfinder.retrievers import load_retriever
 for system in ("chatir", "chatsearcher", "drilldown", "fashioniq", "mai"):
@@ -97,6 +98,15 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_step_imports_nothing_that_it_does_without(step: str, library: Path) -> None:
     code, unneeded = STEPS[step]
     assert imported(code.replace("LIBRARY", repr(str(library))), unneeded) == []
+
+
+def test_a_server_loads_few_of_our_lines_and_none_of_the_laboratory() -> None:
+    code = (
+        "import sys, viewfinder.server.app; from pathlib import Path\n"
+        "ours = {module.__file__ for name, module in sys.modules.items() if name.partition('.')[0] == 'viewfinder'}\n"
+        f"assert sum(len(Path(file).read_text().splitlines()) for file in ours) <= {MAX_SERVER_LINES}"
+    )
+    assert imported(code, LABORATORY) == []
 
 
 def test_what_is_imported_is_noticed() -> None:

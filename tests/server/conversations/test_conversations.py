@@ -264,7 +264,7 @@ def test_a_deleted_conversation_is_gone(conversations: Conversations) -> None:
 @pytest.mark.parametrize("number", [2, 1_000_000])
 def test_a_turn_that_was_never_said_is_not_found(conversations: Conversations, number: int) -> None:
     id = begun(conversations, said=("red",))
-    for look in (conversations.results, conversations.shown):
+    for look in (conversations.results, conversations.list_shown):
         with pytest.raises(Problem, match=f"there is no turn {number}"):
             look(LOCAL, id, number)
     with pytest.raises(Problem, match="there is no turn"):
@@ -320,13 +320,13 @@ def test_documents_that_are_no_conversation_are_refused(
 
 def test_what_was_found_is_noted_with_its_rank_and_the_conversation(conversations: Conversations) -> None:
     id = begun(conversations, questioner="none", said=("red over red",))
-    first = conversations.found(LOCAL, id, Found(picture="p000"))
+    first = conversations.note_found(LOCAL, id, Found(picture="p000"))
     assert (first.picture, first.turn, first.rank) == ("p000", 1, 1)
     conversations.take(LOCAL, id, RejectTurn(reject=["p000"]))
-    assert conversations.found(LOCAL, id, Found(picture="p000")).rank == 64  # rejected: the last of all
-    assert conversations.found(LOCAL, id, Found(picture="p000", turn=1)).rank == 1
+    assert conversations.note_found(LOCAL, id, Found(picture="p000")).rank == 64  # rejected: the last of all
+    assert conversations.note_found(LOCAL, id, Found(picture="p000", turn=1)).rank == 1
     conversations.delete(LOCAL, id)
-    lines = [json.loads(line) for line in conversations.feedback_lines()]
+    lines = [json.loads(line) for line in conversations.list_feedback()]
     assert [(line["turn"], line["rank"], line["retriever"]) for line in lines] == [
         (1, 1, "composer"),
         (2, 64, "composer"),
@@ -348,7 +348,7 @@ def test_a_conversation_of_a_study_goes_on_there_only(conversations: Conversatio
         lambda: conversations.edit(LOCAL, id, 1, None, public=True),
         lambda: conversations.change(LOCAL, id, SessionChange(name="x"), public=True),
         lambda: conversations.delete(LOCAL, id, public=True),
-        lambda: conversations.found(LOCAL, id, Found(picture="p000"), public=True),
+        lambda: conversations.note_found(LOCAL, id, Found(picture="p000"), public=True),
         lambda: conversations.results(LOCAL, id, 1, retriever="composer"),
     ]
     for call in refused:
