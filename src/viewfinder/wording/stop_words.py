@@ -42,7 +42,8 @@ middle image picture photo appear appears seem seems just about out so all both 
 BETWEEN_NOUNS = frozenset(_BETWEEN_NOUNS_WORDS.split())
 """They stand between the noun phrases of a caption."""
 
-BEFORE_NOUNS = frozenset(["a", "an", "the", "his", "her", "its", "their", "some", "this", "that", "these", "those", "two", "three", "four", "five", "several"])
+_BEFORE_NOUNS_WORDS = "a an the his her its their some this that these those two three four five several"
+BEFORE_NOUNS = frozenset(_BEFORE_NOUNS_WORDS.split())
 """They begin a noun phrase."""
 
 ARTICLES = frozenset(["a", "an", "the", "any", "some", "this", "that", "these", "those", "its"])
