@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rows import facts_of, is_measured, kept_row, overlap_flags, write_ranks
+from rows import is_measured, keep_tasks
 
 from viewfinder.data.captions import read_captioned
 from viewfinder.data.splits import split_of
@@ -204,13 +204,11 @@ RANKED = ("chat", "last turn", "cirr", *(f"captions, {data}" for data in CAPTION
 
 def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: str = "") -> None:
     """Keeps the ranks of a test, of each task by itself; the last turn alone is a row beside the whole dialogue's."""
+    done = f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
     for task in read_run(out).tasks:
         test = task.title.split(", ")[1] if name in ("chat", "last turn") else name
         row = f"{job.row}, last turn alone" if name == "last turn" else job.row
-        command = f"python benchmarks/{benchmark}.py" + (
-            f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
-        )
-        weights, trainings = ([job.weights], [job.folder]) if job.weights else ([], [])
-        facts = facts_of(command, weights, ["own data", *overlap_flags([task])], trainings)
-        gallery = task.ranks.gallery_size
-        write_ranks(benchmark, data + test, row, kept_row({job.seed: [task]}), gallery=gallery, facts=facts)
+        keep_tasks(
+            benchmark, data + test, row, job.seed, [task], f"python benchmarks/{benchmark}.py{done}",
+            weights=[job.weights] if job.weights else [], training=job.folder if job.weights else None,
+        )  # fmt: skip

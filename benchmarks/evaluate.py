@@ -17,7 +17,7 @@ from typing import Any
 from chat_tests import Job, Place, chat, replayed, without_shown
 from chat_tests import keep as keep_chat
 from machine import described
-from rows import UNTRAINED, facts_of, kept_row, overlap_flags, write_ranks, write_results
+from rows import UNTRAINED, keep_tasks, write_results
 
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
@@ -113,10 +113,8 @@ def keep_one_turn(system: str, products: Path, work: Path) -> None:
     out = work / "runs" / "one-turn" / system
     replayed(plan, out, without_shown)
     for task in read_run(out).tasks:
-        facts = facts_of("python benchmarks/evaluate.py DATA --only claims", (), ["own data", *overlap_flags([task])])
-        test = f"products, {task.title.split(', ')[1]}"
-        found = kept_row({UNTRAINED: [task]})
-        write_ranks("evaluate", test, system, found, gallery=task.ranks.gallery_size, facts=facts)
+        test, command = f"products, {task.title.split(', ')[1]}", "python benchmarks/evaluate.py DATA --only claims"
+        keep_tasks("evaluate", test, system, UNTRAINED, [task], command)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -243,19 +244,25 @@ def kept_row(by_seed: Mapping[int, Sequence[TaskResult]]) -> KeptRow:
     return joined
 
 
-def run(*command: str, log: Path | None = None) -> None:
-    """A verb of the command line, on one processor."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+def keep_tasks(
+    benchmark: str, test: str, row: str, seed: int, tasks: Sequence[TaskResult], command: str, *,
+    weights: Sequence[Path] = (), training: Path | None = None, flags: Sequence[str] = ("own data",),
+) -> None:  # fmt: skip
+    """Keeps the ranks of a row on the tasks of a test; a row of several networks has the hashes of all."""
+    facts = facts_of(command, weights, [*flags, *overlap_flags(tasks)], [training] if training else [])
+    facts["weights"] = ["+".join(facts["weights"])] if weights else []
+    gallery = sum(task.ranks.gallery_size for task in tasks)
+    write_ranks(benchmark, test, row, kept_row({seed: tasks}), gallery=gallery, facts=facts)
+
+
+def run(*command: object, log: Path | None = None) -> None:
+    """Runs a verb of the command line on one core."""
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
-    with (log or Path(os.devnull)).open("a") as told:
-        subprocess.run(
-            [str(Path(sys.executable).with_name("viewfinder")), *command],
-            check=True,
-            env=environment,
-            stdout=told,
-            stderr=told,
-        )
+    program = Path(sys.executable).with_name("viewfinder")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with (log or Path(os.devnull)).open("a") as out:
+        subprocess.run([program, *map(str, command)], check=True, env=environment, stdout=out, stderr=out)
 
 
 def is_measured(folder: Path) -> bool:
@@ -263,10 +270,10 @@ def is_measured(folder: Path) -> bool:
     return (folder / "results.json").is_file()
 
 
-def parameters(file: Path, fixed: Sequence[str] = ("_mean", "_deviation")) -> int:
-    """Numbers that were trained: without those, by the ends of their names, that were measured of the data."""
-    arrays = read_weights(file).arrays
-    return int(sum(array.size for name, array in arrays.items() if not name.endswith(tuple(fixed))))
+def parameters(file: Path, fixed: Sequence[str] = ("*_mean", "*_deviation")) -> int:
+    """The count of numbers that were trained; those of arrays that `fixed` names were not."""
+    arrays = read_weights(file).arrays.items()
+    return int(sum(array.size for name, array in arrays if not any(fnmatchcase(name, one) for one in fixed)))
 
 
 def minutes(folder: Path) -> float:

@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 from photographs import LEARN, make_folders, write_folder
 from rows import minutes, run
+from trainings import train_system
 
 from viewfinder.data import CaptionedPicture, read_catalogue, read_products
 from viewfinder.data.splits import split_of
@@ -96,11 +97,8 @@ def train(system: str, recipe: Recipe, data: Path, work: Path) -> Path:
     features = work / "features" if len(folders) > 1 else work / "features" / folders[0].name
     captioner = work / "runs" / "shipped" / "captioner" / "best.safetensors"
     simulator = (f"simulator='{captioner}'",) if system == "fashioniq" else ()
-    run(
-        "train", system, *(part for folder in folders for part in ("--data", str(folder))), "--features", str(features),
-        "--preset", recipe.preset, "--seed", str(SEED), "--out", str(out), "--resume",
-        *(part for one in (*recipe.settings, *simulator) for part in ("--set", one)), log=out.with_suffix(".log"),
-    )  # fmt: skip
+    settings = (*recipe.settings, *simulator)
+    train_system(system, out, folders, features, preset=recipe.preset, seed=SEED, settings=settings)
     return out
 
 

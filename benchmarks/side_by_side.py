@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,12 @@ import numpy as np
 from chat_tests import replayed, without_shown
 from jaxtyping import Float
 from machine import described
+from remembering import RememberingEncoder
 from rows import is_measured, measured, overlap_flags
 
 from viewfinder.data.captions import read_captioned
 from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
-from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError
 from viewfinder.evaluation import Plan, Run, Task, evaluate, read_run, write_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
@@ -122,7 +122,7 @@ def main() -> None:
         "flickr8k": given.data.resolve() / "flickr8k",
     }  # fmt: skip
     weights = {name: Path(file) for name, _, file in (one.partition("=") for one in given.weights)}
-    encoder = Remembering()
+    encoder = RememberingEncoder()
     for system in given.systems:
         if "anew" in system and system not in weights:
             print(f"{system}: left out, it needs --weights '{system}=FILE'", flush=True)
@@ -133,29 +133,6 @@ def main() -> None:
                 seen = held_out(folders[test.data]) if test.unseen else None
                 once(plan, encoder, given.work / plain(system) / plain(name), simulated=test.simulated, among=seen)
     given.out.write_text(json.dumps(results(given.work), indent=1) + "\n")
-
-
-class Remembering(StarterEncoder):
-    """The starter, which reads each text once: most systems are told the same."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[tuple[str, str], Float[np.ndarray, " d"]] = {}
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """In the space of the pictures."""
-        return self._once("words", super().words, texts)
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """Frozen sentence vectors."""
-        return self._once("sentences", super().sentences, texts)
-
-    def _once(
-        self, kind: str, read: Callable[[Sequence[str]], Float[np.ndarray, "n d"]], texts: Sequence[str]
-    ) -> Float[np.ndarray, "n d"]:
-        if new := list(dict.fromkeys(text for text in texts if (kind, text) not in self._known)):
-            self._known |= {(kind, text): row_d for text, row_d in zip(new, read(new), strict=True)}
-        return np.stack([self._known[kind, text] for text in texts]) if texts else read(texts)
 
 
 def tests_of(system: str) -> dict[str, Test]:
