@@ -38,8 +38,9 @@ from capacity_model import (
     simulate_fleet,
     with_stragglers,
 )
-from freshness import sign
-from machine import described
+from freshness import RESULTS, sign
+from machine import describe_host
+from measuring import read_figures, write_json
 from speed import library_of_vectors, phrases
 from threadpoolctl import threadpool_limits
 
@@ -47,8 +48,6 @@ from viewfinder.conversation import Say
 from viewfinder.library import Library
 from viewfinder.search.index_files import pays
 from viewfinder.search.kernels import dot_scores, top_k
-
-RESULTS = Path(__file__).parent / "results"
 
 SIZES = (10_000, 100_000, 200_000)
 """Pictures at which whole turns are measured."""
@@ -78,14 +77,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--out", type=Path, default=RESULTS / "capacity.json")
     given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    results = read_figures(given.out)
     for name in given.only:
         results[name] = PARTS[name](results)
         print(name, json.dumps(results[name], indent=1), flush=True)
         if name in MEASURED:
-            results["machine"] = described()
+            results["machine"] = describe_host()
         sign(results, "capacity", [name])
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
+        write_json(given.out, results)
 
 
 # -- what a turn costs
@@ -213,8 +212,7 @@ def advise(results: dict[str, Any]) -> dict[str, Any]:
 
 def _measured_sizes() -> dict[int, dict[str, Any]]:
     """What scale.py has measured, where that includes turns."""
-    file = RESULTS / "scale.json"
-    sizes = json.loads(file.read_text())["sizes"] if file.is_file() else {}
+    sizes = read_figures(RESULTS / "scale.json").get("sizes", {})
     return {int(size): found for size, found in sizes.items() if "turns" in found}
 
 
@@ -239,7 +237,7 @@ def line_through(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _costs_served(turns: dict[str, Any]) -> Costs:
-    serving = json.loads((RESULTS / "serving.json").read_text())
+    serving = read_figures(RESULTS / "serving.json")
     cores = int(serving["machine"]["processor"].rsplit(", ", 1)[1].split()[0])
     return Costs.of(turns, serving["crowd"], cores)
 
@@ -275,7 +273,7 @@ HEDGE, DEADLINE = 2.0, 8.0
 
 def simulate_large(results: dict[str, Any]) -> dict[str, Any]:
     """A hundred million pictures on 32 shards: how long answers take, and how many lack a shard."""
-    serving = json.loads((RESULTS / "serving.json").read_text())
+    serving = read_figures(RESULTS / "serving.json")
     spread = serving["turns"]["p99_over_p50"]
     scan_s = results["turns"]["core_ns_a_picture"] / 1e9 * ALL_PICTURES / SHARDS
     around_s = results["paper"]["core_ms_a_turn"] / 1000

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
-from machine import described
+from machine import describe_host
 from rows import UNTRAINED, KeptRow, facts_of, write_ranks, write_results
 
 from viewfinder.data.dialogues import read_dialogues
@@ -95,7 +95,7 @@ def main() -> None:
         command = [sys.executable, __file__, str(given.data), "--system", system]
         results[system] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         print(system, results[system], flush=True)
-    write_results("chatir", {"talks": FILE, "systems": results, "machine": described()})
+    write_results("chatir", {"talks": FILE, "systems": results, "machine": describe_host()})
 
 
 def keep_questions(data: Path) -> None:

@@ -16,7 +16,6 @@ catalogue --count 0`), both with --sprites DATA/fashion-products.
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -26,7 +25,8 @@ from typing import Any
 import numpy as np
 from chat_tests import CAPTIONED, Job, Place, measure
 from jaxtyping import Float
-from machine import described
+from machine import describe_host
+from measuring import read_figures, write_json
 from rows import MORE, SEEDS, UNTRAINED, is_measured, measured, minutes, parameters, write_results
 from talking_speed import talking_speed
 from trainings import BEST, Row, Runner, Stage, add_run_options, run_jobs
@@ -171,7 +171,7 @@ def main() -> None:
         run_jobs([(row.name, seed, partial(work, row, seed)) for row, seed in (*ORDER, *others)], given)
     elif given.do == "speed":
         found = talking_speed(folder_of(BASE, 0, place) / BEST, place)
-        (place.work / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
+        write_json(place.work / "speed.json", found)
     else:
         write_results(
             "chatsearcher", results(place), by_row=("chat", "captions", "cirr", "visual", "decision", "grounding")
@@ -227,9 +227,9 @@ def results(place: Place) -> dict[str, Any]:
         "visual": {name: found for name, row in ROWS.items() if (found := told_of(row, "visual", place))},
         "decision": {name: found for name, row in ROWS.items() if (found := told_of(row, "decision", place))},
         "grounding": {test: told for test in GROUNDED if (told := told_of(BASE, test, place))},
-        "speed": json.loads(speed.read_text()) if speed.is_file() else {},
+        "speed": read_figures(speed),
         "minutes of training": round(sum(map(minutes, trained))),
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 

@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import RESULTS
 from jaxtyping import Float
-from rows import RESULTS, UNTRAINED, KeptRow, last_turns, read_facts, read_ranks
+from rows import UNTRAINED, KeptRow, last_turns, read_facts, read_ranks
 
 from viewfinder.errors import BadInput
 from viewfinder.metrics import Interval, correct_holm, seeded_interval, seeded_test

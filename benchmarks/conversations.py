@@ -30,8 +30,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import RESULTS
 from jaxtyping import Float
-from machine import described
+from machine import describe_host
+from measuring import write_json
 from quality import ABSENT, interval
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
@@ -108,7 +110,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1], help="people; each looks for every photograph")
     parser.add_argument("--limit", type=int, help="look for so many photographs only (all are searched all the same)")
     parser.add_argument("--questioner", default="information_gain")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "conversations.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "conversations.json")
     given = parser.parse_args()
     started = time.perf_counter()
     notes = read_photo_notes(given.data.resolve(), "report")
@@ -134,10 +136,9 @@ def main() -> None:
     print("not there", json.dumps(absent), f"{time.perf_counter() - started:.0f} s", flush=True)
     results = {
         "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found,
-        "reactions": reactions, "not there": absent, "machine": described(),
+        "reactions": reactions, "not there": absent, "machine": describe_host(),
     }  # fmt: skip
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_json(given.out, results)
 
 
 def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:

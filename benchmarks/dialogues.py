@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from machine import describe_host
 from rows import (
     SEEDS,
     UNTRAINED,
@@ -219,7 +219,7 @@ def results(place: Place) -> dict[str, Any]:
             row.name: {**figures(heard[row.name]), **cost(row, place)} for row in TRAININGS if heard[row.name]
         } | {name: figures(heard[name]) for name in PLAIN if heard[name]},
         "asked": {name: {**figures(tasks), **question_figures(tasks)} for name, tasks in asked.items() if tasks},
-        "machine": described(),
+        "machine": describe_host(),
     }  # fmt: skip
 
 

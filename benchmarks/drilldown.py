@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from machine import describe_host
 from rows import (
     MORE,
     SEEDS,
@@ -132,7 +132,7 @@ def main() -> None:
         "data": f"{COUNT:,} scenes of product photos, seed {WORLD_SEED}, contextual language; 10 turns",
         "rows": {row.name: figures(row, kept[row.name], given.work) for row in done},
         RATES_TRIED: {row.name: found for row in every if (found := tried_rates(row, given.work))},
-        "machine": described(),
+        "machine": describe_host(),
     }
     write_results("drilldown", result, by_row=["rows", RATES_TRIED])
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from chat_tests import Job, Place, chat, replayed, without_shown
 from chat_tests import keep as keep_chat
-from machine import described
+from machine import describe_host
 from rows import UNTRAINED, keep_tasks, write_results
 
 from viewfinder.encoders import load_encoder
@@ -55,7 +55,7 @@ def main() -> None:
         result = {
             "data": {"scenes": f"{SCENES:,} drawn scenes, seed {SEED}, contextual language; test split"},
             "runs": {name: shown(run) for name, run in runs.items()},
-            "machine": described(),
+            "machine": describe_host(),
         }
         write_results("evaluate", result)
     if given.only != "figures":

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from machine import described
+from machine import describe_host
 from rows import (
     MORE,
     SEEDS,
@@ -291,7 +291,7 @@ def results(place: Place) -> dict[str, Any]:
             for speaker in SPEAKERS
         },
         "single": {name: found for name, by_seed in single.items() if (found := single_row(by_seed))},
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from freshness import sign
+from freshness import RESULTS
 from grown_regions import Grown
 from jaxtyping import Float32, Int64
-from machine import described
+from machine import describe_host
+from measuring import read_figures, time_call, time_in_turn, write_figures
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.starter import StarterEncoder
@@ -63,15 +63,13 @@ def main() -> None:
     )
     parser.add_argument("--million", type=int, default=1_000_000, help="pictures of that part")
     parser.add_argument("--repeats", type=int, default=40)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "late_interaction.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "late_interaction.json")
     given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    results = read_figures(given.out)
     for name in given.only:
         results[name] = PARTS[name](given)
-        results["machine"] = described()
-        sign(results, "late_interaction", [name])
+        write_figures("late_interaction", results, given.out, [name])
         print(name, json.dumps(results[name], indent=1), flush=True)
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 # -- 10,000 pictures: over the bare product
@@ -93,7 +91,8 @@ def product(given: argparse.Namespace) -> list[dict[str, Any]]:
                 "queries @ regions.T": partial(np.matmul, query_md, flat_fd.T),
             }
             scores = {"exact scores": partial(late_interaction, block, query_md)}
-            spent = median_ms(orders | scores, given.repeats)
+            taken = time_in_turn(orders | scores, given.repeats)
+            spent = {name: float(np.median(times)) for name, times in taken.items()}
             ours = spent.pop("exact scores")
             rows.append(
                 {
@@ -106,22 +105,6 @@ def product(given: argparse.Namespace) -> list[dict[str, Any]]:
                 }
             )
     return rows
-
-
-def median_ms(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median milliseconds of each way; the ways take turns, after one round to warm up."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(repeats + 1):
-        for name, way in ways.items():
-            taken[name].append(timed(way)[1])
-    return {name: float(np.median(times[1:])) for name, times in taken.items()}
-
-
-def timed(way: Callable[[], Any]) -> tuple[Any, float]:
-    """A result, and the milliseconds it took."""
-    started = time.perf_counter()
-    result = way()
-    return result, (time.perf_counter() - started) * 1000
 
 
 def block_of(grown: Grown) -> RegionBlock:
@@ -177,7 +160,7 @@ def curve(
         del name
     for query_md, best_k in zip(queries, truth, strict=True):
         for name, way in ways.items():
-            found_k, taken = timed(partial(way, query_md))
+            found_k, taken = time_call(way, query_md)
             spent[name].append(taken)
             shared[name].append(len(np.intersect1d(found_k, best_k)) / len(best_k))
     for name in ways:
@@ -222,7 +205,7 @@ def million(given: argparse.Namespace) -> dict[str, Any]:
         "GB_in_8_bits": round(stored.codes.codes_nrd.nbytes / 1e9, 2),
         "GB_of_groups": round(stored.groups.codes_nrd.nbytes / 1e9, 2),
         "ways": list(curve(ways, queries, truth)),
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 
@@ -315,7 +298,7 @@ def talk_ms(retriever: Any, texts: Sequence[str], vectors: SentenceEncoder) -> l
     state, spent = retriever.begin(), []
     for number, text in enumerate(texts, start=1):
         turn = ResolvedTurn(Say(text), number, no_words, text, sentences=vectors)
-        state, taken = timed(partial(retriever.step, state, turn))
+        state, taken = time_call(retriever.step, state, turn)
         spent.append(taken)
     return spent
 

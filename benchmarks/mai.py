@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from machine import describe_host
 from rows import MORE, SEEDS, UNTRAINED, is_kept, is_measured, keep_tasks, write_results
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -243,7 +243,7 @@ def results(runner: Runner) -> dict[str, Any]:
         "data": "Transactions of three turns over product photos, whose modifications lean on the turns before "
         "(contextual language), one epoch of 19,356",
         "memories": {name: memory_of(file) for name, file in files.items() if file.is_file()},
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from machine import describe_host
 from remembering import RememberingEncoder
 from rows import (
     MORE,
@@ -105,7 +105,7 @@ def main() -> None:
     ]
     given.seeds = [*given.seeds, UNTRAINED]
     run_jobs(jobs, given)
-    write_results(NAME, {**lists, "rows": dict(results(runner)), "machine": described()}, by_row=["rows"])
+    write_results(NAME, {**lists, "rows": dict(results(runner)), "machine": describe_host()}, by_row=["rows"])
 
 
 def seeds_of(row: Row) -> tuple[int, ...]:

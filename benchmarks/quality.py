@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import RESULTS
 from jaxtyping import Float, Int
-from machine import described
+from machine import describe_host
+from measuring import read_figures, write_json
 
 import viewfinder
 from viewfinder.data import CaptionedPicture
@@ -60,7 +62,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path("runs/starter"), help="where `train starter` has written")
     parser.add_argument("--only", choices=["photos", "verdicts", "shop", "heads"])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "quality.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "quality.json")
     given = parser.parse_args()
     data, measured = given.data.resolve(), {}
     parts: dict[str, Callable[[], Any]] = {
@@ -72,10 +74,9 @@ def main() -> None:
     for name in [given.only] if given.only else parts:
         measured[name] = parts[name]()
     # Read only now, since the parts may run side by side.
-    results = json.loads(given.out.read_text()) if given.out.exists() else {}
-    results |= {**measured, "machine": described()}
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
+    results = read_figures(given.out)
+    results |= {**measured, "machine": describe_host()}
+    write_json(given.out, results)
 
 
 def photos(data: Path) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from cells import table
 from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
+from freshness import RESULTS
 from plots import Plot
-from rows import RESULTS, UNTRAINED, read_facts
+from rows import UNTRAINED, read_facts
 
 NOTHING = "none trained"
 EARLIER = "earlier figure, ranks not kept"

@@ -26,15 +26,16 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock
+from freshness import RESULTS
 from jaxtyping import Bool, Float, Int, Real
-from machine import described
+from machine import describe_host
+from measuring import read_figures, write_json
 
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.metrics import seeded_interval
 from viewfinder.weights import read_weights
 
-RESULTS = Path(__file__).parent / "results"
 DEPTH = 100
 """Ranks that are told apart; no claim counts deeper, and a file of ranks stays small."""
 
@@ -111,7 +112,7 @@ def write_ranks(
                 arrays[f"{title}/{name}/seeds"] = np.array(kept.seeds)
         (results / "ranks").mkdir(parents=True, exist_ok=True)
         np.savez_compressed(results / "ranks" / f"{benchmark}.npz", **arrays)  # type: ignore[arg-type]  # names are ours
-        (results / f"{benchmark}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write_json(results / f"{benchmark}.json", record)
 
 
 def _facts_by_seed(facts: Mapping[str, Any], seeds: Sequence[int], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,8 +153,7 @@ def last_turns(known_ct: Bool[np.ndarray, "*c t"]) -> Int[np.ndarray, "*c"]:
 
 def read_facts(benchmark: str, results: Path = RESULTS) -> dict[str, Any]:
     """What results/BENCHMARK.json says; nothing, if it has not been run yet."""
-    file = results / f"{benchmark}.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    return read_figures(results / f"{benchmark}.json")
 
 
 def write_results(
@@ -175,8 +175,7 @@ def write_results(
         rows = now[part]
         fewer = {name for name, row in before.get(part, {}).items() if _seeds(rows.get(name)) < _seeds(row)}
         now[part] = {**before.get(part, {}), **{name: row for name, row in rows.items() if name not in fewer}}
-    text = json.dumps({**new, **kept}, indent=1) + "\n"
-    (results / f"{benchmark}.json").write_text(text, encoding="utf-8")
+    write_json(results / f"{benchmark}.json", {**new, **kept})
 
 
 def _seeds(row: Any) -> int:
@@ -206,7 +205,7 @@ def facts_of(
     day = datetime.now(UTC).date().isoformat()
     return {
         "command": command, "commit": describe_commit(), "weights": hashes, "date": day, "flags": list(flags),
-        "minutes": [round(minutes(folder), 1) for folder in trainings], "machine": described()["processor"],
+        "minutes": [round(minutes(folder), 1) for folder in trainings], "machine": describe_host()["processor"],
     }  # fmt: skip
 
 

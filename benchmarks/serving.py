@@ -8,7 +8,6 @@ were measured in turn, in one run.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import os
@@ -29,8 +28,7 @@ from typing import Any
 
 import numpy as np
 import psutil
-from freshness import sign
-from machine import described
+from measuring import measure_parts, time_call
 from speed import SIZE, library_of_vectors, phrases
 from threadpoolctl import threadpool_limits
 
@@ -45,25 +43,6 @@ SHOWN = 50
 PROGRAM = str(Path(sys.executable).with_name("viewfinder"))
 
 
-def main() -> None:
-    """Run every part, or those named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", type=Path)
-    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=list(PARTS))
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "serving.json")
-    given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
-    is_whole = set(given.only) == set(PARTS)
-    for name in given.only:
-        found = PARTS[name](sorted(given.pictures.resolve().glob("*.jpg")))
-        results[name] = found if is_whole else found | {"machine": described()}
-        print(name, json.dumps(results[name], indent=1), flush=True)
-    if is_whole:
-        results["machine"] = described()
-    sign(results, "serving", given.only)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
-
-
 # -- one person
 
 
@@ -74,7 +53,7 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
     """
     del files
     one_thread = threadpool_limits(1, user_api="blas")
-    with library_of_vectors(SIZE) as library, served(library.folder) as server, one_thread:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, one_thread:
         client = Client(server.port)
         talk, chat = client.talk(), library.chat(n=SHOWN)
         over_http, in_process = [], []
@@ -83,9 +62,7 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
                 talk, chat = client.talk(), library.chat(n=SHOWN)
             over_http.append(client.say(talk, f"{text} please"))
             client.events(talk, at % 10 + 1)  # the question is there before the next turn
-            started = time.perf_counter()
-            chat.search(Say(text))
-            in_process.append((time.perf_counter() - started) * 1000)
+            in_process.append(time_call(chat.search, Say(text))[1])
             chat.follow_up()
         over_http, in_process = over_http[20:], in_process[20:]
         p50, p99 = percentiles(over_http, 50, 99)
@@ -117,7 +94,7 @@ def workers(files: Sequence[Path]) -> dict[str, Any]:
 
 def _crowd(processes: int) -> dict[str, Any]:
     """The engine alone is measured before and after the people: what else the machine does changes with time."""
-    with library_of_vectors(SIZE) as library, served(library.folder, "--workers", str(processes)) as server:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder, "--workers", str(processes)) as server:
         for text in phrases(8 * processes):  # warms every worker: a connection may reach any of them
             warming = Client(server.port)
             warming.say(warming.talk(), f"{text} warm")
@@ -196,7 +173,7 @@ def indexing(files: Sequence[Path]) -> dict[str, Any]:
         for copy in range(6):
             for file in files[:600]:  # a few bytes after the end of a JPEG make it a different picture
                 (root / f"{copy}-{file.name}").write_bytes(file.read_bytes() + bytes([copy]))
-        with served(library.folder, "--root", str(root)) as server:
+        with serve_library(library.folder, "--root", str(root)) as server:
             client = Client(server.port)
             idle = _paced_turns(client, "idle", 150)
             job = client.post("/collection/folders", {"root": 0, "folder": ""})
@@ -234,7 +211,7 @@ def memory(files: Sequence[Path]) -> dict[str, Any]:
     """What an open talk of ten turns costs a server beyond the states of its retriever, which are bounded."""
     del files
     sessions = 200
-    with library_of_vectors(SIZE) as library, served(library.folder) as server:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder) as server:
         client = Client(server.port)
         texts = phrases(80)
         for number in range(20):  # warmed up: threads, buffers, the memory of the encoder
@@ -265,7 +242,7 @@ def idle(files: Sequence[Path]) -> dict[str, Any]:
     """500 conversations of two turns each, whose last events somebody has asked for and waits: what they cost."""
     del files
     people, seconds = 500, 30
-    with library_of_vectors(SIZE) as library, served(library.folder) as server, ExitStack() as stack:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, ExitStack() as stack:
         _talk_of_ten(Client(server.port), phrases(80), "warm")
         nobody = _share_of_a_core(server, seconds)
         before, states_before = server.memory(), Client(server.port).states_bytes()
@@ -308,7 +285,7 @@ def paint(files: Sequence[Path]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         library = viewfinder.open(Path(folder) / "library")
         library.add(*files[:700])
-        with served(library.folder) as server, sync_playwright() as playwright:
+        with serve_library(library.folder) as server, sync_playwright() as playwright:
             client = Client(server.port)
             talk = client.talk(n=RESULTS)
             client.say(talk, "people")
@@ -412,7 +389,7 @@ class Server:
 
 
 @contextmanager
-def served(library: Path, *options: str) -> Iterator[Server]:
+def serve_library(library: Path, *options: str) -> Iterator[Server]:
     """A server over a library, on a free port, ready."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -454,9 +431,7 @@ class Client:
     def say(self, talk: str, text: str) -> float:
         """One turn; the milliseconds until its results were read."""
         body = json.dumps({"say": text})
-        started = time.perf_counter()
-        self._bytes("POST", f"/sessions/{talk}/turns", body)
-        return (time.perf_counter() - started) * 1000
+        return time_call(self._bytes, "POST", f"/sessions/{talk}/turns", body)[1]
 
     def events(self, talk: str, number: int) -> str:
         """Waits for the question and the reasons."""
@@ -509,4 +484,4 @@ PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
 }
 
 if __name__ == "__main__":
-    main()
+    measure_parts("serving", __doc__, PARTS)

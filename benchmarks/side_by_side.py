@@ -10,7 +10,6 @@ table says so. Needs the scenes and the catalogue that chatir.py and fashioniq.p
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +17,10 @@ from typing import Any
 
 import numpy as np
 from chat_tests import replayed, without_shown
+from freshness import RESULTS
 from jaxtyping import Float
-from machine import described
+from machine import describe_host
+from measuring import write_json
 from remembering import RememberingEncoder
 from rows import is_measured, measured, overlap_flags
 
@@ -31,7 +32,6 @@ from viewfinder.evaluation import Plan, Run, Task, evaluate, read_run, write_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 from viewfinder.evaluation.results import TaskResult
 
-HERE = Path(__file__).parent
 TALKS = 200
 """Of a task at most, taken evenly."""
 
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--weights", nargs="*", default=(), metavar="SYSTEM=FILE", help="in place of those in the box")
     parser.add_argument("--systems", nargs="*", default=tuple(TRAINED), help="do these; the file has all that are done")
     parser.add_argument("--tests", nargs="*", default=tuple(TESTS), help="likewise")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "side_by_side.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "side_by_side.json")
     given = parser.parse_args()
     folders = {
         "scenes": given.scenes, "products": given.products, "cirr": given.cirr,
@@ -132,7 +132,7 @@ def main() -> None:
                 plan = plan_of(system, test, folders, given.features, weights.get(system))
                 seen = held_out(folders[test.data]) if test.unseen else None
                 once(plan, encoder, given.work / plain(system) / plain(name), simulated=test.simulated, among=seen)
-    given.out.write_text(json.dumps(results(given.work), indent=1) + "\n")
+    write_json(given.out, results(given.work))
 
 
 def tests_of(system: str) -> dict[str, Test]:
@@ -181,7 +181,7 @@ def results(work: Path) -> dict[str, Any]:
         "talks": TALKS,
         "tests": {name: about(work, name, test) for name, test in {**TESTS, **READS_CAPTIONS}.items()},
         "systems": {system: {"trained on": TRAINED[system], **row} for system, row in rows.items() if row["found"]},
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 

@@ -7,8 +7,6 @@ Times are ratios taken side by side in one run, because machines differ and drif
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
@@ -21,12 +19,12 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import psutil
-from freshness import sign
-from machine import described
+from machine import describe_host
+from measuring import measure_parts, time_call
 from PIL import Image
 
 import viewfinder
@@ -36,8 +34,6 @@ from viewfinder.pictures import Limits, decode
 from viewfinder.search.kernels import dot_scores, top_k
 from viewfinder.session.candidates import CANDIDATES
 from viewfinder.store.rows import FileRecord, PictureRow
-
-Result = TypeVar("Result")
 
 SIZE = 50_000
 LARGE = 60
@@ -49,26 +45,6 @@ WORDS = (
     "a horse", "a busy street", "a skier",
 )  # fmt: skip
 WHERE = ("on the beach", "in the snow", "at night", "near a house", "in a park", "under a tree", "on a hill", "indoors")
-
-
-def main() -> None:
-    """Run every part, or those named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", type=Path)
-    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=sorted(PARTS))
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "speed.json")
-    given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
-    is_whole = set(given.only) == set(PARTS)
-    for name in given.only:
-        found = PARTS[name](sorted(given.pictures.resolve().glob("*.jpg")))
-        results[name] = found if is_whole else found | {"machine": described()}
-        print(name, json.dumps(results[name], indent=1), flush=True)
-    if is_whole:
-        results["machine"] = described()
-    sign(results, "speed", given.only)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 # -- indexing
@@ -158,7 +134,7 @@ def batches(files: Sequence[Path]) -> dict[str, Any]:
             times.append(time.process_time() - started)
     return {
         "pictures": len(pixels),
-        "machine": described(),
+        "machine": describe_host(),
         "per_second": {
             str(size): round(len(pixels) / statistics.median(times[1:]), 1) for size, times in spent.items()
         },
@@ -234,13 +210,13 @@ def finding(files: Sequence[Path]) -> dict[str, Any]:
         words, scans, says = [], [], []
         for at, text in enumerate(phrases(120)):
             other = f"{text} please"  # the encoder remembers texts, so each is asked once
-            vector_1d, spent = timed(gallery.encoder.words, [other])
+            vector_1d, spent = time_call(gallery.encoder.words, [other])
             words.append(spent)
-            scores_n, scanned = timed(dot_scores, gallery.snapshot.matrix_nd, vector_1d[0])
-            _, sorted_ = timed(top_k, scores_n, 10)
+            scores_n, scanned = time_call(dot_scores, gallery.snapshot.matrix_nd, vector_1d[0])
+            _, sorted_ = time_call(top_k, scores_n, 10)
             scans.append(scanned + sorted_)
             chat = library.chat(questioner=None)
-            _, spent = timed(chat.say, text)
+            _, spent = time_call(chat.say, text)
             says.append(spent)
             if at < 20:  # warming up
                 words.clear()
@@ -265,7 +241,7 @@ def asking(files: Sequence[Path]) -> dict[str, Any]:
         for text in phrases(60):
             for questioner, times in ((None, silent), ("information_gain", asked)):
                 chat = library.chat(questioner=questioner)
-                _, spent = timed(chat.say, f"{text} {questioner}")  # the same text again would cost no step
+                _, spent = time_call(chat.say, f"{text} {questioner}")  # the same text again would cost no step
                 times.append(spent)
         added = [question - turn for question, turn in zip(asked[10:], silent[10:], strict=True)]
         return {"pictures": SIZE, "candidates": CANDIDATES, "question_ms": round(statistics.median(added), 2)}
@@ -279,7 +255,7 @@ def long_talks(files: Sequence[Path]) -> dict[str, Any]:
         texts = phrases(80)
         for talk in range(31):
             chat = library.chat()
-            spent = [timed(chat.say, f"{texts[at]} {talk}")[1] for at in range(20)]
+            spent = [time_call(chat.say, f"{texts[at]} {talk}")[1] for at in range(20)]
             if talk:
                 second.append(statistics.median(spent[1:3]))
                 twentieth.append(statistics.median(spent[18:20]))
@@ -315,13 +291,6 @@ def _seconds(command: Sequence[str], **environment: str) -> float:
 def phrases(count: int) -> list[str]:
     """Different short descriptions."""
     return [f"{WORDS[at % len(WORDS)]} {WHERE[at // len(WORDS) % len(WHERE)]} {at}" for at in range(count)]
-
-
-def timed(work: Callable[..., Result], *given: Any) -> tuple[Result, float]:
-    """A result, and the milliseconds it took."""
-    started = time.perf_counter()
-    result = work(*given)
-    return result, (time.perf_counter() - started) * 1000
 
 
 @contextmanager
@@ -363,4 +332,4 @@ PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
 }
 
 if __name__ == "__main__":
-    main()
+    measure_parts("speed", __doc__, PARTS)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from machine import describe_host
 from photographs import LEARN, make_folders
 from rows import measured, overlap_flags, write_results
 
@@ -55,7 +55,7 @@ def main() -> None:
     result = {
         "asked": ask(given.work, given.weights),
         "talks": talk(given.work / SEARCHED, retriever),
-        "machine": described(),
+        "machine": describe_host(),
     }
     write_results("talking", result)
 

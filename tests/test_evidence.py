@@ -26,12 +26,12 @@ from claims import (
     judge_claims,
     read_claims,
 )
+from freshness import RESULTS
 from plots import fingerprint
 from report_claims import claim_parts, few_seeds, leaning, p_cell, plotted
 from report_mai import last_ranks, lines_of, parts_table
 from rows import (
     DEPTH,
-    RESULTS,
     UNTRAINED,
     KeptRow,
     describe_commit,
