@@ -80,14 +80,14 @@ def encoder() -> Encoder:
     return load_encoder("starter")
 
 
-def told(line: str) -> None:
-    """To whoever watches."""
+def print_line(line: str) -> None:
+    """Prints a line of progress."""
     print("   ", line, flush=True)
 
 
 def chat(job: Job, out: Path) -> None:
     """All three tasks; pictures are always shown."""
-    replayed(job.plan("scenes", "chatsearch"), out, without_shown)
+    replay_tasks(job.plan("scenes", "chatsearch"), out, without_shown)
 
 
 def without_shown(task: Task) -> Task:
@@ -109,14 +109,14 @@ def last_turn(job: Job, out: Path) -> None:
         whole = without_shown(task)
         return replace(whole, dialogues=tuple(replace(one, turns=one.turns[-1:]) for one in whole.dialogues))
 
-    replayed(plan, out, shortened)
+    replay_tasks(plan, out, shortened)
 
 
 def captions(data: str) -> Callable[[Job, Path], None]:
     """One data set's test pictures by the first caption of each."""
 
     def run(job: Job, out: Path) -> None:
-        replayed(job.plan(data, "captions"), out, lambda task: of_test_split(task, job.place.folders[data], data))
+        replay_tasks(job.plan(data, "captions"), out, lambda task: of_test_split(task, job.place.folders[data], data))
 
     return run
 
@@ -130,15 +130,15 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
     return replace(task, name=data, split="test", dialogues=talks, gallery=gallery)
 
 
-def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Encoder | None = None) -> None:
+def replay_tasks(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Encoder | None = None) -> None:
     """Recorded talks of all tasks of a plan, which are changed first; read by the starter or another encoder."""
     reader = reader or encoder()
     system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
     results = []
     for task in load_tasks(plan):
-        pictures = load_pictures(plan, reader, system, notify=told)
+        pictures = load_pictures(plan, reader, system, notify=print_line)
         known = changed(match_pictures(task, pictures, plan.limit))
-        told(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
+        print_line(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
         gallery = pictures.gallery(tuple(known.pictures()), known.captions if plan.captions else None)
         table = replay_task(known, gallery, system)
         texts = read_training_texts((plan.data, *plan.learnt_from), known.protocol)
@@ -149,18 +149,20 @@ def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Enc
 
 def cirr(job: Job, out: Path) -> None:
     """One turn about a picture; nothing was learnt of these subsets."""
-    write_run(evaluate(job.plan("cirr", "cirr"), encoder(), out, told).run)
+    write_run(evaluate(job.plan("cirr", "cirr"), encoder(), out, print_line).run)
 
 
 def visual(job: Job, out: Path) -> None:
     """Questions about pictures of the test split."""
     plan = replace(job.plan("scenes", "visual"), limit=SEEN_PICTURES)
-    write_measured_run(answer_questions(plan, encoder(), out, told))
+    write_measured_run(answer_questions(plan, encoder(), out, print_line))
 
 
 def decision(job: Job, out: Path) -> None:
     """With the leaning of the weights, which was chosen on validation talks."""
-    write_measured_run(measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, told))
+    write_measured_run(
+        measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, print_line)
+    )
 
 
 def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
@@ -168,7 +170,7 @@ def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path],
 
     def run(job: Job, out: Path) -> None:
         plan = replace(job.plan(data, "grounding"), limit=pictures, options={"proposals": proposals})
-        write_measured_run(ground_phrases(plan, encoder(), out, told))
+        write_measured_run(ground_phrases(plan, encoder(), out, print_line))
 
     return run
 

@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("questions",))
     given = parser.parse_args()
     if given.system:
-        print(json.dumps(measured(given.data, given.system)))
+        print(json.dumps(measure_system(given.data, given.system)))
         return
     keep_questions(given.data)
     if given.only:
@@ -114,7 +114,7 @@ def keep_questions(data: Path) -> None:
             write_ranks("chatir", test, file, found, gallery=0, facts=facts)
 
 
-def measured(data: Path, system: str) -> dict[str, float]:
+def measure_system(data: Path, system: str) -> dict[str, float]:
     """Seconds, peak memory, and Hits@10 after the last round beside what chance would have."""
     from viewfinder.evaluation import compute_figures, replay_task
     from viewfinder.evaluation.pictures import Pictures

@@ -27,7 +27,7 @@ from chat_tests import CAPTIONED, Job, Place, measure
 from jaxtyping import Float
 from machine import describe_host
 from measuring import read_figures, write_json
-from rows import MORE, SEEDS, UNTRAINED, is_measured, measured, minutes, parameters, write_results
+from rows import MORE, SEEDS, UNTRAINED, estimate_mean, is_measured, minutes, parameters, write_results
 from talking_speed import talking_speed
 from trainings import BEST, Row, Runner, Stage, add_run_options, run_jobs
 
@@ -259,8 +259,8 @@ def chat_of(row: ChatRow, place: Place) -> dict[str, Any]:
     return {
         "seeds": len(folders),
         **{task: {m: rounded(values[m]) for m in METRICS} for task, values in by_task.items()},
-        **{f"{task}, mean": measured(values[MEAN]) for task, values in by_task.items()},
-        "average": measured(average_es),
+        **{f"{task}, mean": estimate_mean(values[MEAN]) for task, values in by_task.items()},
+        "average": estimate_mean(average_es),
         **paper_of(row.name, counted),
         **(cost_of(row, folders) if row.has_training else {}),
     }
@@ -291,7 +291,7 @@ def captions_of(row: Row, place: Place) -> dict[str, Any]:
         if folders := folders_with(row, test, place):
             rows[data] = {m: rounded(found(folders, test, m)) for m in METRICS}
             rows[data] |= {
-                "mean": measured(found(folders, test, MEAN)),
+                "mean": estimate_mean(found(folders, test, MEAN)),
                 "seeds": len(folders),
                 **gallery(folders, test),
             }
@@ -306,7 +306,7 @@ def cirr_of(row: Row, place: Place) -> dict[str, Any]:
     values = {metric: found(folders, "cirr", metric) for metric in metrics}
     return {
         "seeds": len(folders), **{metric: rounded(value) for metric, value in values.items()},
-        "R@10, interval": measured(values["R@10"]), "R_subset@1, interval": measured(values["R_subset@1"]),
+        "R@10, interval": estimate_mean(values["R@10"]), "R_subset@1, interval": estimate_mean(values["R_subset@1"]),
         **gallery(folders, "cirr"),
     }  # fmt: skip
 
@@ -325,7 +325,7 @@ def told_of(row: Row, test: str, place: Place) -> dict[str, Any]:
     names = [name for name in runs[0].asked if all(name in one.asked for one in runs)]
     values = {name: np.array([one.asked[name] for one in runs]) for name in names}
     return {"seeds": len(folders), "of": runs[0].figures[0].name.gallery} | {
-        name: measured(known_es)
+        name: estimate_mean(known_es)
         for name, value_es in values.items()
         if (known_es := value_es[:, ~np.isnan(value_es).any(axis=0)]).size
     }

@@ -34,7 +34,7 @@ from freshness import RESULTS
 from jaxtyping import Float
 from machine import describe_host
 from measuring import write_json
-from quality import ABSENT, interval
+from quality import ABSENT, estimate_interval
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.starter import StarterEncoder
@@ -114,7 +114,7 @@ def main() -> None:
     given = parser.parse_args()
     started = time.perf_counter()
     notes = read_photo_notes(given.data.resolve(), "report")
-    pictures = embedded(notes, given.cache)
+    pictures = embed_photographs(notes, given.cache)
     targets = pick_evenly(pictures.keys, given.limit)
     gallery, found = pictures.gallery(), dict[str, Any]()
     for name, style in STYLES.items():
@@ -123,7 +123,7 @@ def main() -> None:
             for seed in given.seeds
             for target in targets
         ]
-        found[name] = measured(notes, talks)
+        found[name] = summarize_style(notes, talks)
         print(name, json.dumps(found[name]), f"{time.perf_counter() - started:.0f} s", flush=True)
     reactions = {
         f"{way}, {speaks}": react(gallery, notes, targets, styles, way)
@@ -141,7 +141,7 @@ def main() -> None:
     write_json(given.out, results)
 
 
-def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:
+def embed_photographs(notes: AnnotatedPhotos, cache: Path) -> Pictures:
     """The vectors of all photographs; the raw ones are kept in the cache, by set."""
     encoder, keys = StarterEncoder(), sorted(notes.pictures)
     raw: dict[str, Float[np.ndarray, " raw"]] = {}
@@ -151,7 +151,7 @@ def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:
             kept = np.load(file)
             raw |= {f"{name}/{key}": row for key, row in zip(kept["names"].tolist(), kept["raw"], strict=True)}
         if not raw.keys() >= set(own):
-            raw_nr = encoded([notes.of(key).path or Path(key) for key in own], encoder)
+            raw_nr = encode_files([notes.of(key).path or Path(key) for key in own], encoder)
             raw |= dict(zip(own, raw_nr, strict=True))
             cache.mkdir(parents=True, exist_ok=True)
             np.savez(file, raw=raw_nr.astype(np.float16), names=np.array([key.partition("/")[2] for key in own]))
@@ -159,7 +159,7 @@ def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:
     return Pictures(tuple(keys), vectors_nd.astype(np.float32), encoder)
 
 
-def encoded(paths: Sequence[Path], encoder: StarterEncoder) -> Float[np.ndarray, "n raw"]:
+def encode_files(paths: Sequence[Path], encoder: StarterEncoder) -> Float[np.ndarray, "n raw"]:
     """Raw vectors of picture files, one row a file."""
     limits, found = Limits(), []
     for at in range(0, len(paths), 64):
@@ -228,7 +228,7 @@ def is_entailed(question: Question, heard: Sequence[str]) -> bool:
     return answer in question.choices and not is_dont_know(answer) and answer != "something else"
 
 
-def measured(notes: AnnotatedPhotos, talks: Sequence[tuple[str, Sequence[Said]]]) -> dict[str, Any]:
+def summarize_style(notes: AnnotatedPhotos, talks: Sequence[tuple[str, Sequence[Said]]]) -> dict[str, Any]:
     """All figures of one style."""
     turns = [said for _, talk in talks for said in talk]
     kinds = {said.kind: [other for other in turns if other.kind == said.kind] for said in turns if said.kind != "first"}
@@ -245,9 +245,9 @@ def measured(notes: AnnotatedPhotos, talks: Sequence[tuple[str, Sequence[Said]]]
     return {
         "answers": change(answers) if answers else None,
         "kinds": {kind: change(own) for kind, own in sorted(kinds.items())},
-        "R@1": [interval((ranks_r < 1).astype(float).tolist()) for ranks_r in ranks_tr],
-        "R@10": [interval((ranks_r < 10).astype(float).tolist()) for ranks_r in ranks_tr],
-        "three answers": interval(((ranks_tr[3] < 10).astype(float) - (ranks_tr[0] < 10)).tolist()),
+        "R@1": [estimate_interval((ranks_r < 1).astype(float).tolist()) for ranks_r in ranks_tr],
+        "R@10": [estimate_interval((ranks_r < 10).astype(float).tolist()) for ranks_r in ranks_tr],
+        "three answers": estimate_interval(((ranks_tr[3] < 10).astype(float) - (ranks_tr[0] < 10)).tolist()),
         "nothing though among the first ten": share([said.verdict == "nothing" for said in near]),
         "questions per found picture": round(sum(asked_before) / max(len(asked_before), 1), 3),
         "found": share([at is not None for at in firsts]),
@@ -272,7 +272,7 @@ def change(turns: Sequence[Said]) -> dict[str, float]:
     shares = {
         name: round(float(np.mean(signs == sign)), 4) for name, sign in (("better", -1), ("same", 0), ("worse", 1))
     }
-    return {**interval(changes), **shares}
+    return {**estimate_interval(changes), **shares}
 
 
 def react(
@@ -332,7 +332,7 @@ def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
 
 def share(flags: Sequence[bool]) -> dict[str, float]:
     """A share with its interval; nothing where there is nothing to share."""
-    return interval([float(flag) for flag in flags]) if flags else {"n": 0}
+    return estimate_interval([float(flag) for flag in flags]) if flags else {"n": 0}
 
 
 def fits(notes: AnnotatedPhotos, target: str, shown: str) -> bool:

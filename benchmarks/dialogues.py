@@ -21,10 +21,10 @@ from machine import describe_host
 from rows import (
     SEEDS,
     UNTRAINED,
+    estimate_mean,
     is_kept,
     is_measured,
     keep_tasks,
-    measured,
     minutes,
     parameters,
     run,
@@ -237,8 +237,8 @@ def figures(tasks: list[TaskResult]) -> dict[str, Any]:
     return {
         "seeds": len(tasks),
         "talks": ranks_est.shape[1],
-        "Hits@10": {str(at): measured((best_est[:, :, min(at, last)] < 10).astype(np.float64)) for at in ROUNDS},
-        "R@10": {str(at): measured((ranks_est[:, :, min(at, last)] < 10).astype(np.float64)) for at in ROUNDS},
+        "Hits@10": {str(at): estimate_mean((best_est[:, :, min(at, last)] < 10).astype(np.float64)) for at in ROUNDS},
+        "R@10": {str(at): estimate_mean((ranks_est[:, :, min(at, last)] < 10).astype(np.float64)) for at in ROUNDS},
         "mean rank": {str(at): round(float(ranks_est[:, :, min(at, last)].mean()) + 1, 1) for at in ROUNDS},
         "median rank": {str(at): float(np.median(ranks_est[:, :, min(at, last)])) + 1 for at in ROUNDS},
     }

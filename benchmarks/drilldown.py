@@ -25,10 +25,10 @@ from rows import (
     SEEDS,
     UNTRAINED,
     KeptRow,
+    estimate_mean,
     is_kept,
     is_measured,
     keep_tasks,
-    measured,
     parameters,
     read_facts,
     read_ranks,
@@ -225,8 +225,8 @@ def figures(row: SceneRow, kept: KeptRow, work: Path) -> dict[str, Any]:
         "parameters": parameters(weights[0]) if weights else 0,
         "query_numbers": row.numbers,
         "minutes": [by_seed[str(seed)]["minutes"] for seed in kept.seeds],
-        "mean": {f"R@{depth}": measured((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
-        "by turn": {"R@10": [measured(found_10[:, :, turn]) for turn in range(ranks_est.shape[2])]},
+        "mean": {f"R@{depth}": estimate_mean((ranks_est < depth).astype(np.float64).mean(axis=2)) for depth in DEPTHS},
+        "by turn": {"R@10": [estimate_mean(found_10[:, :, turn]) for turn in range(ranks_est.shape[2])]},
     }
 
 

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from chat_tests import Job, Place, chat, replayed, without_shown
+from chat_tests import Job, Place, chat, replay_tasks, without_shown
 from chat_tests import keep as keep_chat
 from machine import describe_host
 from rows import UNTRAINED, keep_tasks, write_results
@@ -111,7 +111,7 @@ def keep_one_turn(system: str, products: Path, work: Path) -> None:
         features=work / "features" / "products",
     )  # fmt: skip
     out = work / "runs" / "one-turn" / system
-    replayed(plan, out, without_shown)
+    replay_tasks(plan, out, without_shown)
     for task in read_run(out).tasks:
         test, command = f"products, {task.title.split(', ')[1]}", "python benchmarks/evaluate.py DATA --only claims"
         keep_tasks("evaluate", test, system, UNTRAINED, [task], command)

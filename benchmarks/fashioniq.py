@@ -27,11 +27,11 @@ from rows import (
     SEEDS,
     UNTRAINED,
     KeptRow,
+    estimate_mean,
     facts_of,
     is_kept,
     is_measured,
     keep_tasks,
-    measured,
     minutes,
     overlap_flags,
     parameters,
@@ -304,7 +304,7 @@ def captioner_row(row: Row, place: Place) -> dict[str, Any]:
     return {
         "seeds": len(done),
         "BLEU-4": [bleu_4(folder) for folder in done],
-        **{name: measured(sentences(done, name)) for name in ("ROUGE-L", "CIDEr-D")},
+        **{name: estimate_mean(sentences(done, name)) for name in ("ROUGE-L", "CIDEr-D")},
         "parameters": parameters(done[0] / BEST, FIXED),
         "minutes": [round(minutes(folder), 1) for folder in done],
     }
@@ -381,7 +381,7 @@ def retriever_row(row: TalkingRow, speaker: str, place: Place) -> dict[str, Any]
 
 def turns_of(values_est: Float[np.ndarray, "e s t"]) -> dict[str, dict[str, float]]:
     """Mean and interval after the turns of the protocol."""
-    return {str(turn): measured(values_est[:, :, turn - 1]) for turn in TURNS}
+    return {str(turn): estimate_mean(values_est[:, :, turn - 1]) for turn in TURNS}
 
 
 def single_row(by_seed: Sequence[Sequence[TaskResult]]) -> dict[str, Any]:
@@ -393,7 +393,7 @@ def single_row(by_seed: Sequence[Sequence[TaskResult]]) -> dict[str, Any]:
     return {
         "seeds": len(done),
         **{
-            f"{metric}, {name}": measured(over_seeds(done, f"{name} gallery", metric)[:, :, 0])
+            f"{metric}, {name}": estimate_mean(over_seeds(done, f"{name} gallery", metric)[:, :, 0])
             for name in galleries
             for metric in ("R@10", "R@50")
         },

@@ -26,9 +26,9 @@ from remembering import RememberingEncoder
 from rows import (
     MORE,
     UNTRAINED,
+    estimate_mean,
     is_kept,
     keep_tasks,
-    measured,
     parameters,
     read_facts,
     read_ranks,
@@ -194,7 +194,7 @@ def results(runner: Runner) -> Iterator[tuple[str, Mapping[str, Any]]]:
                 "parameters": parameters(here[0]) if here else 0,
                 "minutes": [facts[row.name]["seeds"][str(seed)].get("minutes", 0.0) for seed in seeds_of(row)],
                 "R@10": {
-                    test: [measured(found_ect[:, :, turn].astype(np.float64)) for turn in range(TURNS)]
+                    test: [estimate_mean(found_ect[:, :, turn].astype(np.float64)) for turn in range(TURNS)]
                     for test, found_ect in found.items()
                 },
             },

@@ -85,7 +85,7 @@ def photos(data: Path) -> dict[str, Any]:
     with library_of([picture.path for picture in gallery]) as library:
         ranks_nt = [ranks_by_turn(library, picture) for picture in asked]
     found = {
-        f"R@{k} after turn {turn + 1}": interval([float(ranks[turn] < k) for ranks in ranks_nt])
+        f"R@{k} after turn {turn + 1}": estimate_interval([float(ranks[turn] < k) for ranks in ranks_nt])
         for turn in range(5)
         for k in (1, 10)
     }
@@ -103,7 +103,7 @@ def verdicts(data: Path) -> dict[str, Any]:
             "what is not": [library.find(text, n=1).verdict for text in absent],
         }
     return {
-        f'"{verdict}" to {name}': interval([float(answer == verdict) for answer in answers])
+        f'"{verdict}" to {name}': estimate_interval([float(answer == verdict) for answer in answers])
         for name, answers in given.items()
         for verdict in ("found", "nothing")
     }
@@ -146,7 +146,7 @@ def heads(data: Path, cache: Path) -> list[dict[str, Any]]:
     found = []
     for what, of_seeds in rows.items():
         by_seed = [hits(head, shelf, row_k) for head in of_seeds]
-        means = {name: interval(np.mean([one[name] for one in by_seed], axis=0)) for name in by_seed[0]}
+        means = {name: estimate_interval(np.mean([one[name] for one in by_seed], axis=0)) for name in by_seed[0]}
         found.append({"what": what, "seeds": len(of_seeds), **means})
         print(found[-1], flush=True)
     return found
@@ -237,14 +237,14 @@ def by_verdict(
     for what, texts in asked.items():
         chosen = np.random.default_rng(0).permutation(len(texts))[:200]
         answers = [library.find(texts[at]) for at in chosen]
-        found[f"{what}: found"] = interval([float(hits.verdict == "found") for hits in answers])
+        found[f"{what}: found"] = estimate_interval([float(hits.verdict == "found") for hits in answers])
         for at, hits in zip(chosen, answers, strict=True):
             if what.startswith("kinds"):
                 right = [" ".join((known[hit.id]["baseColour"], known[hit.id]["articleType"])).lower() for hit in hits]
                 likely += [
                     float(kind == texts[at]) for kind, hit in zip(right, hits, strict=True) if hit.match == "likely"
                 ]
-    return found | {"likely hits of kinds that are right": interval(likely)}
+    return found | {"likely hits of kinds that are right": estimate_interval(likely)}
 
 
 def by_word(
@@ -273,8 +273,8 @@ def by_word(
         "first hit likely": [float(hits[0].match == "likely") for hits in answers],
     }
     return {
-        **{f"one telling word here: {what}": interval(values) for what, values in found.items()},
-        "one telling word not here: found": interval([float(verdict == "found") for verdict in lost]),
+        **{f"one telling word here: {what}": estimate_interval(values) for what, values in found.items()},
+        "one telling word not here: found": estimate_interval([float(verdict == "found") for verdict in lost]),
     }
 
 
@@ -297,7 +297,7 @@ def by_name(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> d
         chat = library.chat(questioner=None)
         chat.say(row["productDisplayName"])
         ranks.append(chat.rank_of(id_of(library, folder / "images" / f"{row['id']}.jpg")))
-    return {f"R@{k}": interval([float(rank < k) for rank in ranks]) for k in (1, 10)}
+    return {f"R@{k}": estimate_interval([float(rank < k) for rank in ranks]) for k in (1, 10)}
 
 
 def by_colour(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> dict[str, Any]:
@@ -317,7 +317,7 @@ def by_colour(library: Library, folder: Path, pool: Sequence[dict[str, str]]) ->
         hits = library.chat(questioner=None).like(ids[row["id"]], but=colour.lower())
         right = sum(kinds[hit.id] == (row["articleType"], colour) for hit in hits)
         found.append(right / min(10, there[row["articleType"], colour]))
-    return {"like this but <colour>": interval(found)}
+    return {"like this but <colour>": estimate_interval(found)}
 
 
 def images(folder: Path, rows: Sequence[dict[str, str]]) -> list[Path]:
@@ -352,7 +352,7 @@ def id_of(library: Library, path: Path) -> str:
 _IDS: dict[Path, dict[str, str]] = {}
 
 
-def interval(values: Sequence[float] | Float[np.ndarray, " n"]) -> dict[str, float]:
+def estimate_interval(values: Sequence[float] | Float[np.ndarray, " n"]) -> dict[str, float]:
     """Mean and 95 % bootstrap interval over sessions."""
     found = bootstrap_interval(values)
     return {"mean": round(found.mean, 4), "low": round(found.low, 4), "high": round(found.high, 4), "n": len(values)}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cells import table
+from cells import format_table
 from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
 from freshness import RESULTS
 from plots import Plot
@@ -49,7 +49,11 @@ def scoreboard(judged: Sequence[Judged]) -> list[str]:
                 )
     total = Counter(one.outcome for one in judged)
     rows.append(["all", str(len(judged)), *(str(total[name]) for name in OUTCOMES)])
-    return [*table(["", "claims", *OUTCOMES], rows), "", leaning([one for one in judged if one.outcome == UNDECIDED])]
+    return [
+        *format_table(["", "claims", *OUTCOMES], rows),
+        "",
+        leaning([one for one in judged if one.outcome == UNDECIDED]),
+    ]
 
 
 def leaning(undecided: Sequence[Judged]) -> str:
@@ -72,7 +76,7 @@ def claims_table(judged: Sequence[Judged]) -> list[str]:
     same = [at for at in range(5, 9) if len(known) > 1 and len({row[at] for row in known}) == 1 and known[0][at]]
     above = [f"{head[at].capitalize()} of all that is measured: {known[0][at]}." for at in same]
     keep = [at for at in range(len(head)) if at not in same and any(row[at] for row in rows)]
-    lines = table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+    lines = format_table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
     return [*above, *([""] if above else []), *lines]
 
 
@@ -157,7 +161,7 @@ def measured_lines(judged: Sequence[Judged], results: Path) -> list[str]:
                 rows.setdefault(about, []).append(test)
     if not rows:
         return ["No row behind these claims has its ranks kept yet."]
-    lines = table(
+    lines = format_table(
         ["row", "tests", "command", "commit", "weights, by seed", "day"],
         [
             [row, "; ".join(tests), command, commit, weights, day]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cells import interval, machine_line, spread, table
+from cells import format_interval, format_spread, format_table, machine_line
 
 STYLES = {
     "sentences": ("whole sentences", "#2563a8"),
@@ -17,9 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 330, 30, 230
 
 
 def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """All tables of `conversations.py`; none where nothing is measured."""
-    if not found:
-        return {}
+    """All tables of `conversations.py`."""
     styles = found["styles"]
     people = f"{found['targets']:,} of {found['pictures']:,} photographs, each looked for by {len(found['seeds'])}"
     return {
@@ -38,7 +36,7 @@ def aims_table(styles: dict[str, Any], absent: dict[str, Any]) -> list[str]:
         ["an answer that says something: change of log2 rank", "< 0, reach -0.3"]
         + [change(style["answers"]) for style in styles.values()],
         ["R@10 after three turns, over R@10 after the first, in points", ">= 8"]
-        + [spread(style["three answers"]) for style in styles.values()],
+        + [format_spread(style["three answers"]) for style in styles.values()],
         ['"nothing like that here" though it is among the first ten', "<= 5 %"]
         + [known(style["nothing though among the first ten"]) for style in styles.values()],
         ["questions that what was said had answered", "few"]
@@ -53,7 +51,9 @@ def aims_table(styles: dict[str, Any], absent: dict[str, Any]) -> list[str]:
     rows.append(
         ['20 things that no caption names: "nothing"', "", known(absent["phrases"]), known(absent["their nouns"])]
     )
-    return table(["", "reach", *(STYLES[name][0] for name in styles)], [[*row, *[""] * (5 - len(row))] for row in rows])
+    return format_table(
+        ["", "reach", *(STYLES[name][0] for name in styles)], [[*row, *[""] * (5 - len(row))] for row in rows]
+    )
 
 
 def turns_table(styles: dict[str, Any]) -> list[str]:
@@ -64,7 +64,7 @@ def turns_table(styles: dict[str, Any]) -> list[str]:
         for metric in ("R@1", "R@10")
     ]
     turns = max(len(row) for row in rows) - 2
-    return table(["", "x 100", "first", *(f"turn {turn}" for turn in range(1, turns))], rows)
+    return format_table(["", "x 100", "first", *(f"turn {turn}" for turn in range(1, turns))], rows)
 
 
 def kinds_table(styles: dict[str, Any]) -> list[str]:
@@ -76,7 +76,7 @@ def kinds_table(styles: dict[str, Any]) -> list[str]:
         if (found := style["kinds"].get(kind)) is not None
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
     ]
-    return table(["turn", "said in", "change of log2 rank", "better", "same", "worse", "turns"], rows)
+    return format_table(["turn", "said in", "change of log2 rank", "better", "same", "worse", "turns"], rows)
 
 
 def reactions_table(reactions: dict[str, Any]) -> list[str]:
@@ -87,7 +87,7 @@ def reactions_table(reactions: dict[str, Any]) -> list[str]:
         for way, style in (name.split(", "),)
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
     ]
-    return table(["turn", "said before", "change of log2 rank", "better", "same", "worse", "turns"], rows)
+    return format_table(["turn", "said before", "change of log2 rank", "better", "same", "worse", "turns"], rows)
 
 
 def matches_table(styles: dict[str, Any]) -> list[str]:
@@ -99,7 +99,7 @@ def matches_table(styles: dict[str, Any]) -> list[str]:
         for found in (style["matches"][match],)
     ]
     head = ["first result called", "said in", "is the wanted one", "captions name the same two things", "turns"]
-    return table(head, rows)
+    return format_table(head, rows)
 
 
 def change(found: dict[str, float] | None) -> str:
@@ -109,13 +109,11 @@ def change(found: dict[str, float] | None) -> str:
 
 def known(found: dict[str, float]) -> str:
     """A share with its interval, where there is one."""
-    return interval(found) if found["n"] else ""
+    return format_interval(found) if found["n"] else ""
 
 
 def short_rows(found: dict[str, Any]) -> list[str]:
     """What the README's first screen has room for."""
-    if not found:
-        return []
     said, typed = (found["styles"][name]["R@10"] for name in ("sentences", "fragments"))
     rows = {
         f"one sentence among {found['pictures']:,} photos, never seen before: in the first ten": said[0],

@@ -284,6 +284,6 @@ def minutes(folder: Path) -> float:
     return seconds / 60
 
 
-def measured(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
+def estimate_mean(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
     """Mean and 95 % interval over seeds and conversations."""
     return {name: round(float(value), 4) for name, value in asdict(seeded_interval(values_es)).items()}

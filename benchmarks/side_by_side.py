@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from chat_tests import replayed, without_shown
+from chat_tests import replay_tasks, without_shown
 from freshness import RESULTS
 from jaxtyping import Float
 from machine import describe_host
 from measuring import write_json
 from remembering import RememberingEncoder
-from rows import is_measured, measured, overlap_flags
+from rows import estimate_mean, is_measured, overlap_flags
 
 from viewfinder.data.captions import read_captioned
 from viewfinder.data.splits import split_of
@@ -161,7 +161,7 @@ def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: fro
         if simulated:
             write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
         else:
-            replayed(plan, out, changed, encoder)
+            replay_tasks(plan, out, changed, encoder)
     except ViewfinderError as error:
         print(f"{out}: left out, {error}", flush=True)
 
@@ -204,7 +204,7 @@ def figures_of(run: Run, test: Test) -> dict[str, Any]:
     """The shared measure and the protocol's own, over the talks of all tasks, and what to know of its pictures."""
     own_s, shared_s = (np.concatenate([last(metric, task) for task in run.tasks]) for metric in (test.own, SHARED))
     flags = [flag for flag in overlap_flags(run.tasks) if "texts" not in flag]
-    figures = {SHARED: measured(shared_s[None]), test.own: measured(own_s[None])}
+    figures = {SHARED: estimate_mean(shared_s[None]), test.own: estimate_mean(own_s[None])}
     return {"talks": len(shared_s), **figures, "flags": flags}
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from machine import describe_host
 from photographs import LEARN, make_folders
-from rows import measured, overlap_flags, write_results
+from rows import estimate_mean, overlap_flags, write_results
 
 import viewfinder
 from viewfinder.data.captions import CaptionedPicture, read_captioned
@@ -90,7 +90,7 @@ def ask(work: Path, weights: Path | None) -> dict[str, Any]:
 
 def mean_of(value_s: np.ndarray) -> dict[str, float]:
     """With its interval over pictures."""
-    return measured(value_s[None, ~np.isnan(value_s)])
+    return estimate_mean(value_s[None, ~np.isnan(value_s)])
 
 
 def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
