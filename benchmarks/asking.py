@@ -1,4 +1,4 @@
-"""What choosing a question among 50,000 pictures costs. Prints the figures and writes results/asking.json.
+"""Measures how long choosing a question among 50,000 pictures takes. Prints the figures and writes results/asking.json.
 
     python benchmarks/asking.py DATA [--features DIR] [--questions FILE] [--checkpoint FILE] [--talks 20]
 

@@ -65,7 +65,7 @@ CORE_HOUR, GIGABYTE_HOUR = 0.04, 0.005
 """Prices in dollars, about what clouds ask for: assumed; put your own."""
 
 ADVISED, ADVISED_PEOPLE = {200_000: "a scan", 1_000_000: "the index", 3_000_000: "the index"}, (10, 100, 1_000)
-"""What docs/scale.md says to run."""
+"""Collections and crowds for which docs/scale.md gives advice."""
 
 PICTURES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 PEOPLE = (10, 100, 1_000, 10_000)
@@ -131,7 +131,7 @@ def measure_process() -> int:
 
 
 def _mapped_bytes(library: Library) -> int:
-    """What searching maps of a library: its snapshot, and what is derived from it."""
+    """Bytes of the files that searching maps: the snapshot of a library, and what is derived from it."""
     folder = library.gallery().snapshot.folder
     assert folder is not None, "the snapshot of a library in a scratch folder is written"
     return sum(file.stat().st_size for file in folder.iterdir())
@@ -139,7 +139,7 @@ def _mapped_bytes(library: Library) -> int:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a turn costs: seconds of a core whatever the size, and for every picture; bytes a picture."""
+    """The costs of a turn: seconds of a core whatever the size, and for every picture; bytes a picture."""
 
     core_s: float
     core_s_a_picture: float
@@ -176,7 +176,7 @@ def plan(costs: Costs, pictures: int, people: int) -> dict[str, Any]:
 
 
 def plan_indexed(results: dict[str, Any]) -> dict[str, Any]:
-    """The same table for turns over an index, as far as scale.py has measured them; empty where it has not.
+    """The plan for turns over an index, as far as scale.py has measured them; empty where it has not.
 
     Those are searches without a question, and memory is that of a process that took some; `scan` is the line through
     scans that were measured in the same way.
@@ -211,7 +211,7 @@ def advise(results: dict[str, Any]) -> dict[str, Any]:
 
 
 def _measured_sizes() -> dict[int, dict[str, Any]]:
-    """What scale.py has measured, where that includes turns."""
+    """The results of scale.py by size, of sizes at which turns were measured."""
     sizes = read_figures(RESULTS / "scale.json").get("sizes", {})
     return {int(size): found for size, found in sizes.items() if "turns" in found}
 
@@ -352,7 +352,7 @@ class Run:
 
     @property
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What it is made of."""
+        """Its three arrays."""
         return self.due_q, self.began_qs, self.ended_qs
 
     @property

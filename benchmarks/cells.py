@@ -17,7 +17,7 @@ def format_tenths(share: float) -> str:
 
 
 def format_spread(found: dict[str, float]) -> str:
-    """The same with its interval."""
+    """A share with its interval, each 100 times and without the sign."""
     return f"{format_tenths(found['mean'])} ({format_tenths(found['low'])} to {format_tenths(found['high'])})"
 
 

@@ -102,7 +102,7 @@ def _without_shown(dialogue: SearchDialogue) -> SearchDialogue:
 
 
 def last_turn(job: Job, out: Path) -> None:
-    """The same of mChat without what was said before the last turn; what was shown then is not searched either."""
+    """mChat with the last turn alone; pictures that were shown before are not searched either."""
     plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
 
     def shortened(task: Task) -> Task:

@@ -46,7 +46,7 @@ class StandIn:
     vocabulary: Vocabulary | None = None
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
-        """Never asked for."""
+        """Raises AssertionError: the pool has vectors."""
         raise AssertionError("the pool has vectors, not pictures")
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
@@ -58,7 +58,7 @@ class StandIn:
         return np.stack([_drawn(text) for text in texts])
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """The same as `words`."""
+        """Vectors as of `words`."""
         return self.words(texts)
 
     def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:

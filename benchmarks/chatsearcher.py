@@ -267,7 +267,7 @@ def chat_of(row: ChatRow, place: Place) -> dict[str, Any]:
 
 
 def paper_of(name: str, counted: Sequence[str]) -> dict[str, Any]:
-    """What the paper has of a row."""
+    """The paper's figures of a row."""
     if name in PAPER:
         values = [value for value in PAPER[name] if value is not None]
         return {"paper": {"values": PAPER[name], "average": round(sum(values) / len(values), 2), "of": len(values)}}

@@ -88,7 +88,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What came of a claim; shares, not points.
+    """The outcome of a claim; shares, not points.
 
     Attributes:
         p_value: of no difference.
@@ -185,7 +185,7 @@ def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict
 
 
 def _values_by_seed(claim: Claim, rows: Sequence[KeptRow], at: int | None) -> dict[int, Float[np.ndarray, " c"]]:
-    """What a claim counts of each conversation of a row's tests, by seed; NaN: it has none."""
+    """A claim's value for each conversation of a row's tests, by seed; NaN: it has none."""
     seeds = set.intersection(*(set(row.seeds) for row in rows))
     return {
         seed: np.concatenate([count_values(row.values_ect[row.seeds.index(seed)], claim, at) for row in rows])
@@ -232,7 +232,7 @@ def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
 
 
 def verdict_of(one: Judged) -> str:
-    """What a difference with its corrected p-values says."""
+    """The verdict on a difference with its corrected p-values."""
     assert one.interval is not None, "claims without a difference have no verdict"
     low, high = one.interval.low, one.interval.high
     differs = (low > 0 or high < 0) and one.p_value <= LEVEL

@@ -9,7 +9,7 @@ sentences   say a caption, and then answer whatever is asked, for five turns, tr
 fragments   the same in fragments of two to four words
 mixed       both; they skip questions, describe, correct, compare, and are wrong now and then
 
-Nobody leaves before the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
+All people stay until the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
 Others react to what is shown, after a caption or a fragment and again after the next: they reject the first result that
 is not the wanted one, or, if the wanted one is not among them, all; they say what they do not want ("no dog": the first
 result shows one, the wanted one does not); or, if the wanted one is not shown, pick the result that is most like it.
@@ -61,7 +61,7 @@ from viewfinder.users.person import Speaks
 from viewfinder.wording.replies import is_dont_know
 
 ROUNDS = 6
-"""What is said first, and five turns after it."""
+"""Turns of a conversation: the first one and five more."""
 
 ANSWERS = ("answer", "open answer", "wrong answer", "don't know")
 
@@ -74,7 +74,7 @@ STYLES: dict[str, dict[str, Any]] = {
 SPOKEN: tuple[Speaks, ...] = ("sentences", "fragments")
 """How those speak who react to what is shown, or ask for what is not there."""
 REACTIONS = ("reject the first", "reject all", "no ...", "like the most similar")
-"""What people do with what is shown."""
+"""Reactions to results."""
 LEAST_LIKENESS = 0.15
 """A result that has less in common with the wanted picture, by captions (0 to 1), is not picked."""
 
@@ -203,7 +203,7 @@ def person(notes: AnnotatedPhotos, style: SpeakingStyle) -> Person:
 
 
 def kind_of(turn: Turn, number: int, answerer: AnnotationAnswerer, target: str) -> str:
-    """What kind of turn it is."""
+    """The kind of a turn."""
     if isinstance(turn, Answer):
         if is_dont_know(turn.text) or not turn.question.choices:
             return "don't know" if is_dont_know(turn.text) else "open answer"
@@ -214,7 +214,7 @@ def kind_of(turn: Turn, number: int, answerer: AnnotationAnswerer, target: str) 
 
 
 def text_of(turn: Turn) -> str:
-    """What a turn says, for judging what is known by then."""
+    """The text of a turn, for judging what is known by then."""
     if isinstance(turn, Answer):
         thing = turn.question.text.lower().partition("how many ")[2].split()
         return "" if is_dont_know(turn.text) else " ".join([turn.text, *thing[:1]])
@@ -278,7 +278,7 @@ def change(turns: Sequence[Said]) -> dict[str, float]:
 def react(
     gallery: Gallery, notes: AnnotatedPhotos, targets: Sequence[str], styles: Sequence[SpeakingStyle], way: str
 ) -> dict[str, Any]:
-    """What a reaction to what is shown does to the rank."""
+    """How a reaction to results changes the rank."""
     return change(
         [said for style in styles for target in targets for said in react_twice(gallery, notes, target, style, way)]
     )
@@ -301,7 +301,7 @@ def react_twice(
 
 
 def reaction(notes: AnnotatedPhotos, target: str, shown: Sequence[str], way: str) -> Turn | None:
-    """What somebody does with what is shown; None where it gives no occasion."""
+    """A person's turn in reaction to results; None if they give no occasion for it."""
     others = [key for key in shown if key != target]
     if way == "reject the first":
         return Reject((others[0],))
@@ -318,7 +318,7 @@ def reaction(notes: AnnotatedPhotos, target: str, shown: Sequence[str], way: str
 
 
 def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
-    """What most captions of a shown picture name, and none of the wanted one's; "" if there is no such thing."""
+    """A noun in most captions of a shown picture and in none of the wanted one's; "" if there is none."""
     captions = notes.of(shown).captions
     nouns = [phrase.split()[-1] for caption in captions for phrase in noun_phrases(caption)]
     for noun in sorted(set(nouns), key=lambda noun: (-nouns.count(noun), nouns.index(noun))):

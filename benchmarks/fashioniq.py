@@ -269,7 +269,7 @@ PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Any, int, Place], None], Calla
 # -- what came of it
 
 Values = dict[str, Float[np.ndarray, " t"]]
-"""Talks (or pairs) by kind and id, and what each comes to."""
+"""A metric after each turn, by kind and id of the talk."""
 
 
 def results(place: Place) -> dict[str, Any]:
@@ -328,7 +328,7 @@ def sentences(folders: Sequence[Path], metric: str) -> Float[np.ndarray, "e s"]:
 
 
 def talk_tasks(row: TalkingRow, speaker: str, seed: int, place: Place) -> list[TaskResult]:
-    """What was measured of a retriever with a user, of one seed; nothing unless it is done for all kinds."""
+    """The measured tasks of a retriever with a user, of one seed; none unless all kinds are done."""
     out = place.run("retrievers", row.name, seed)
     folders = [out / kind / speaker.replace(" ", "-") for kind in row.kinds]
     if not all(map(is_measured, folders)):
@@ -337,13 +337,13 @@ def talk_tasks(row: TalkingRow, speaker: str, seed: int, place: Place) -> list[T
 
 
 def single_tasks(name: str, seed: int, place: Place) -> list[TaskResult]:
-    """What was measured of a row of table 5, of one seed."""
+    """The measured tasks of a row of table 5, of one seed."""
     folder = place.run("single", name, seed) / "test"
     return list(read_run(folder).tasks) if is_measured(folder) else []
 
 
 def values(tasks: Sequence[TaskResult], words: str, metric: str) -> Values:
-    """What every talk of the tasks with these words in their title comes to after each turn, over all kinds."""
+    """A metric of every talk after each turn, over all tasks with these words in their title."""
     known: Values = {}
     for task in choose_tasks(tasks, words):
         ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2
@@ -356,7 +356,7 @@ def values(tasks: Sequence[TaskResult], words: str, metric: str) -> Values:
 
 
 def over_seeds(by_seed: Sequence[Sequence[TaskResult]], words: str, metric: str) -> Float[np.ndarray, "e s t"]:
-    """The same of several seeds, talks in one order."""
+    """A metric of every talk after each turn, for several seeds, with talks in one order."""
     found_e = [values(tasks, words, metric) for tasks in by_seed if tasks]
     return np.array([[one[talk] for talk in sorted(one)] for one in found_e])
 

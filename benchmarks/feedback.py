@@ -1,4 +1,4 @@
-"""What a turn of relative feedback costs at 50,000 pictures. Prints the figures and writes results/feedback.json.
+"""Measures a turn of relative feedback at 50,000 pictures. Prints the figures and writes results/feedback.json.
 
     python benchmarks/feedback.py DATA [--features DIR] [--checkpoint FILE ...] [--talks 20]
 
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def weights_name(checkpoint: Path | None) -> str:
-    """What a row is called: the preset that the weights were trained by."""
+    """The name of a row: the preset that the weights were trained by."""
     from viewfinder.weights import read_card
 
     return "in the box" if checkpoint is None else read_card(checkpoint).preset
@@ -101,7 +101,7 @@ def measure_turns(gallery: Gallery, retriever: Any, said: Iterator[str], talks: 
 
 
 def rounded(times_t: Float[np.ndarray, " t"]) -> list[float]:
-    """For people."""
+    """Times rounded to hundredths."""
     return [round(float(one), 2) for one in times_t]
 
 

@@ -22,7 +22,7 @@ from measuring import write_figures
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE")
-"""What is packed; building leaves files behind, so it is done elsewhere."""
+"""The files to pack; building leaves files behind, so it is done elsewhere."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""What a turn of MAI costs besides reading words. Prints the figures and writes results/iteration.json.
+"""Measures the cost of a turn of MAI besides reading words. Prints the figures and writes results/iteration.json.
 
     python benchmarks/iteration.py
 

@@ -150,7 +150,7 @@ PAPER = {
     "TSA + CCL, U(-1, 1)": 0.6530, "TSA + CCL, N(0, 1) x U(-1, 1)": 0.6566, treated("blend"): 0.5780,
     treated("random"): 0.5362, treated("ignore"): 0.4959,
 }  # fmt: skip
-"""What the paper has in its tables 2, 3, 5, 6, 8 and 9: the mean of R@1, R@5, R@10 and R@20 on FashionMT.
+"""The paper's figures in tables 2, 3, 5, 6, 8 and 9: the mean of R@1, R@5, R@10 and R@20 on FashionMT.
 
 Its tables 3 and 8 give the base 50.04, which table 5 gives to no memory at all; ours has the memory NTM: 53.19 there.
 """
@@ -237,7 +237,7 @@ def write_treated(weights: Path, kind: str, out: Path) -> None:
 
 
 def results(runner: Runner) -> dict[str, Any]:
-    """What is not in the ranks that are kept."""
+    """The results beside the ranks that are kept."""
     files = {name: runner.folder(name, SEEDS[0]) / BEST for name in TABLES["memories"]}
     return {
         "data": "Transactions of three turns over product photos, whose modifications lean on the turns before "
@@ -248,7 +248,7 @@ def results(runner: Runner) -> dict[str, Any]:
 
 
 def paper_of(title: str, name: str) -> float | None:
-    """What the paper has for a line of a table, if it has it."""
+    """The paper's figure for a line of a table; None if it has none."""
     return PAPER_IN.get((title, name), PAPER.get(name))
 
 

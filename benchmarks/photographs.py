@@ -114,7 +114,7 @@ def seeds_of(row: Row) -> tuple[int, ...]:
 
 
 def make_folders(data: Path, work: Path) -> dict[str, Any]:
-    """What is learnt from and what is searched, each a folder with captions and vectors; their sizes and lists."""
+    """Makes the folders to learn from and to search, with captions and vectors; returns their sizes and lists."""
     folders = list_pictures(data)
     for name, pictures in folders.items():
         write_folder(work / name, pictures)

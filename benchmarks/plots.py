@@ -46,5 +46,5 @@ class Plot:
 
 
 def fingerprint(figures: Any) -> str:
-    """What a drawing of these figures carries, so that a check need not draw."""
+    """A mark in a drawing that identifies its figures, so that a check need not draw."""
     return "drawn of " + hashlib.sha256(json.dumps(figures).encode()).hexdigest()[:16]

@@ -93,7 +93,7 @@ def photos(data: Path) -> dict[str, Any]:
 
 
 def verdicts(data: Path) -> dict[str, Any]:
-    """What is answered in the same gallery to the first caption of every photo, and to things that are in none."""
+    """The verdicts in the gallery of `photos` on the first caption of every photo, and on things that are in none."""
     gallery, _ = reported(data)
     said = " ".join(caption for picture in gallery for caption in picture.captions).lower()
     absent = [text for text, word in ABSENT.items() if not re.search(rf"\b{word}s?\b", said)]
@@ -118,7 +118,7 @@ def reported(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]
 
 
 def heads(data: Path, cache: Path) -> list[dict[str, Any]]:
-    """What each part of the training brings, on the same gallery: a row a part, seeds `SEEDS` where there is chance."""
+    """The gain from each part of the training, in the gallery of `photos`; several seeds where there is chance."""
     from viewfinder.encoders.starter.refine import train_head
 
     pictures = read_training_pictures(data, cache, StarterEncoder(), print)

@@ -1,4 +1,4 @@
-"""What ranking costs beyond the matrix product it needs, and ChatIR's whole protocol on stand-in vectors.
+"""Measures ranking beyond the matrix product it needs, and ChatIR's whole protocol on stand-in vectors.
 
     python benchmarks/ranks.py [--repeats N]        # writes results/ranks.json
 

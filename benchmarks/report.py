@@ -189,14 +189,14 @@ def shop_table(shop: dict[str, Any]) -> list[str]:
 
 
 def heads_table(rows: list[dict[str, Any]]) -> list[str]:
-    """What each part of the training brings."""
+    """The gain from each part of the training."""
     names = [name for name in rows[0] if name not in ("what", "seeds")]
     cells = [[row["what"], *(format_spread(row[name]) for name in names), str(row["seeds"])] for row in rows]
     return format_table(["", *names, "seeds"], cells)
 
 
 def serving_table(serving: dict[str, Any]) -> list[str]:
-    """What the server adds, and what many people do to it."""
+    """The costs of the server, alone and with many people."""
     turns, crowd, memory = serving["turns"], serving["crowd"], serving["memory"]
     indexing, paint = serving["indexing"], serving["paint"]
     rows = [
@@ -345,7 +345,7 @@ def installed_line(installed: dict[str, Any]) -> list[str]:
 
 
 def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
-    """What the README's first screen has room for."""
+    """The few figures of the README's first screen."""
     photos, shop = quality["photos"], quality["shop"]
 
     def first(how: str, whose: str) -> str:
@@ -372,7 +372,7 @@ def short_table(quality: dict[str, Any], speed: dict[str, Any]) -> list[str]:
 
 
 def iteration_table(cost: dict[str, Any]) -> list[str]:
-    """What a turn of MAI costs besides reading words."""
+    """The cost of a turn of MAI besides reading words."""
     rows = [
         (
             f"MIO, 32 of 64 tokens of {row['width']} numbers, {row['form']}",
@@ -440,7 +440,7 @@ def single_table(rows: dict[str, Any]) -> list[str]:
 
 
 def feedback_table(feedback: dict[str, Any]) -> list[str]:
-    """What a turn of relative feedback costs, weights by weights."""
+    """The cost of a turn of relative feedback, weights by weights."""
     head = ["turn 1", "turn 5", "of that encoding, turn 5", "one scan"]
     head += ["a turn over encoding and one scan, reach: <= 1.5", "turn 5 over turn 1, reach: < 2"]
     lines = []
@@ -528,7 +528,7 @@ def asked_table(rows: dict[str, Any]) -> list[str]:
 
 
 def asking_table(asking: dict[str, Any]) -> list[str]:
-    """What it takes to choose a question, by retriever and learnt questions."""
+    """The time to choose a question, by retriever and learnt questions."""
     head, lines = ["retriever", "learnt questions", "a question, p50, reach: <= 30 ms", "p95"], []
     for row in asking["rows"]:
         what = "those of the scenes" if row["questions"] == "learnt" else row["questions"]
@@ -550,7 +550,7 @@ def drilldown_table(rows: dict[str, Any]) -> list[str]:
 
 
 def rates_table(rows: dict[str, dict[str, float]]) -> list[str]:
-    """What validation found at every learning rate that was tried; the one that was chosen is bold."""
+    """The validation recall at every learning rate that was tried; the one that was chosen is bold."""
     rates = list(next(iter(rows.values())))
     head, lines = [f"rate {rate}" for rate in rates], []
     for name, found in rows.items():
@@ -594,7 +594,7 @@ def rows_tables(runs: dict[str, list[dict[str, Any]]]) -> list[str]:
 
 
 def row_key(row: dict[str, Any]) -> tuple[str, str, str]:
-    """What tells a figure from the others of a run."""
+    """The key of a figure among those of its run."""
     return row["task"], row["metric"], row["at"]
 
 
@@ -640,7 +640,7 @@ def worlds_table(worlds: dict[str, dict[str, float]]) -> list[str]:
 
 
 def language_table(language: dict[str, dict[str, float]]) -> list[str]:
-    """What drawn worlds give away in each language: shares in per cent, counts as they are."""
+    """How much drawn worlds give away in each language: shares in per cent, counts as they are."""
 
     def shown(name: str, value: float) -> str:
         return f"{value:,.0f}" if name.endswith(("dialogues", "median")) else f"{100 * value:.1f} %"

@@ -25,7 +25,7 @@ def capacity_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def costs_table(turns: dict[str, Any], paper: dict[str, Any]) -> list[str]:
-    """What a turn costs at each size, and the line through that."""
+    """The cost of a turn at each size, and the line through these."""
     rows = [[f"{row['pictures']:,}", f"{row['core_ms']:.1f} ms"] for row in turns["rows"]]
     line = (
         f"{paper['core_ms_a_turn']:.1f} ms a turn with what the server adds, and "
@@ -98,7 +98,7 @@ def _milliseconds(found: dict[str, float]) -> str:
 
 
 def assumed_lines(fleet: dict[str, Any]) -> list[str]:
-    """What the simulation was told."""
+    """The assumptions of the simulation."""
     return [
         f"{fleet['pictures']:,} pictures on {fleet['shards']} shards; a replica has {fleet['cores']} cores. Measured: "
         f"a shard takes {fleet['scan_ms']:,.0f} ms of a core, its p99 is {fleet['p99_over_p50']} times that. Assumed: "
@@ -111,7 +111,7 @@ def assumed_lines(fleet: dict[str, Any]) -> list[str]:
 
 
 def small_table(small: dict[str, Any]) -> list[str]:
-    """What two processes did beside what the simulation said."""
+    """The times of two real processes beside those of the simulation."""
     rows = [
         [f"{100 * row['load']:.0f} %", who, *(f"{row[who][f'p{share}_ms']:,.0f} ms" for share in (50, 95, 99))]
         for row in small["rows"]
@@ -127,7 +127,7 @@ def small_table(small: dict[str, Any]) -> list[str]:
 
 
 def capacity_plot(found: dict[str, Any]) -> Plot:
-    """What a fleet of machines takes under load."""
+    """The time of an answer of a fleet under load."""
     return Plot("capacity.svg", found["fleet"]["rows"], paint_fleet)
 
 

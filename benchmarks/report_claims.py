@@ -81,7 +81,7 @@ def claims_table(judged: Sequence[Judged]) -> list[str]:
 
 
 def claim_cells(one: Judged) -> list[str]:
-    """What the table says of a claim."""
+    """The cells of a claim in its table."""
     claim = one.claim
     says = f"*Ours:* {claim.says}" if claim.ours else claim.says
     paper = f"{claim.effect:+.1f} ({claim.where})" if claim.effect is not None else ""
@@ -134,7 +134,7 @@ def _named(row: Any) -> str:
 
 
 def earlier(one: Judged) -> str:
-    """What was measured before ranks were kept."""
+    """The figure that was measured before ranks were kept; "" if there is none."""
     if not one.claim.earlier:
         return ""
     found, low, high, seeds = one.claim.earlier

@@ -68,7 +68,7 @@ def turns_table(styles: dict[str, Any]) -> list[str]:
 
 
 def kinds_table(styles: dict[str, Any]) -> list[str]:
-    """What each kind of turn does to the rank."""
+    """How each kind of turn changes the rank."""
     rows = [
         [kind, STYLES[name][0], change(found), *shares, f"{found['n']:,}"]
         for kind in KINDS
@@ -80,7 +80,7 @@ def kinds_table(styles: dict[str, Any]) -> list[str]:
 
 
 def reactions_table(reactions: dict[str, Any]) -> list[str]:
-    """What people do with what is shown, and what that does to the rank; one row a way and a style."""
+    """How reactions to results change the rank; one row a reaction and a style."""
     rows = [
         [way, STYLES[style][0], change(found), *shares, f"{found['n']:,}"]
         for name, found in reactions.items()
@@ -113,7 +113,7 @@ def known(found: dict[str, float]) -> str:
 
 
 def short_rows(found: dict[str, Any]) -> list[str]:
-    """What the README's first screen has room for."""
+    """The few figures of the README's first screen."""
     said, typed = (found["styles"][name]["R@10"] for name in ("sentences", "fragments"))
     rows = {
         f"one sentence among {found['pictures']:,} photos, never seen before: in the first ten": said[0],

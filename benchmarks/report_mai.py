@@ -88,7 +88,7 @@ def lines_of(names: Iterable[str], kept: Kept, facts: dict[str, Any], tests: Seq
 
 
 def parts_table(title: str, lines: Sequence[Line]) -> list[str]:
-    """What each finds in the last turn, by setting; the paper's mean; what it cost."""
+    """The recalls of each row in the last turn, by setting; the paper's mean; the cost."""
     head = [f"{setting[:4]}. R@{depth}" for setting in SETTINGS for depth in DEPTHS]
     head += ["comb. mean", "roll. mean", "**Mean**", "paper", "minutes", "seeds"]
     rows = []
@@ -102,7 +102,7 @@ def parts_table(title: str, lines: Sequence[Line]) -> list[str]:
 
 
 def turns_table(lines: Sequence[Line]) -> list[str]:
-    """The mean recall turn by turn, and what is found in the mean of all turns."""
+    """The mean recall turn by turn, and in the mean of all turns."""
     head = ["turn 1", "turn 2", "turn 3", *(f"R@{depth}, every turn" for depth in DEPTHS), "mean, every turn"]
     rows = []
     for line in lines:
@@ -113,7 +113,7 @@ def turns_table(lines: Sequence[Line]) -> list[str]:
 
 
 def memories_table(lines: Sequence[Line], sizes: dict[str, Any]) -> list[str]:
-    """What a memory carries as a dialogue goes on, its weights, and what is found with it in the last turn."""
+    """The size of a memory as a dialogue goes on, its weights, and the recalls with it in the last turn."""
     head = ["bytes after turn 1", "after 3", "after 10", "bytes of weights", "comb. mean", "roll. mean", "**Mean**"]
     rows = []
     for line in lines:
@@ -154,6 +154,6 @@ def last_ranks(doubled_ect: Real[np.ndarray, "e c t"]) -> Real[np.ndarray, "e c"
 
 
 def published(title: str, name: str) -> str:
-    """What the paper has for a line of a table, if it has it."""
+    """The paper's figure for a line of a table; "" if it has none."""
     figure = paper_of(title, name)
     return "" if figure is None else format_tenths(figure)

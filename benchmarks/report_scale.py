@@ -65,7 +65,7 @@ def turns_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
 
 
 def scale_plot(scale: dict[str, Any]) -> Plot:
-    """What a turn costs as pictures grow."""
+    """The cost of a turn as the collection grows."""
     turns = {int(size): found["turns"] for size, found in scale["sizes"].items() if "turns" in found}
     lines = {key: [[size, turns[size][key]["cpu_ms"]] for size in sorted(turns)] for key in COLOURS}
     return Plot("scale.svg", lines, paint_turns)
@@ -91,7 +91,7 @@ def _time(found: dict[str, float]) -> str:
 
 
 def index_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
-    """What an index is and takes, a row a size."""
+    """The size, recall and cost of an index, a row a size."""
     rows = [
         [
             f"{size:,}", f"{found['made_s']:.0f} s", f"{found['grown_s']:.1f} s for {found['grown_by']:,}",

@@ -45,7 +45,7 @@ def talking_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def photograph_talk_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """What `talking.py` found of the shipped weights."""
+    """The tables of `talking.py`, about the shipped weights."""
     asked, talks = found["asked"], found["talks"]
     figures = ("accuracy", "text only", "majority by kind")
     by_kind = {"anything": {figure: asked[figure] for figure in figures}, **asked["by kind"]}
@@ -151,7 +151,7 @@ def shares_table(rows: dict[str, Any]) -> list[str]:
 
 
 def speed_table(speed: dict[str, Any]) -> list[str]:
-    """What turns cost."""
+    """The costs of turns."""
     turns = speed["turn_ms"]
     rows = [
         ["turn 10 over turn 2, equally long", "<= 1.3", f"{speed['turn 10 over turn 2']:.2f}"],
@@ -210,7 +210,7 @@ def cell(one: dict[str, Any] | None, metric: str, best: float) -> str:
 
 
 def tests_table(found: dict[str, Any], names: list[str]) -> list[str]:
-    """What each column is."""
+    """The data and the protocol of each column."""
     lines = []
     for name in names:
         test = found["tests"][name]

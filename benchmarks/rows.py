@@ -1,7 +1,7 @@
-"""What benchmarks of trained systems share: verbs on one processor, ranks that are kept, intervals.
+"""Verbs on one core, ranks that are kept and intervals; shared by the benchmarks of trained systems.
 
 Ranks of a benchmark are kept in results/ranks/BENCHMARK.npz, and what is known about them (gallery, command, commit,
-weights, date, flags) in results/BENCHMARK.json under "kept", so that anybody can recompute what claims.py says.
+weights, date, flags) in results/BENCHMARK.json under "kept", so that the verdicts of claims.py can be recomputed.
 
     TEST/ids        the conversations
     TEST/ROW        [seeds, conversations, turns]: best + worst rank, from 0, so twice the rank; -1: no such turn.
@@ -51,7 +51,7 @@ UNTRAINED = -1
 
 @dataclass(frozen=True, eq=False)
 class KeptRow:
-    """What a row found on a test: doubled ranks (or values) of every conversation after every turn, by seed."""
+    """The doubled ranks (or values) of a row on a test, for every conversation after every turn, by seed."""
 
     ids: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -152,7 +152,7 @@ def last_turns(known_ct: Bool[np.ndarray, "*c t"]) -> Int[np.ndarray, "*c"]:
 
 
 def read_facts(benchmark: str, results: Path = RESULTS) -> dict[str, Any]:
-    """What results/BENCHMARK.json says; nothing, if it has not been run yet."""
+    """The content of results/BENCHMARK.json; nothing, if it has not been run yet."""
     return read_figures(results / f"{benchmark}.json")
 
 
@@ -193,7 +193,7 @@ def is_kept(benchmark: str, test: str, row: str, seed: int, results: Path = RESU
 def facts_of(
     command: str, weights: Sequence[Path] = (), flags: Sequence[str] = (), trainings: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """What is known of a measurement, and where it was made; its commit ends in "-dirty" where src/ differs from it.
+    """The facts about a measurement: how, when and where it was made; the commit ends in "-dirty" if src/ differs.
 
     Args:
         command: what measures it again.
@@ -219,14 +219,14 @@ def describe_commit(root: Path = RESULTS.parents[1]) -> str:
 
 
 def overlap_flags(tasks: Sequence[TaskResult]) -> list[str]:
-    """What tests share with what was learnt from, as `evaluate` counted it; once each."""
+    """Flags for what tests share with training, as `evaluate` counted it; once each."""
     counted = [getattr(task, "overlap", None) for task in tasks]
     flags = (one.flags if one is not None else ("overlap: not counted",) for one in counted)
     return list(dict.fromkeys(flag for of_task in flags for flag in of_task))
 
 
 def kept_row(by_seed: Mapping[int, Sequence[TaskResult]]) -> KeptRow:
-    """What tasks of runs found, by seed; of several tasks a conversation is named with its task."""
+    """Joins the ranks of runs, by seed, into a row; of several tasks a conversation is named with its task."""
     rows = []
     for seed, tasks in by_seed.items():
         turns = max(task.ranks.best_st.shape[1] for task in tasks)

@@ -270,14 +270,14 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
 
 
 def memory_of(data: Path, work: Path, library: Path) -> dict[str, Any]:
-    """What a process that opens a library and takes fifty turns needs, in megabytes."""
+    """Megabytes of a process that opens a library and takes fifty turns."""
     command = [sys.executable, __file__, str(data), "--work", str(work), "--memory-of", str(library)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return dict(json.loads(said.strip().splitlines()[-1]))
 
 
 def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
-    """The same of this process; `private` is what it shares with no file."""
+    """Opens a library, takes turns and returns this process's memory; `private` is what it shares with no file."""
     opened = viewfinder.open(library)
     for text in captions:
         Session(opened.gallery(), Composer(), None).search(Say(text))

@@ -1,4 +1,4 @@
-"""What the server costs beyond the engine, and how it copes with many people at once; writes results/serving.json.
+"""Measures what the server costs beyond the engine, and with many people at once; writes results/serving.json.
 
     python benchmarks/serving.py PICTURES          # a folder of at least 600 photos
 
@@ -87,7 +87,7 @@ def crowd(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def workers(files: Sequence[Path]) -> dict[str, Any]:
-    """The same with two processes that serve, over sessions in two processes."""
+    """As `crowd`, with two processes that serve, over sessions in two processes."""
     del files
     return _crowd(2)
 
@@ -208,7 +208,7 @@ def _paced_turns(client: Client, word: str, count: int) -> list[float]:
 
 
 def memory(files: Sequence[Path]) -> dict[str, Any]:
-    """What an open talk of ten turns costs a server beyond the states of its retriever, which are bounded."""
+    """Memory of an open talk of ten turns in a server, beyond the states of its retriever, which are bounded."""
     del files
     sessions = 200
     with library_of_vectors(SIZE) as library, serve_library(library.folder) as server:
@@ -239,12 +239,12 @@ def _talk_of_ten(client: Client, texts: Sequence[str], word: str) -> None:
 
 
 def idle(files: Sequence[Path]) -> dict[str, Any]:
-    """500 conversations of two turns each, whose last events somebody has asked for and waits: what they cost."""
+    """The costs of 500 conversations of two turns each, with a client that waits for the events of each."""
     del files
     people, seconds = 500, 30
     with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, ExitStack() as stack:
         _talk_of_ten(Client(server.port), phrases(80), "warm")
-        nobody = _share_of_a_core(server, seconds)
+        without_people = _share_of_a_core(server, seconds)
         before, states_before = server.memory(), Client(server.port).states_bytes()
         for number in range(people):
             talker = Client(server.port)
@@ -257,13 +257,13 @@ def idle(files: Sequence[Path]) -> dict[str, Any]:
             path = f"/api/v1/sessions/{talk}/turns/2/events"
             waiting.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             talker.close()
-        everybody = _share_of_a_core(server, seconds)
+        with_people = _share_of_a_core(server, seconds)
         after, states = server.memory(), Client(server.port).states_bytes()
     return {
         "conversations": people,
         "seconds": seconds,
-        "share_of_a_core_without": round(nobody, 4),
-        "share_of_a_core_with": round(everybody, 4),
+        "share_of_a_core_without": round(without_people, 4),
+        "share_of_a_core_with": round(with_people, 4),
         "kb_per_conversation": round((after - before - (states - states_before)) / people / 1024, 1),
         "sessions_in_memory": 256,
     }
@@ -308,7 +308,7 @@ def paint(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def _opened(browser: Any, address: str) -> dict[str, float]:
-    """Opens an address as somebody who was never there; milliseconds from the click, by the page's own clock."""
+    """Opens an address in a browser with an empty cache; milliseconds from the click, by the page's own clock."""
     context = browser.new_context(viewport={"width": 1920, "height": 1080})
     page = context.new_page()
     page.add_init_script(WATCH)
@@ -421,7 +421,7 @@ class Client:
         return self._asked("POST", path, json.dumps(body))
 
     def close(self) -> None:
-        """Nothing more is asked."""
+        """Closes the connection."""
         self._connection.close()
 
     def talk(self, n: int = SHOWN) -> str:
@@ -438,12 +438,12 @@ class Client:
         return self._bytes("GET", f"/sessions/{talk}/turns/{number}/events").decode()
 
     def states_bytes(self) -> int:
-        """What the retrievers' states take, by the server's own metrics."""
+        """Bytes of the retrievers' states, by the server's own metrics."""
         [found] = re.findall(r"^viewfinder_states_bytes ([\d.e+]+)$", self._bytes("GET", "/metrics").decode(), re.M)
         return int(float(found))
 
     def until(self, ready: Callable[[], bool], seconds: float = 120) -> None:
-        """Waits until something is so."""
+        """Waits until a condition holds."""
         end = time.monotonic() + seconds
         while True:
             try:

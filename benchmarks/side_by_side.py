@@ -36,12 +36,12 @@ TALKS = 200
 """Of a task at most, taken evenly."""
 
 SHARED = "R@10"
-"""What all protocols are compared by, after the last turn."""
+"""The metric by which all protocols are compared, after the last turn."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """What a system is tried on: a folder, a protocol, and the words that its tasks have in their titles.
+    """A test of all systems: a folder, a protocol, and the words that its tasks have in their titles.
 
     `own` is what the protocol itself counts; the figures are those after the last turn. `unseen`: only talks about
     pictures of the test split, where a protocol knows no splits. `captions`: whether what is written about pictures
@@ -136,7 +136,7 @@ def main() -> None:
 
 
 def tests_of(system: str) -> dict[str, Test]:
-    """What a system is tried on."""
+    """The tests of a system."""
     return {**TESTS, **(READS_CAPTIONS if system.startswith("mai") else {})}
 
 
@@ -186,7 +186,7 @@ def results(work: Path) -> dict[str, Any]:
 
 
 def about(work: Path, name: str, test: Test) -> dict[str, Any]:
-    """What a test is: its protocol and measure; talks and pictures as they were."""
+    """The description of a test: its data, protocol and metric, and the sizes of its galleries."""
     runs = [read_run(folder) for system in TRAINED if is_measured(folder := work / plain(system) / plain(name))]
     galleries = sorted({task.ranks.gallery_size for run in runs for task in run.tasks})
     return {"data": test.data, "protocol": test.protocol, "own": test.own, "pictures": galleries}

@@ -56,8 +56,10 @@ def indexing(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def large_pictures(files: Sequence[Path]) -> dict[str, Any]:
-    """The same of pictures as a camera makes them, of 12 megapixels: enlarged, with noise, for decoding to take as long
-    as that of files of some megabytes."""
+    """As `indexing`, of pictures of 12 megapixels, as cameras make them.
+
+    They are enlarged, with noise, so that decoding takes as long as that of files of some megabytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
         large = [_enlarged(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
         megabytes = statistics.median(file.stat().st_size for file in large) / 1e6
@@ -233,7 +235,7 @@ def finding(files: Sequence[Path]) -> dict[str, Any]:
 
 
 def asking(files: Sequence[Path]) -> dict[str, Any]:
-    """What the information-gain question adds to a turn at 50,000 pictures with catalogue columns."""
+    """The time that an information-gain question adds to a turn at 50,000 pictures with catalogue columns."""
     del files
     with library_of_vectors(SIZE) as library:
         silent: list[float] = []

@@ -112,7 +112,7 @@ def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
 def of_talk(
     session: Session, wanted: CaptionedPicture, captions: Mapping[str, tuple[str, ...]], rng: random.Random
 ) -> Iterator[tuple[str, float]]:
-    """What went right in a conversation about a photograph; an answer counts where words were written at all."""
+    """Which steps of a conversation about a photograph went right; answers count if words were written at all."""
     first, second = rng.sample(wanted.captions, 2)
     hits = session.say(first)
     yield "first search shows pictures", float(session.answered_with == "pictures")

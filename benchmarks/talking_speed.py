@@ -1,4 +1,4 @@
-"""What a turn of a system that talks and retrieves costs at 50,000 pictures; `chatsearcher.py speed` runs it.
+"""Measures a turn of a system that talks and retrieves, at 50,000 pictures; `chatsearcher.py speed` runs it.
 
 Raw vectors of real pictures are repeated up to the size with a little noise, as in `asking.py`. Every talk says one
 sentence ten times, so that turns are equally long; no other talk uses it, since states are kept. The script measures

@@ -43,7 +43,7 @@ class Recorder:
         self.listens = False
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        """What `sys.setprofile` calls; comprehensions and lambdas are parts of the function they stand in."""
+        """Records a call, for `sys.setprofile`; comprehensions and lambdas are parts of the function they stand in."""
         code = frame.f_code
         if self.listens and event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name[0] != "<":
             self.calls[threading.get_ident()].append(code.co_filename)

@@ -83,7 +83,7 @@ class Fits:
 
 Fact = Callable[[PictureTruth], bool]
 _Nouns = Mapping[str, tuple[str, bool]]
-"""What things are called -> their kind, and whether that is a plural."""
+"""Names of things -> their kind, and whether the name is a plural."""
 
 
 def fits_of_chats(folder: Path) -> list[Fits]:
@@ -109,7 +109,7 @@ def _fits(gallery: Sequence[PictureTruth], target: PictureTruth, last: list[Fact
 
 
 def _scene_facts(text: str, nouns: _Nouns) -> list[Fact]:
-    """What a sentence says of a scene by itself: place, hour, and things with number and colour, there or not."""
+    """The facts in a sentence about a scene: place, hour, and things with number and colour, there or not."""
     text = re.sub(r" instead of (?:the )?\w+(?: one)?|, not \w+", "", text.lower())
     facts = [_is("place", name) for name in _named(text, {**_merged(WHERE), **_merged(PLACE_NOUNS)})]
     facts += [_is("light", name) for name in _named(text, _merged(LIGHT_WORDS))]
@@ -126,7 +126,7 @@ def _scene_facts(text: str, nouns: _Nouns) -> list[Fact]:
 
 
 def _leaning_facts(last: str, before: str, shown: PictureTruth, nouns: _Nouns) -> Iterator[Fact]:
-    """What the last turn means by "the same place", "it" and "them"."""
+    """The facts that the last turn refers to by "the same place", "it" and "them"."""
     if re.search(r"\b(?:very )?same (?:place|spot)\b", last):
         yield _is("place", shown.place)
     spoken = {nouns[found["noun"]][0] for found in _thing_pattern(tuple(nouns)).finditer(before)}
@@ -168,7 +168,7 @@ def _merged(words: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _named(text: str, phrases: Mapping[str, str]) -> set[str]:
-    """What is named: a phrase within a longer one does not count."""
+    """The names in a text; a phrase within a longer one does not count."""
     found: set[str] = set()
     for phrase in sorted(phrases, key=len, reverse=True):
         if re.search(rf"\b{re.escape(phrase)}\b", text):
@@ -231,7 +231,7 @@ _SEEN = tuple(name for name, facet in FACETS.items() if facet.seen and name != "
 
 
 def _phrases(truths: Iterable[PictureTruth]) -> dict[str, tuple[str, str, bool]]:
-    """What a clause means: facet, word, and whether it is denied; also as it is said for testing, and of what stays."""
+    """The meaning of clauses: facet, word, and whether it is denied; also as said for testing, and of what stays."""
     known = {(facet, word) for truth in truths for facet in FACETS for word in truth.attributes.get(facet, ())}
     found: dict[str, tuple[str, str, bool]] = {}
     for facet, word in sorted(known):
@@ -274,7 +274,7 @@ def _plain(said: str) -> str:
 
 
 def sentences(folder: Path, split: str) -> dict[str, list[str]]:
-    """What is said of the pictures of a split: captions of scenes; relative captions and modifications of articles."""
+    """The sentences about a split: captions of scenes; relative captions and modifications of articles."""
     if (folder / "rg_jsons").is_dir():
         inside = set((folder / "caches" / f"vg_{split}.txt").read_text(encoding="utf-8").split())
         captions = read_json(folder / "annotations" / "captions_world.json", dict)["annotations"]

@@ -21,7 +21,7 @@ NOT_GIVEN = frozenset({"", "NA"})
 
 @dataclass(frozen=True)
 class CatalogueRow:
-    """What one row says: `key` names the picture, `values` has an entry for every cell that is filled."""
+    """A row of a catalogue: `key` names the picture, `values` has an entry for every cell that is filled."""
 
     key: str
     values: dict[str, str]

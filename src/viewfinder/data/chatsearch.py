@@ -11,7 +11,7 @@ The paper's data was not released; the format is ours. Each line of a `.jsonl` f
 Beside it, `gallery_<subtask>.txt` lists the pictures among which the target is searched, one path per line. Paths are
 POSIX paths below one folder of pictures.
 
-What a person decided about constructed dialogues is in a journal beside their file, one decision per line. The journal
+A journal beside a file of constructed dialogues holds people's decisions about them, one decision per line. The journal
 of `mChat_test.jsonl` is `mChat_test.review.jsonl`:
 
     {"id": "m-000001", "verdict": "rewritten", "turns": [...], "note": "said too much", "by": "anna"}
@@ -67,7 +67,7 @@ class ImageItem:
 
 @dataclass(frozen=True)
 class ChatTurn:
-    """What one side said and showed, in order; never empty."""
+    """The words and pictures of one side in one turn, in order; never empty."""
 
     role: Role
     content: tuple[TextItem | ImageItem, ...]

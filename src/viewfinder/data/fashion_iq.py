@@ -56,7 +56,7 @@ _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(?P<kind>.+)\.(?P<split>[^.]+)\.json"
 
 @dataclass(frozen=True)
 class FashionPair:
-    """What a user who is shown `candidate` and wants `target` says (None: kept secret, as in the test split)."""
+    """The words of a user who is shown `candidate` and wants `target` (None: kept secret, as in the test split)."""
 
     target: str | None
     candidate: str

@@ -57,7 +57,7 @@ def read_official_test(folder: Path) -> frozenset[str]:
 
 
 def name_pictures(folder: Path, keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """What each picture (a name in a data set) is made from, by names that mean the same in every data set.
+    """The sources of each picture (a name in a data set), under names that mean the same in every data set.
 
     A photo or product is named by its file's stem. Drawn pictures have the same numbers in all worlds, so their names
     include the world; scenes of products are also made from these products.

@@ -1,4 +1,4 @@
-"""What is known for certain about a picture of a world: `truth.jsonl`, one JSON object per picture.
+"""The facts of every picture of a world: `truth.jsonl`, one JSON object per picture.
 
 Worlds write it; simulated users answer from it. Real data has no such file.
 """

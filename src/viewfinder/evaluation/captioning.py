@@ -148,7 +148,7 @@ def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Featur
 
 
 def _texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[list[str]]]:
-    """What was said, and what people said, in the form in which they are compared."""
+    """The captions of the captioner and of people, in the form in which they are compared."""
     prefix = str(plan.options.get("prefix", ""))
     people = [[f"{prefix}{caption}" for caption in pair.people] for pair in pairs]
     return [f"{prefix}{pair.said}" for pair in pairs], people

@@ -43,14 +43,14 @@ from viewfinder.users import Person, SimulatedUser, load_user
 from viewfinder.worlds.making import run_in_processes
 
 GOES_ON = "goes_on"
-"""The manner that is also for the user of Fashion IQ's dialogue, whom nobody names."""
+"""The manner that also applies to the default user of Fashion IQ's dialogue."""
 
 OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
     visual_conversation.PROTOCOL: visual_conversation.answer_questions,
     deciding.PROTOCOL: deciding.measure_decisions,
     grounding.PROTOCOL: grounding.ground_phrases,
 }
-"""What runs the plan of a protocol that measures something other than search; see `write_measured_run`."""
+"""The function that runs a plan, by protocol, for those that measure something other than search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +221,7 @@ def _simulate_in_processes(
 def _simulator(
     plan: Plan, make_encoder: Callable[[], Encoder]
 ) -> Callable[[Task], tuple[RankTable, list[HeldDialogue]]]:
-    """What holds the dialogues of a task, in a process of its own."""
+    """Makes the function that holds the dialogues of a task in a worker process."""
     encoder, retriever = make_encoder(), load_system(plan.system, plan.seed, plan.checkpoint)
     user = load_user_of_plan(plan, encoder)
 

@@ -36,7 +36,7 @@ PICTURES = 6
 
 @dataclass(frozen=True, eq=False)
 class SlotAttention:
-    """What one vector of a query looks at in the wanted picture: one weight per region, summing to 1.
+    """The attention of one vector of a query to the wanted picture: one weight per region, summing to 1.
 
     `said` is what the vector holds; `fresh` says that the turn just said went into it.
     """
@@ -121,7 +121,7 @@ def turn_line(turn: Turn) -> str:
 
 
 def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
-    """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
+    """The attention of the query's vectors to the wanted picture; None if it has no regions."""
     row = gallery.row(dialogue.target)
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None

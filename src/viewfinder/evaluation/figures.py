@@ -121,7 +121,7 @@ def values_per_dialogue(
 def name_figure(
     task: Task, table: RankTable, metric: str, turn: int | None, setting: str, ties: Ties | Literal["none"]
 ) -> MeasureName:
-    """What a figure of a task is called; `turn` and `setting` as a `Figure` has them."""
+    """The full name of a task's figure; `turn` and `setting` as a `Figure` has them."""
     if turn is None:
         when = "whole talk"  # the name that committed results use for a whole dialogue
     elif turn == LAST_TURN:

@@ -47,7 +47,7 @@ from viewfinder.worlds.making import run_in_processes
 
 SPLIT = "train"
 CAPTIONS = "captions"
-"""The questioner that asks nobody: captions answer our own questions (`write_captioned_dialogues`)."""
+"""A questioner in name only: captions answer our own questions (`write_captioned_dialogues`)."""
 
 SCHEMA = "viewfinder/dialogues-journal"
 
@@ -67,7 +67,7 @@ class GenerationOrder:
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What was generated; figures are means per dialogue, shares of all questions and answers.
+    """A summary of generated dialogues; figures are means per dialogue, shares of all questions and answers.
 
     `ended` is False if the run was stopped: the dialogues so far are in the journal.
     """
@@ -140,7 +140,7 @@ def generate_dialogues(
 def write_captioned_dialogues(
     data: Path, out: Path, *, split: str = SPLIT, rounds: int = ROUNDS, limit: int | None = None
 ) -> GenerationReport:
-    """Writes our own questions about captioned photographs and the answers that their captions give; nobody is asked.
+    """Writes our own questions about captioned photographs, with the answers that their captions give.
 
     A photograph has as many dialogues of at most `rounds` questions as its answers fill. Every question is answered
     no at most as often as otherwise, so that it does not give its answer away.
@@ -221,7 +221,7 @@ def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder], no
 
 
 def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
-    """What identifies a run: it resumes only if this matches the dialogues that it has."""
+    """The settings that identify a run: it resumes only if they match those of its journal."""
     plan = order.plan
     settings: dict[str, object] = {
         "data": plan.data.resolve().name, "split": task.split, "talks": len(task.dialogues),

@@ -143,7 +143,7 @@ def _grounded(
 
 
 def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retriever[Any]) -> Gallery:
-    """What is in each box as a picture to search for, in the order of the boxes."""
+    """A gallery of what is in each box, in the order of the boxes."""
     encoded = encoder.pictures(cut_boxes(pixels, boxes_n4), regions=retriever.reads.regions)
     raw_ng = np.asarray(encoded.global_bd, np.float32)
     regions_nre = None if encoded.regions_brd is None else np.asarray(encoded.regions_brd, np.float16)
@@ -183,7 +183,7 @@ Boxes = Float32[np.ndarray, "n 4"]
 
 @dataclass(frozen=True)
 class Phrase:
-    """What is searched for in a picture: a thing that occurs in it only once, and its box in pixels."""
+    """A description of a thing that occurs only once in a picture, and the thing's box in pixels."""
 
     text: str
     box: Box
@@ -237,7 +237,7 @@ def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[st
 
 
 def name_thing(thing: ThingTruth) -> str:
-    """What a person calls a thing of a world: "a striped blue umbrella"."""
+    """A thing of a world as a person would call it: "a striped blue umbrella"."""
     pattern = (thing.pattern,) if thing.pattern in PATTERN_NOUNS else ()
     colour = (thing.colour,) if thing.colour else ()
     return with_article(" ".join((*pattern, *colour, thing.nouns[0][0])))
@@ -277,7 +277,7 @@ def intersection_over_union(
 
 
 def cut_boxes(pixels: Pixels, boxes_n4: Boxes) -> list[Pixels]:
-    """What is in each box, at least one pixel."""
+    """Cuts out each box; at least one pixel."""
     height, width = pixels.shape[:2]
     found = []
     for x0, y0, x1, y1 in boxes_n4.tolist():

@@ -238,7 +238,7 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
 
 
 def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """What a catalogue says about each picture; several rows give several values."""
+    """The attributes of each picture in a catalogue; several rows give several values."""
     said: dict[str, dict[str, tuple[str, ...]]] = {}
     for path, rows in read_catalogue(catalogue).matches(map(Path, keys)).rows.items():
         values = said.setdefault(path.as_posix(), {})

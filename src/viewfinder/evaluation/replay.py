@@ -287,7 +287,7 @@ def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any
 
 
 def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:
-    """The same retriever, set to answer every turn with pictures; those that always do so are left as they are."""
+    """A copy of a retriever that answers every turn with pictures; one that always does so is returned as it is."""
     return with_picture_bias(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
 
 
@@ -306,5 +306,5 @@ def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[S
 
 
 def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
-    """What it answers to the last of these turns."""
+    """The answer of a speaker to the last of these turns."""
     return "".join(speaker.reply(replay_turns(turns, gallery, speaker))).strip()

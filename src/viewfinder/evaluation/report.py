@@ -1,6 +1,6 @@
 """A run for people: tables for the terminal, and one HTML page with plots and example dialogues.
 
-Pictures and plots are embedded in the page, so that it can be sent to somebody.
+Pictures and plots are embedded, so that the page can be sent as one file.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], l
 
 
 def run_letter(number: int) -> str:
-    """What a run is called in a comparison: A, B ... Z, then by its number."""
+    """The letter of a run in a comparison: A, B ... Z, then its number."""
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 

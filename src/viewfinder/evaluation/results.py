@@ -44,7 +44,7 @@ CHECKPOINT = "checkpoint"
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a run is a run of."""
+    """The system, data, encoder, user and seed of a run."""
 
     system: str
     data: str
@@ -56,7 +56,7 @@ class Provenance:
 
     @property
     def label(self) -> str:
-        """What distinguishes the run from others on the same data: system and its weights, user and questioner."""
+        """A name that tells the run from others on the same data: system and its weights, user and questioner."""
         weights = self.options.get(CHECKPOINT)
         system = f"{self.system} ({weights})" if weights else self.system
         return " + ".join(part for part in (system, self.user, self.questioner) if part)
@@ -225,7 +225,7 @@ def make_run(
 
 
 def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
-    """What a run records of its plan. Options are named where they differ from the default."""
+    """The provenance of a run of this plan. Options are named where they differ from the default."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,

@@ -113,7 +113,7 @@ class SimulatedSession:
         return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
 
     def converse(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
-        """What is searched for after every turn of a user on their own."""
+        """Holds a dialogue that the user leads; yields the query after every turn."""
         shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
         for number in range(rounds):
             turn = check_turn(user, user.reply(dialogue.target, Screen(shown, self._ask(), number)))
@@ -123,7 +123,7 @@ class SimulatedSession:
             yield self._session.last_query
 
     def interview(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
-        """What is searched for after the description, and after every answer."""
+        """Holds a dialogue of questions and answers; yields the query after the description and after every answer."""
         self._take(dialogue, dialogue.turns[0])
         yield self._session.last_query
         for number in range(1, rounds):

@@ -187,7 +187,7 @@ def _answered(
 
 
 def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]) -> list[VisualQuestion]:
-    """The same with the most frequent answers in training, to all questions and to those of each kind.
+    """Adds to questions the most frequent answers in training: to all questions, and to those of each kind.
 
     Kinds that were not asked in training get the answer for all; without training data there is none.
     """
@@ -331,7 +331,7 @@ OTHER = "other"
 
 
 def classify_question(question: str) -> str:
-    """What a question is about.
+    """The kind of a question, by what it is about.
 
     >>> [classify_question(one) for one in ("How many dogs are there?", "is it navy blue?", "where was this taken?")]
     ['number', 'colour', 'place']

@@ -215,7 +215,7 @@ SEPARATOR = " | "
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureName:
-    """What a figure is called.
+    """The full name of a figure.
 
     Attributes:
         metric: the measure and its depth, such as "R@10", "Hits@10", "ATR frozen at 10", "P".

@@ -2,7 +2,7 @@
 
 Both are pickles with the suffix .npy; they are read without executing anything.
 
-A pickle is a program: `pickle.load` of somebody else's file runs what it says. Some published data sets are pickles,
+A pickle is a program, which `pickle.load` runs. Some published data sets are pickles,
 so they are read here with a loader that knows numpy arrays, plain values and a `Vocabulary`, and refuses everything
 else. Even numpy's own names are not passed through: the few functions below stand in for them, and accept only plain
 numbers, truth values and texts, no objects and no structures.

@@ -65,7 +65,7 @@ class SceneRelation:
 
 @dataclass(frozen=True, slots=True)
 class SceneGraph:
-    """What is in a picture of `width` x `height` pixels, and how the things relate."""
+    """The things in a picture of `width` x `height` pixels, and how they relate."""
 
     image_id: int
     width: int
@@ -120,7 +120,7 @@ def read_scene_graph(path: Path) -> SceneGraph:
 
 
 def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
-    """What Drill-down keeps of a graph: objects whose name is listed (None: every name), boxes cut to the picture.
+    """Reduces a graph to the objects whose name is listed (None: every name), with boxes cut to the picture.
 
     Objects whose box lies outside are dropped together with their relations.
     """
@@ -356,7 +356,7 @@ def _read_objects(file: Path, picture: int, listed: frozenset[str] | None) -> tu
 def choose_captions(
     picture: RegionPicture, rng: np.random.Generator | None = None, *, turns: int = TURNS
 ) -> tuple[str, ...]:
-    """What is said of a picture in ten turns: any ten in any order (training), or without `rng` the first ten."""
+    """Chooses ten descriptions of a picture as turns: any ten in any order (training), or without `rng` the first."""
     said = picture.captions
     if len(said) < turns:
         raise ValueError(f"picture {picture.id} has {len(said)} captions, {turns} are needed")

@@ -43,7 +43,7 @@ def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Tas
 
 
 def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
-    """What questioners' dialogues begin with: each picture of a split, and what was first said about it.
+    """A task whose dialogues have only their beginning, for a questioner to go on: one for each picture of a split.
 
     Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
     as for training. The pictures of the split are searched, unless `pool` lists others.
@@ -57,7 +57,7 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
 
 
 def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
-    """What was first said about the pictures of a split, by their names there."""
+    """The first description of each picture of a split, by its name there."""
     if files := _files(folder, split):
         read = [read_dialogues(file) for file in files]
     elif any((place / f"visdial_1.0_{split}.json").is_file() for place in (folder, folder / split)):
