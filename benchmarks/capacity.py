@@ -107,7 +107,7 @@ def measure_turns(results: dict[str, Any]) -> dict[str, Any]:
                     chat.follow_up()
                     times.append(time.process_time() - started)
                 spent[size] += times if talk else []
-        mapped = {size: _mapped_bytes(library) for size, library in libraries.items()}
+        mapped = {size: _count_mapped_bytes(library) for size, library in libraries.items()}
     rows = [
         {"pictures": size, "core_ms": 1000 * statistics.median(spent[size]), "bytes": mapped[size]} for size in SIZES
     ]
@@ -130,7 +130,7 @@ def measure_process() -> int:
         return int(psutil.Process().memory_full_info().uss)
 
 
-def _mapped_bytes(library: Library) -> int:
+def _count_mapped_bytes(library: Library) -> int:
     """Bytes of the files that searching maps: the snapshot of a library, and what is derived from it."""
     folder = library.gallery().snapshot.folder
     assert folder is not None, "the snapshot of a library in a scratch folder is written"
@@ -181,10 +181,10 @@ def plan_indexed(results: dict[str, Any]) -> dict[str, Any]:
     Those are searches without a question, and memory is that of a process that took some; `scan` is the line through
     scans that were measured in the same way.
     """
-    sizes = _measured_sizes()
+    sizes = _read_measured_sizes()
     if len(sizes) < 2:
         return {}
-    costs, scan = _costs_measured(sizes, "index"), _costs_measured(sizes, "scan")
+    costs, scan = _fit_costs(sizes, "index"), _fit_costs(sizes, "scan")
     return {
         "core_ms_a_turn": round(1000 * costs.core_s, 2),
         "core_ns_a_picture": round(1e9 * costs.core_s_a_picture, 2),
@@ -199,10 +199,10 @@ def plan_indexed(results: dict[str, Any]) -> dict[str, Any]:
 
 def advise(results: dict[str, Any]) -> dict[str, Any]:
     """Cores for some pictures and people, by the way in which so many pictures are searched."""
-    sizes = _measured_sizes()
+    sizes = _read_measured_sizes()
     if len(sizes) < 2:
         return {}
-    costs = {"a scan": _costs_served(results["turns"]), "the index": _costs_measured(sizes, "index")}
+    costs = {"a scan": _add_server_costs(results["turns"]), "the index": _fit_costs(sizes, "index")}
     plans = [plan(costs[how], pictures, people) for pictures, how in ADVISED.items() for people in ADVISED_PEOPLE]
     return {
         "by": {str(pictures): how for pictures, how in ADVISED.items()},
@@ -210,17 +210,17 @@ def advise(results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _measured_sizes() -> dict[int, dict[str, Any]]:
+def _read_measured_sizes() -> dict[int, dict[str, Any]]:
     """The results of scale.py by size, of sizes at which turns were measured."""
     sizes = read_figures(RESULTS / "scale.json").get("sizes", {})
     return {int(size): found for size, found in sizes.items() if "turns" in found}
 
 
-def _costs_measured(sizes: dict[int, dict[str, Any]], way: str) -> Costs:
+def _fit_costs(sizes: dict[int, dict[str, Any]], way: str) -> Costs:
     """The line through what turns with the index or by a scan cost, memory that of a process with an index."""
     start_ms, slope_ms = line_through([(size, found["turns"][way]["cpu_ms"]) for size, found in sizes.items()])
     start_mb, slope_mb = line_through([(size, found["memory"]["resident_MB"]) for size, found in sizes.items()])
-    return _costs_served(
+    return _add_server_costs(
         {
             "core_ms_a_turn": start_ms,
             "core_ns_a_picture": 1e6 * slope_ms,
@@ -236,7 +236,7 @@ def line_through(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return max(float(start), 0.0), max(float(slope), 0.0)
 
 
-def _costs_served(turns: dict[str, Any]) -> Costs:
+def _add_server_costs(turns: dict[str, Any]) -> Costs:
     serving = read_figures(RESULTS / "serving.json")
     cores = int(serving["machine"]["processor"].rsplit(", ", 1)[1].split()[0])
     return Costs.of(turns, serving["crowd"], cores)
@@ -244,7 +244,7 @@ def _costs_served(turns: dict[str, Any]) -> Costs:
 
 def plan_on_paper(results: dict[str, Any]) -> dict[str, Any]:
     """The table of pictures and people, for the exact scan."""
-    costs = _costs_served(results["turns"])
+    costs = _add_server_costs(results["turns"])
     return {
         "turns_a_minute": TURNS_A_MINUTE,
         "busy": BUSY,

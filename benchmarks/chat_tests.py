@@ -85,7 +85,7 @@ def print_line(line: str) -> None:
     print("   ", line, flush=True)
 
 
-def chat(job: Job, out: Path) -> None:
+def rank_chat(job: Job, out: Path) -> None:
     """All three tasks; pictures are always shown."""
     replay_tasks(job.plan("scenes", "chatsearch"), out, without_shown)
 
@@ -101,18 +101,18 @@ def _without_shown(dialogue: SearchDialogue) -> SearchDialogue:
     return replace(dialogue, leaves_out=tuple(dict.fromkeys(name for name in shown if name not in wanted)))
 
 
-def last_turn(job: Job, out: Path) -> None:
+def rank_last_turn(job: Job, out: Path) -> None:
     """mChat with the last turn alone; pictures that were shown before are not searched either."""
     plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
 
-    def shortened(task: Task) -> Task:
+    def drop_history(task: Task) -> Task:
         whole = without_shown(task)
         return replace(whole, dialogues=tuple(replace(one, turns=one.turns[-1:]) for one in whole.dialogues))
 
-    replay_tasks(plan, out, shortened)
+    replay_tasks(plan, out, drop_history)
 
 
-def captions(data: str) -> Callable[[Job, Path], None]:
+def rank_captions(data: str) -> Callable[[Job, Path], None]:
     """One data set's test pictures by the first caption of each."""
 
     def run(job: Job, out: Path) -> None:
@@ -147,25 +147,25 @@ def replay_tasks(plan: Plan, out: Path, changed: Callable[[Task], Task], reader:
     write_run(Run(out, provenance_of(plan, reader), describe_machine(), tuple(results)))
 
 
-def cirr(job: Job, out: Path) -> None:
+def rank_cirr(job: Job, out: Path) -> None:
     """One turn about a picture; nothing was learnt of these subsets."""
     write_run(evaluate(job.plan("cirr", "cirr"), encoder(), out, print_line).run)
 
 
-def visual(job: Job, out: Path) -> None:
+def ask_about_pictures(job: Job, out: Path) -> None:
     """Questions about pictures of the test split."""
     plan = replace(job.plan("scenes", "visual"), limit=SEEN_PICTURES)
     write_measured_run(answer_questions(plan, encoder(), out, print_line))
 
 
-def decision(job: Job, out: Path) -> None:
+def judge_decisions(job: Job, out: Path) -> None:
     """With the leaning of the weights, which was chosen on validation talks."""
     write_measured_run(
         measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, print_line)
     )
 
 
-def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
+def ground(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
     """Phrases of so many pictures of a data set, among windows or the boxes of a detector."""
 
     def run(job: Job, out: Path) -> None:
@@ -176,15 +176,15 @@ def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path],
 
 
 TESTS: dict[str, Callable[[Job, Path], None]] = {
-    "chat": chat,
-    "last turn": last_turn,
-    **{f"captions, {data}": captions(data) for data in CAPTIONED},
-    "cirr": cirr,
-    "visual": visual,
-    "decision": decision,
-    "grounding, scenes, boxes": grounding("scenes", 100, "boxes"),
-    "grounding, scenes, windows": grounding("scenes", 10, "windows"),
-    "grounding, coco, boxes": grounding("coco", 80, "boxes"),
+    "chat": rank_chat,
+    "last turn": rank_last_turn,
+    **{f"captions, {data}": rank_captions(data) for data in CAPTIONED},
+    "cirr": rank_cirr,
+    "visual": ask_about_pictures,
+    "decision": judge_decisions,
+    "grounding, scenes, boxes": ground("scenes", 100, "boxes"),
+    "grounding, scenes, windows": ground("scenes", 10, "windows"),
+    "grounding, coco, boxes": ground("coco", 80, "boxes"),
 }
 NEEDS = {"cirr": "cirr"}
 """Folders without which a test waits."""

@@ -55,7 +55,7 @@ class StandIn:
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors drawn from a hash of each text."""
-        return np.stack([_drawn(text) for text in texts])
+        return np.stack([_draw_direction(text) for text in texts])
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         """Vectors as of `words`."""
@@ -70,7 +70,7 @@ class StandIn:
         return np.zeros(len(pictures_nd), np.float32)
 
 
-def _drawn(text: str) -> Float[np.ndarray, " d"]:
+def _draw_direction(text: str) -> Float[np.ndarray, " d"]:
     seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
     drawn_d = np.random.default_rng(seed).standard_normal(WIDTH).astype(np.float32)
     unit_d: Float[np.ndarray, " d"] = drawn_d / np.linalg.norm(drawn_d)

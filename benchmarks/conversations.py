@@ -132,7 +132,7 @@ def main() -> None:
         for styles in ([SpeakingStyle(speaks=speaks, policy="answers", seed=seed) for seed in given.seeds],)
     }
     print("reactions", json.dumps(reactions), f"{time.perf_counter() - started:.0f} s", flush=True)
-    absent = not_there(notes, pictures, given.questioner, given.limit)
+    absent = look_for_absent(notes, pictures, given.questioner, given.limit)
     print("not there", json.dumps(absent), f"{time.perf_counter() - started:.0f} s", flush=True)
     results = {
         "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found,
@@ -346,9 +346,9 @@ def fits(notes: AnnotatedPhotos, target: str, shown: str) -> bool:
     )
 
 
-def not_there(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit: int | None) -> dict[str, Any]:
+def look_for_absent(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit: int | None) -> dict[str, Any]:
     """How often "nothing" is said of what is not there: after the first turn, and at the end of a conversation."""
-    removed = list(without(notes, pictures, OF_A_KIND if limit is None else 1))
+    removed = list(remove_kinds(notes, pictures, OF_A_KIND if limit is None else 1))
     found: dict[str, Any] = {}
     for speaks in SPOKEN:
         style = SpeakingStyle(speaks=speaks, policy="answers")
@@ -376,7 +376,7 @@ def nothing(gallery: Gallery, text: str) -> bool:
     return Session(gallery, load_retriever("composer"), None).say(text).verdict == "nothing"
 
 
-def without(
+def remove_kinds(
     notes: AnnotatedPhotos, pictures: Pictures, most: int
 ) -> Iterator[tuple[AnnotatedPhotos, Gallery, list[str]]]:
     """For each kind: notes of the captions that name it, the pictures of which no caption names it, and some that do.

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from chat_tests import Job, Place, chat, replay_tasks, without_shown
+from chat_tests import Job, Place, rank_chat, replay_tasks, without_shown
 from chat_tests import keep as keep_chat
 from machine import describe_host
 from rows import UNTRAINED, keep_tasks, write_results
@@ -54,7 +54,7 @@ def main() -> None:
             runs = {name: job.result() for name, job in jobs.items()}
         result = {
             "data": {"scenes": f"{SCENES:,} drawn scenes, seed {SEED}, contextual language; test split"},
-            "runs": {name: shown(run) for name, run in runs.items()},
+            "runs": {name: list_figures(run) for name, run in runs.items()},
             "machine": describe_host(),
         }
         write_results("evaluate", result)
@@ -63,7 +63,7 @@ def main() -> None:
             keep_one_turn(system, data["products"], given.work)
             out = given.work / "runs" / "chat" / system
             job = Job(system, None, out, Place(given.work, data), system, UNTRAINED)
-            chat(job, out)
+            rank_chat(job, out)
             keep_chat(job, "chat", out, "evaluate", "scenes, ")
 
 
@@ -92,7 +92,7 @@ def data_sets(data: Path, work: Path) -> dict[str, Path]:
     return {"scenes": scenes, "products": products, "flickr8k": data / "flickr8k"}
 
 
-def shown(run: Run) -> list[dict[str, Any]]:
+def list_figures(run: Run) -> list[dict[str, Any]]:
     """The figures of a run that are shown, rounded: the file is read by people too."""
     return [
         {"task": task.title}

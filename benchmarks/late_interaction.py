@@ -75,7 +75,7 @@ def main() -> None:
 # -- 10,000 pictures: over the bare product
 
 
-def product(given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_product(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Exact scores over the fastest bare product of all regions with the queries, for each width and count."""
     rows = []
     for width in (128, 256):
@@ -116,7 +116,7 @@ def block_of(grown: Grown) -> RegionBlock:
 # -- 50,000 pictures: time, and what is found
 
 
-def large(given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_large(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Ways to the best ten of 50,000 pictures; the truth is the definition, written down as it reads."""
     grown = Grown.of(given.features, 128, 50_000)
     block = block_of(grown)
@@ -127,7 +127,7 @@ def large(given: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for vectors in VECTORS:
         queries = grown.queries(given.repeats, vectors, 1)
-        truth = [top_k(scores_n, K) for scores_n in defined(grown, queries)]
+        truth = [top_k(scores_n, K) for scores_n in score_by_definition(grown, queries)]
         rows += [{"pictures": len(block), "vectors": vectors, **row} for row in curve(ways, queries, truth)]
     return rows
 
@@ -137,7 +137,7 @@ def nearly(block: RegionBlock, candidates: int, query_md: Float32[np.ndarray, "m
     return top_k(late_interaction_near(block, query_md, candidates=candidates), K)
 
 
-def defined(grown: Grown, queries: Queries) -> Float32[np.ndarray, "q n"]:
+def score_by_definition(grown: Grown, queries: Queries) -> Float32[np.ndarray, "q n"]:
     """The definition as it reads: all cosines, softmax with max-subtraction, mean over query vectors."""
     scores_qn = np.empty((len(queries), grown.pictures), np.float32)
     for start, piece_nrd in grown.pieces():
@@ -183,11 +183,11 @@ class Million:
     groups: RegionCodes
 
 
-def million(given: argparse.Namespace) -> dict[str, Any]:
+def measure_million(given: argparse.Namespace) -> dict[str, Any]:
     """Ways to the best ten of a million pictures; the truth is exact, found while the pictures pass by."""
     grown = Grown.of(given.features, 128, given.million)
     queries = grown.queries(given.repeats, 3, 2)
-    stored, truth = coded(grown, queries)
+    stored, truth = encode_collection(grown, queries)
     finders = candidate_finders(stored)
     wanted = np.unique(np.concatenate([find(query_md) for query_md in queries for find in finders.values()]))
     kept = RegionBlock.of(grown.of_rows(wanted))
@@ -234,7 +234,7 @@ def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray
     )
 
 
-def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
+def encode_collection(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
     """The collection in 8 bits, and the true best ten of every query, in one pass over its pieces."""
     shapes = {"codes": grown.regions, "groups": GROUPS}
     stored = {
@@ -252,11 +252,11 @@ def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
             stored[name].steps_n[start : start + len(made)] = made.steps_n
         scores_qn = query_vector_scores(RegionBlock.of(piece_nrd), vectors_md)
         scores_qn = scores_qn.reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
-        best = [merged(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
+        best = [merge_best(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
     return Million(**stored), [rows_k for rows_k, _ in best]
 
 
-def merged(
+def merge_best(
     known: tuple[Rows, Float32[np.ndarray, " k"]], start: int, scores_n: Float32[np.ndarray, " n"]
 ) -> tuple[Rows, Float32[np.ndarray, " k"]]:
     """The best ten so far and the pictures from row `start` on: the best ten of both."""
@@ -270,7 +270,7 @@ def merged(
 # -- a sentence
 
 
-def step(given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_step(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Milliseconds of a step with a sentence of 5 to 10 words, without and with the sentence's encoding."""
     encoder = StarterEncoder()
     rows = []
@@ -327,10 +327,10 @@ def percentiles(spent: Sequence[float]) -> dict[str, float]:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
-    "product": product,
-    "large": large,
-    "million": million,
-    "step": step,
+    "product": measure_product,
+    "large": measure_large,
+    "million": measure_million,
+    "step": measure_step,
 }
 
 if __name__ == "__main__":

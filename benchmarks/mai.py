@@ -87,13 +87,13 @@ BASELINES = (
 )
 
 
-def without(term: str) -> str:
+def leave_out(term: str) -> str:
     """The setting that leaves out a term of the loss."""
     return f"loss.terms={[one for one in TERMS.values() if one != term]}"
 
 
 MEMORY = tuple(shop_row(f"base, memory {kind}", *BASE, f"model.memory='{kind}'") for kind in MEMORIES)
-CCL = (*(shop_row(f"TSA + CCL without {name}", *NTM, without(term)) for name, term in TERMS.items()),)
+CCL = (*(shop_row(f"TSA + CCL without {name}", *NTM, leave_out(term)) for name, term in TERMS.items()),)
 NOISE = (
     *(shop_row(f"base, {name}", *BASE, f"loss.noise='{kind}'") for name, kind in NOISES.items()),
     *(
@@ -117,7 +117,7 @@ IN_SESSIONS = ("MAI", "MAI, no captions at all", "base", "SPRC", "Combiner", "co
 """Rows that are also measured on MT Fashion IQ."""
 
 
-def treated(kind: str) -> str:
+def name_treatment(kind: str) -> str:
     """The name under which `MAI` is kept with another treatment of the picture when a turn goes back."""
     return f"{WHOLE.name}, {GOES_BACK} {kind}"
 
@@ -135,7 +135,7 @@ TABLES = {
     "memories": (*(row.name for row in MEMORY), "base", "base + MIO"),
     "losses": ("base + TSA + CCL", *(row.name for row in CCL), "base + TSA"),
     "noise": ("base", *(row.name for row in NOISE[:4]), "base + TSA + CCL", *(row.name for row in NOISE[4:])),
-    "rollback": ("MAI", *map(treated, TREATMENTS[1:])),
+    "rollback": ("MAI", *map(name_treatment, TREATMENTS[1:])),
     "options": ("MAI", *(row.name for row in OPTIONS[1:])),
 }
 """Of docs/systems/mai.md: names of rows, as their ranks are kept. What is not kept is left out."""
@@ -147,8 +147,8 @@ PAPER = {
     "TSA + CCL without target and modification": 0.6439, "TSA + CCL without modification and caption": 0.6451,
     "TSA + CCL without caption and query": 0.6490, "base, mixing": 0.4987, "base, N(0, 1)": 0.5217,
     "base, U(-1, 1)": 0.5209, "base, N(0, 1) x U(-1, 1)": 0.5488, "TSA + CCL, N(0, 1)": 0.6523,
-    "TSA + CCL, U(-1, 1)": 0.6530, "TSA + CCL, N(0, 1) x U(-1, 1)": 0.6566, treated("blend"): 0.5780,
-    treated("random"): 0.5362, treated("ignore"): 0.4959,
+    "TSA + CCL, U(-1, 1)": 0.6530, "TSA + CCL, N(0, 1) x U(-1, 1)": 0.6566, name_treatment("blend"): 0.5780,
+    name_treatment("random"): 0.5362, name_treatment("ignore"): 0.4959,
 }  # fmt: skip
 """The paper's figures in tables 2, 3, 5, 6, 8 and 9: the mean of R@1, R@5, R@10 and R@20 on FashionMT.
 
@@ -184,7 +184,7 @@ def tests_of(row: ShopRow) -> list[tuple[str, str, str]]:
     tests = [(source, row.name, source) for source in SOURCES]
     tests += [(source, f"{row.name}, {WITHOUT}", f"{source}{BARE}") for source in SOURCES if row.bare]
     tests += [("sessions", row.name, "sessions")] if row.name in IN_SESSIONS else []
-    return tests + [("rollback", treated(kind), f"rollback, {kind}") for kind in TREATMENTS[1:] if row == WHOLE]
+    return tests + [("rollback", name_treatment(kind), f"rollback, {kind}") for kind in TREATMENTS[1:] if row == WHOLE]
 
 
 def measure(runner: Runner, row: ShopRow, seed: int) -> None:

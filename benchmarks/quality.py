@@ -66,10 +66,10 @@ def main() -> None:
     given = parser.parse_args()
     data, measured = given.data.resolve(), {}
     parts: dict[str, Callable[[], Any]] = {
-        "photos": lambda: photos(data),
-        "verdicts": lambda: verdicts(data),
-        "shop": lambda: shop(data),
-        "heads": lambda: heads(data, given.cache),
+        "photos": lambda: measure_photos(data),
+        "verdicts": lambda: measure_verdicts(data),
+        "shop": lambda: measure_shop(data),
+        "heads": lambda: measure_heads(data, given.cache),
     }
     for name in [given.only] if given.only else parts:
         measured[name] = parts[name]()
@@ -79,9 +79,9 @@ def main() -> None:
     write_json(given.out, results)
 
 
-def photos(data: Path) -> dict[str, Any]:
+def measure_photos(data: Path) -> dict[str, Any]:
     """Captions of Flickr8k said as turns, in a gallery of `GALLERY` photographs of `report`."""
-    gallery, asked = reported(data)
+    gallery, asked = read_gallery(data)
     with library_of([picture.path for picture in gallery]) as library:
         ranks_nt = [ranks_by_turn(library, picture) for picture in asked]
     found = {
@@ -92,9 +92,9 @@ def photos(data: Path) -> dict[str, Any]:
     return {"gallery": len(gallery), "list": names_digest(gallery), "asked": len(asked), **found}
 
 
-def verdicts(data: Path) -> dict[str, Any]:
+def measure_verdicts(data: Path) -> dict[str, Any]:
     """The verdicts in the gallery of `photos` on the first caption of every photo, and on things that are in none."""
-    gallery, _ = reported(data)
+    gallery, _ = read_gallery(data)
     said = " ".join(caption for picture in gallery for caption in picture.captions).lower()
     absent = [text for text, word in ABSENT.items() if not re.search(rf"\b{word}s?\b", said)]
     with library_of([picture.path for picture in gallery]) as library:
@@ -109,7 +109,7 @@ def verdicts(data: Path) -> dict[str, Any]:
     }
 
 
-def reported(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]]:
+def read_gallery(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]]:
     """The gallery, Flickr8k first, and those of Flickr8k in it that have five captions, which are asked about."""
     sets = read_photographs(data, "report")
     flickr = [*sets.pop("flickr8k"), *sets.pop("flickr8k-more")]
@@ -117,12 +117,12 @@ def reported(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]
     return gallery, [picture for picture in flickr if len(picture.captions) == 5]
 
 
-def heads(data: Path, cache: Path) -> list[dict[str, Any]]:
+def measure_heads(data: Path, cache: Path) -> list[dict[str, Any]]:
     """The gain from each part of the training, in the gallery of `photos`; several seeds where there is chance."""
     from viewfinder.encoders.starter.refine import train_head
 
     pictures = read_training_pictures(data, cache, StarterEncoder(), print)
-    gallery, asked = reported(data)
+    gallery, asked = read_gallery(data)
     shelf = pictures.photos["report"].of(np.arange(len(gallery)))
     row_k = np.flatnonzero(np.bincount(shelf.owners_m) == 5)[: len(asked)]
     assert [gallery[row] for row in row_k] == asked and gallery[-1].captions[-1] == shelf.texts[-1]
@@ -179,7 +179,7 @@ def ranks_by_turn(library: Library, picture: CaptionedPicture) -> list[int]:
     return ranks
 
 
-def shop(data: Path) -> dict[str, Any]:
+def measure_shop(data: Path) -> dict[str, Any]:
     """A shop and its own items: products that the head in the box has not seen, before and after `tune`.
 
     `own` items have rows in the table that was learnt, every fifth item is `new` and has none. Found by pictures alone,

@@ -642,11 +642,11 @@ def worlds_table(worlds: dict[str, dict[str, float]]) -> list[str]:
 def language_table(language: dict[str, dict[str, float]]) -> list[str]:
     """How much drawn worlds give away in each language: shares in per cent, counts as they are."""
 
-    def shown(name: str, value: float) -> str:
+    def format_leak(name: str, value: float) -> str:
         return f"{value:,.0f}" if name.endswith(("dialogues", "median")) else f"{100 * value:.1f} %"
 
     names = list(next(iter(language.values())))
-    rows = [[name, *(shown(name, found[name]) for found in language.values())] for name in names]
+    rows = [[name, *(format_leak(name, found[name]) for found in language.values())] for name in names]
     return format_table(["", *language], rows)
 
 

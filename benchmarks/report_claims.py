@@ -52,11 +52,11 @@ def scoreboard(judged: Sequence[Judged]) -> list[str]:
     return [
         *format_table(["", "claims", *OUTCOMES], rows),
         "",
-        leaning([one for one in judged if one.outcome == UNDECIDED]),
+        leaning_line([one for one in judged if one.outcome == UNDECIDED]),
     ]
 
 
-def leaning(undecided: Sequence[Judged]) -> str:
+def leaning_line(undecided: Sequence[Judged]) -> str:
     """How many intervals of the undecided lie on one side of 0: where more seeds may decide."""
     intervals = [one.interval for one in undecided if one.interval and not one.claim.same]
     above, below = sum(one.low > 0 for one in intervals), sum(one.high < 0 for one in intervals)
@@ -89,14 +89,14 @@ def claim_cells(one: Judged) -> list[str]:
         return [says, "", "", "", paper, "", "", "", "", f"{one.outcome}: {claim.reason}"]
     if one.interval is None:
         outcome = f"{WAITING} again" if claim.earlier else WAITING
-        return [says, *counted(one), earlier(one), paper, "", "", "", ", ".join(claim.flags), outcome]
+        return [says, *compared_cells(one), earlier_cell(one), paper, "", "", "", ", ".join(claim.flags), outcome]
     low, high = 100 * one.interval.low, 100 * one.interval.high
     sides = " − ".join(f"{100 * value:.1f}" for value in one.values)
     ours = f"{sides} = **{100 * one.interval.mean:+.1f}** ({low:+.1f} to {high:+.1f}){p_cell(one)}"
     seeds = str(len(one.seeds)) if one.trained else NOTHING
     gallery = ", ".join(f"{size:,}" for size in one.gallery if size)
     outcome = f"{one.outcome}: fewer than {FEWEST} seeds" if one.outcome == WAITING else one.outcome
-    cells = [says, *counted(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
+    cells = [says, *compared_cells(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
     return [*cells, ", ".join(one.flags), outcome]
 
 
@@ -110,10 +110,10 @@ def p_cell(one: Judged) -> str:
     return f", {shown} of equivalence" if is_of_equivalence else f", {shown}"
 
 
-def counted(one: Judged) -> list[str]:
+def compared_cells(one: Judged) -> list[str]:
     """Which rows a claim compares, and by what."""
     claim = one.claim
-    names = [*one.rows] if one.rows else [claim.rows[0], _named(claim.rows[1])]
+    names = [*one.rows] if one.rows else [claim.rows[0], _name_row(claim.rows[1])]
     if claim.over:
         names = [f"({name} over {before})" for name, before in zip(names, claim.over, strict=True)]
     at = ""
@@ -129,11 +129,11 @@ def counted(one: Judged) -> list[str]:
     return [" − ".join(names), f"{claim.metric}{at} ({'; '.join(claim.tests)})"]
 
 
-def _named(row: Any) -> str:
+def _name_row(row: Any) -> str:
     return row if isinstance(row, str) else f"the best of {', '.join(row)}"
 
 
-def earlier(one: Judged) -> str:
+def earlier_cell(one: Judged) -> str:
     """The figure that was measured before ranks were kept; "" if there is none."""
     if not one.claim.earlier:
         return ""
@@ -194,7 +194,7 @@ def few_seeds(page: str) -> list[str]:
 # -- the plot
 
 
-def plotted(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+def effect_points(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """The claims of which both sides have an effect: in points, with the interval; `kept`: from kept ranks."""
     points = []
     for one in judged:
@@ -209,7 +209,7 @@ def plotted(judged: Sequence[Judged]) -> list[dict[str, Any]]:
 
 def claims_plot(judged: Sequence[Judged]) -> Plot:
     """The effects of all claims."""
-    return Plot("claims.svg", plotted(judged), paint_effects, (7, 4.5))
+    return Plot("claims.svg", effect_points(judged), paint_effects, (7, 4.5))
 
 
 def paint_effects(axes: Any, points: Sequence[dict[str, Any]]) -> None:

@@ -34,22 +34,27 @@ def aims_table(styles: dict[str, Any], absent: dict[str, Any]) -> list[str]:
     """One row a figure that is aimed at, one column a style."""
     rows = [
         ["an answer that says something: change of log2 rank", "< 0, reach -0.3"]
-        + [change(style["answers"]) for style in styles.values()],
+        + [change_cell(style["answers"]) for style in styles.values()],
         ["R@10 after three turns, over R@10 after the first, in points", ">= 8"]
         + [format_spread(style["three answers"]) for style in styles.values()],
         ['"nothing like that here" though it is among the first ten', "<= 5 %"]
-        + [known(style["nothing though among the first ten"]) for style in styles.values()],
+        + [known_share(style["nothing though among the first ten"]) for style in styles.values()],
         ["questions that what was said had answered", "few"]
-        + [known(style["entailed questions"]) for style in styles.values()],
-        ["ever among the first ten", ""] + [known(style["found"]) for style in styles.values()],
+        + [known_share(style["entailed questions"]) for style in styles.values()],
+        ["ever among the first ten", ""] + [known_share(style["found"]) for style in styles.values()],
         ["questions until it was, of those", ""]
         + [f"{style['questions per found picture']:.2f}" for style in styles.values()],
     ]
     for when in ("after the first turn", "after the last turn"):
-        said = [known(absent[name][when]) if name in absent else "" for name in styles]
+        said = [known_share(absent[name][when]) if name in absent else "" for name in styles]
         rows.append([f'a kind that is not there, {when}: "nothing"', ">= 70 %", *said])
     rows.append(
-        ['20 things that no caption names: "nothing"', "", known(absent["phrases"]), known(absent["their nouns"])]
+        [
+            '20 things that no caption names: "nothing"',
+            "",
+            known_share(absent["phrases"]),
+            known_share(absent["their nouns"]),
+        ]
     )
     return format_table(
         ["", "reach", *(STYLES[name][0] for name in styles)], [[*row, *[""] * (5 - len(row))] for row in rows]
@@ -70,7 +75,7 @@ def turns_table(styles: dict[str, Any]) -> list[str]:
 def kinds_table(styles: dict[str, Any]) -> list[str]:
     """How each kind of turn changes the rank."""
     rows = [
-        [kind, STYLES[name][0], change(found), *shares, f"{found['n']:,}"]
+        [kind, STYLES[name][0], change_cell(found), *shares, f"{found['n']:,}"]
         for kind in KINDS
         for name, style in styles.items()
         if (found := style["kinds"].get(kind)) is not None
@@ -82,7 +87,7 @@ def kinds_table(styles: dict[str, Any]) -> list[str]:
 def reactions_table(reactions: dict[str, Any]) -> list[str]:
     """How reactions to results change the rank; one row a reaction and a style."""
     rows = [
-        [way, STYLES[style][0], change(found), *shares, f"{found['n']:,}"]
+        [way, STYLES[style][0], change_cell(found), *shares, f"{found['n']:,}"]
         for name, found in reactions.items()
         for way, style in (name.split(", "),)
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
@@ -93,7 +98,13 @@ def reactions_table(reactions: dict[str, Any]) -> list[str]:
 def matches_table(styles: dict[str, Any]) -> list[str]:
     """How often the first result is the wanted picture, or one of its like, by what it was called."""
     rows = [
-        [match, STYLES[name][0], known(found["target"]), known(found["by captions"]), f"{found['target']['n']:,}"]
+        [
+            match,
+            STYLES[name][0],
+            known_share(found["target"]),
+            known_share(found["by captions"]),
+            f"{found['target']['n']:,}",
+        ]
         for match in ("likely", "maybe", "unlikely")
         for name, style in styles.items()
         for found in (style["matches"][match],)
@@ -102,12 +113,12 @@ def matches_table(styles: dict[str, Any]) -> list[str]:
     return format_table(head, rows)
 
 
-def change(found: dict[str, float] | None) -> str:
+def change_cell(found: dict[str, float] | None) -> str:
     """A mean change with its interval."""
     return f"{found['mean']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})" if found else ""
 
 
-def known(found: dict[str, float]) -> str:
+def known_share(found: dict[str, float]) -> str:
     """A share with its interval, where there is one."""
     return format_interval(found) if found["n"] else ""
 

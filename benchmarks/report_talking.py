@@ -193,13 +193,13 @@ def systems_table(found: dict[str, Any], names: list[str], metric: str | None) -
     }
     lines = []
     for system, row in systems.items():
-        cells = [cell(row["found"].get(name), of[name], best[name]) for name in names]
+        cells = [figure_cell(row["found"].get(name), of[name], best[name]) for name in names]
         lines.append([system, row["trained on"], *cells])
     head = [f"{name}, {of[name]}" if metric is None else name for name in names]
     return format_table(["system", "has learnt from the training part of", *head], lines)
 
 
-def cell(one: dict[str, Any] | None, metric: str, best: float) -> str:
+def figure_cell(one: dict[str, Any] | None, metric: str, best: float) -> str:
     """A figure with half the width of its interval, marked where pictures looked for may have been learnt from."""
     if one is None:
         return ""

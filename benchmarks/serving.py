@@ -46,7 +46,7 @@ PROGRAM = str(Path(sys.executable).with_name("viewfinder"))
 # -- one person
 
 
-def turns(files: Sequence[Path]) -> dict[str, Any]:
+def measure_turns(files: Sequence[Path]) -> dict[str, Any]:
     """Text to first results over HTTP, over the same turn of a session in process; in turn, on different words.
 
     Both with products on one thread, as the server has them.
@@ -80,13 +80,13 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
 # -- many people
 
 
-def crowd(files: Sequence[Path]) -> dict[str, Any]:
+def measure_crowd(files: Sequence[Path]) -> dict[str, Any]:
     """32 people who talk without a pause for a minute, over the same turns of sessions in one process."""
     del files
     return _crowd(1)
 
 
-def workers(files: Sequence[Path]) -> dict[str, Any]:
+def measure_workers(files: Sequence[Path]) -> dict[str, Any]:
     """As `crowd`, with two processes that serve, over sessions in two processes."""
     del files
     return _crowd(2)
@@ -165,7 +165,7 @@ def _engine_throughput(library: Path, processes: int) -> dict[str, float]:
 # -- while pictures come in
 
 
-def indexing(files: Sequence[Path]) -> dict[str, Any]:
+def measure_indexing(files: Sequence[Path]) -> dict[str, Any]:
     """Turns of one person at 50,000 pictures, while a folder of photos is being added and while none is."""
     with library_of_vectors(SIZE) as library, tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "photos"
@@ -207,7 +207,7 @@ def _paced_turns(client: Client, word: str, count: int) -> list[float]:
 # -- memory
 
 
-def memory(files: Sequence[Path]) -> dict[str, Any]:
+def measure_memory(files: Sequence[Path]) -> dict[str, Any]:
     """Memory of an open talk of ten turns in a server, beyond the states of its retriever, which are bounded."""
     del files
     sessions = 200
@@ -216,10 +216,10 @@ def memory(files: Sequence[Path]) -> dict[str, Any]:
         texts = phrases(80)
         for number in range(20):  # warmed up: threads, buffers, the memory of the encoder
             _talk_of_ten(client, texts, f"warm {number}")
-        before, states_before = server.memory(), client.states_bytes()
+        before, states_before = server.own_bytes(), client.states_bytes()
         for number in range(sessions):
             _talk_of_ten(client, texts, f"talk {number}")
-        after, states = server.memory(), client.states_bytes()
+        after, states = server.own_bytes(), client.states_bytes()
     return {
         "sessions": sessions,
         "turns_each": 10,
@@ -238,14 +238,14 @@ def _talk_of_ten(client: Client, texts: Sequence[str], word: str) -> None:
 # -- people who say nothing
 
 
-def idle(files: Sequence[Path]) -> dict[str, Any]:
+def measure_idle(files: Sequence[Path]) -> dict[str, Any]:
     """The costs of 500 conversations of two turns each, with a client that waits for the events of each."""
     del files
     people, seconds = 500, 30
     with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, ExitStack() as stack:
         _talk_of_ten(Client(server.port), phrases(80), "warm")
         without_people = _share_of_a_core(server, seconds)
-        before, states_before = server.memory(), Client(server.port).states_bytes()
+        before, states_before = server.own_bytes(), Client(server.port).states_bytes()
         for number in range(people):
             talker = Client(server.port)
             talk = talker.talk()
@@ -258,7 +258,7 @@ def idle(files: Sequence[Path]) -> dict[str, Any]:
             waiting.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             talker.close()
         with_people = _share_of_a_core(server, seconds)
-        after, states = server.memory(), Client(server.port).states_bytes()
+        after, states = server.own_bytes(), Client(server.port).states_bytes()
     return {
         "conversations": people,
         "seconds": seconds,
@@ -278,7 +278,7 @@ def _share_of_a_core(server: Server, seconds: float) -> float:
 # -- the page
 
 
-def paint(files: Sequence[Path]) -> dict[str, Any]:
+def measure_paint(files: Sequence[Path]) -> dict[str, Any]:
     """A talk's address opened: until its 200 results are on the screen, and until all their pictures are."""
     from playwright.sync_api import sync_playwright
 
@@ -291,7 +291,7 @@ def paint(files: Sequence[Path]) -> dict[str, Any]:
             client.say(talk, "people")
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
             address = f"http://127.0.0.1:{server.port}/talk/{talk}/1"
-            rows = [_opened(browser, address) for _ in range(8)][1:]  # the first makes the thumbnails
+            rows = [_time_page(browser, address) for _ in range(8)][1:]  # the first makes the thumbnails
             browser.close()
     static = Path(viewfinder.__file__).parent / "server" / "static"
     whole = sum(file.stat().st_size for kind in ("js", "css") for file in static.rglob(f"*.{kind}"))
@@ -307,7 +307,7 @@ def paint(files: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _opened(browser: Any, address: str) -> dict[str, float]:
+def _time_page(browser: Any, address: str) -> dict[str, float]:
     """Opens an address in a browser with an empty cache; milliseconds from the click, by the page's own clock."""
     context = browser.new_context(viewport={"width": 1920, "height": 1080})
     page = context.new_page()
@@ -374,7 +374,7 @@ class Server:
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self.process, self.port = process, port
 
-    def memory(self) -> int:
+    def own_bytes(self) -> int:
         """Bytes that the server has to itself (what it maps of the library is shared with the disk's cache)."""
         return sum(int(one.memory_full_info().uss) for one in self._processes())
 
@@ -414,11 +414,11 @@ class Client:
 
     def get(self, path: str) -> Any:
         """JSON of a GET."""
-        return self._asked("GET", path)
+        return self._request("GET", path)
 
     def post(self, path: str, body: Any) -> Any:
         """JSON of a POST."""
-        return self._asked("POST", path, json.dumps(body))
+        return self._request("POST", path, json.dumps(body))
 
     def close(self) -> None:
         """Closes the connection."""
@@ -455,7 +455,7 @@ class Client:
                 sys.exit("the server was not ready in time")
             time.sleep(0.1)
 
-    def _asked(self, method: str, path: str, body: str | None = None) -> Any:
+    def _request(self, method: str, path: str, body: str | None = None) -> Any:
         return json.loads(self._bytes(method, path, body))
 
     def _bytes(self, method: str, path: str, body: str | None = None) -> bytes:
@@ -474,13 +474,13 @@ def percentiles(numbers: Sequence[float], *which: float) -> tuple[float, ...]:
 
 
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
-    "turns": turns,
-    "crowd": crowd,
-    "workers": workers,
-    "idle": idle,
-    "indexing": indexing,
-    "memory": memory,
-    "paint": paint,
+    "turns": measure_turns,
+    "crowd": measure_crowd,
+    "workers": measure_workers,
+    "idle": measure_idle,
+    "indexing": measure_indexing,
+    "memory": measure_memory,
+    "paint": measure_paint,
 }
 
 if __name__ == "__main__":

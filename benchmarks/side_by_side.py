@@ -130,8 +130,14 @@ def main() -> None:
         for name, test in tests_of(system).items():
             if (name in given.tests or name in READS_CAPTIONS) and folders[test.data].is_dir():
                 plan = plan_of(system, test, folders, given.features, weights.get(system))
-                seen = held_out(folders[test.data]) if test.unseen else None
-                once(plan, encoder, given.work / plain(system) / plain(name), simulated=test.simulated, among=seen)
+                seen = list_test_pictures(folders[test.data]) if test.unseen else None
+                evaluate_once(
+                    plan,
+                    encoder,
+                    given.work / folder_name(system) / folder_name(name),
+                    simulated=test.simulated,
+                    among=seen,
+                )
     write_json(given.out, results(given.work))
 
 
@@ -148,12 +154,14 @@ def plan_of(system: str, test: Test, folders: Folders, features: Path, checkpoin
     )  # fmt: skip
 
 
-def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: frozenset[str] | None = None) -> None:
+def evaluate_once(
+    plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: frozenset[str] | None = None
+) -> None:
     """Evaluates unless it is done, `among` these talks only; a system without weights is told and left out."""
     if is_measured(out):
         return
 
-    def changed(task: Task) -> Task:
+    def choose_talks(task: Task) -> Task:
         kept = tuple(talk for talk in task.dialogues if among is None or talk.id in among)
         return without_shown(replace(task, dialogues=kept))
 
@@ -161,12 +169,12 @@ def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: fro
         if simulated:
             write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
         else:
-            replay_tasks(plan, out, changed, encoder)
+            replay_tasks(plan, out, choose_talks, encoder)
     except ViewfinderError as error:
         print(f"{out}: left out, {error}", flush=True)
 
 
-def plain(name: str) -> str:
+def folder_name(name: str) -> str:
     """The name of a test or a system, for a folder."""
     return "-".join(name.replace(":", "").replace(",", "").split())
 
@@ -176,7 +184,7 @@ def plain(name: str) -> str:
 
 def results(work: Path) -> dict[str, Any]:
     """All that is measured so far, and the most that chance gives."""
-    rows = {system: row_of(work / plain(system), tests_of(system)) for system in TRAINED}
+    rows = {system: row_of(work / folder_name(system), tests_of(system)) for system in TRAINED}
     return {
         "talks": TALKS,
         "tests": {name: about(work, name, test) for name, test in {**TESTS, **READS_CAPTIONS}.items()},
@@ -187,14 +195,16 @@ def results(work: Path) -> dict[str, Any]:
 
 def about(work: Path, name: str, test: Test) -> dict[str, Any]:
     """The description of a test: its data, protocol and metric, and the sizes of its galleries."""
-    runs = [read_run(folder) for system in TRAINED if is_measured(folder := work / plain(system) / plain(name))]
+    runs = [
+        read_run(folder) for system in TRAINED if is_measured(folder := work / folder_name(system) / folder_name(name))
+    ]
     galleries = sorted({task.ranks.gallery_size for run in runs for task in run.tasks})
     return {"data": test.data, "protocol": test.protocol, "own": test.own, "pictures": galleries}
 
 
 def row_of(folder: Path, tests: Mapping[str, Test]) -> dict[str, Any]:
     """A system's figures, test by test."""
-    runs = {name: read_run(folder / plain(name)) for name in tests if is_measured(folder / plain(name))}
+    runs = {name: read_run(folder / folder_name(name)) for name in tests if is_measured(folder / folder_name(name))}
     found = {name: figures_of(run, tests[name]) for name, run in runs.items()}
     weights = {run.provenance.options.get("checkpoint", "in the box") for run in runs.values()}
     return {"weights": sorted(weights), "found": found}
@@ -213,7 +223,7 @@ def last(metric: str, task: TaskResult) -> Float[np.ndarray, " s"]:
     return np.asarray(values_per_dialogue(metric_values(metric, task.ranks), LAST_TURN, "", task.settings))
 
 
-def held_out(folder: Path) -> frozenset[str]:
+def list_test_pictures(folder: Path) -> frozenset[str]:
     """The pictures that no training of a captioned folder has seen."""
     return frozenset(names_of_split(folder, "test"))
 

@@ -50,24 +50,24 @@ WHERE = ("on the beach", "in the snow", "at night", "near a house", "in a park",
 # -- indexing
 
 
-def indexing(files: Sequence[Path]) -> dict[str, Any]:
+def measure_indexing(files: Sequence[Path]) -> dict[str, Any]:
     """Pictures a second of `add` over those of a bare loop that decodes and encodes, two processes each; in turn."""
     return _rates(files[:2000])
 
 
-def large_pictures(files: Sequence[Path]) -> dict[str, Any]:
+def measure_large_pictures(files: Sequence[Path]) -> dict[str, Any]:
     """As `indexing`, of pictures of 12 megapixels, as cameras make them.
 
     They are enlarged, with noise, so that decoding takes as long as that of files of some megabytes.
     """
     with tempfile.TemporaryDirectory() as folder:
-        large = [_enlarged(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
+        large = [_enlarge(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
         megabytes = statistics.median(file.stat().st_size for file in large) / 1e6
         found = _rates(_distinct_copies(large, Path(folder) / "copies", 4 * LARGE))
-        return found | {"megabytes": round(megabytes, 1), "per_second_of_a_core": round(_core_rate(large[:16]), 1)}
+        return found | {"megabytes": round(megabytes, 1), "per_second_of_a_core": round(_rate_of_a_core(large[:16]), 1)}
 
 
-def _core_rate(files: Sequence[Path]) -> float:
+def _rate_of_a_core(files: Sequence[Path]) -> float:
     """Pictures a second of CPU time, which also holds on a busy machine."""
     _bare_loop(files[:8])
     started = time.process_time()
@@ -75,7 +75,7 @@ def _core_rate(files: Sequence[Path]) -> float:
     return len(files) / (time.process_time() - started)
 
 
-def _enlarged(file: Path, out: Path, seed: int) -> Path:
+def _enlarge(file: Path, out: Path, seed: int) -> Path:
     """A picture at 4,000 x 3,000 with noise, as a JPEG."""
     with Image.open(file) as picture:
         pixels = np.asarray(picture.convert("RGB").resize((4000, 3000), Image.Resampling.BICUBIC), np.int16)
@@ -122,7 +122,7 @@ def _bare_loop(files: Sequence[Path]) -> int:
     return len(files)
 
 
-def batches(files: Sequence[Path]) -> dict[str, Any]:
+def measure_batches(files: Sequence[Path]) -> dict[str, Any]:
     """Pictures a second of the encoder on one core, by how many it sees at once; the sizes take turns."""
     encoder = StarterEncoder(threads=1)
     network = encoder.network
@@ -152,7 +152,7 @@ def _add_rate(files: Sequence[Path]) -> float:
         return (report.added) / (time.perf_counter() - started)
 
 
-def memory(files: Sequence[Path]) -> dict[str, Any]:
+def measure_memory(files: Sequence[Path]) -> dict[str, Any]:
     """Peak memory of indexing 2,500 and 10,000 pictures (this process and its workers), less that of 100."""
     with tempfile.TemporaryDirectory() as folder:
         distinct = _distinct_copies(files, Path(folder) / "pictures", 10_000)
@@ -204,7 +204,7 @@ def _memory_of(pid: int) -> int:
 # -- searching
 
 
-def finding(files: Sequence[Path]) -> dict[str, Any]:
+def measure_finding(files: Sequence[Path]) -> dict[str, Any]:
     """A warm `say` at 50,000 pictures over encoding the words plus one exact scan, on the same words in turn."""
     del files
     with library_of_vectors(SIZE) as library:
@@ -234,7 +234,7 @@ def finding(files: Sequence[Path]) -> dict[str, Any]:
         }
 
 
-def asking(files: Sequence[Path]) -> dict[str, Any]:
+def measure_asking(files: Sequence[Path]) -> dict[str, Any]:
     """The time that an information-gain question adds to a turn at 50,000 pictures with catalogue columns."""
     del files
     with library_of_vectors(SIZE) as library:
@@ -249,7 +249,7 @@ def asking(files: Sequence[Path]) -> dict[str, Any]:
         return {"pictures": SIZE, "candidates": CANDIDATES, "question_ms": round(statistics.median(added), 2)}
 
 
-def long_talks(files: Sequence[Path]) -> dict[str, Any]:
+def measure_long_talks(files: Sequence[Path]) -> dict[str, Any]:
     """Cost of turn 20 over cost of turn 2 in one talk, median over 30 talks with questions."""
     del files
     with library_of_vectors(SIZE) as library:
@@ -265,7 +265,7 @@ def long_talks(files: Sequence[Path]) -> dict[str, Any]:
         return {"ratio": round(ratio, 3), "turn_2_ms": round(statistics.median(second), 2)}
 
 
-def cold_start(files: Sequence[Path]) -> dict[str, Any]:
+def measure_cold_start(files: Sequence[Path]) -> dict[str, Any]:
     """Whole-process seconds of `--help` and of `find` on 2,000 pictures, files cached; median of 7.
 
     `first_run_s`: of `find` where no module was compiled before, as after an install; median of 3.
@@ -323,14 +323,14 @@ def library_of_vectors(count: int) -> Iterator[Library]:
 
 
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
-    "indexing": indexing,
-    "large_pictures": large_pictures,
-    "batches": batches,
-    "memory": memory,
-    "finding": finding,
-    "asking": asking,
-    "long_talks": long_talks,
-    "cold_start": cold_start,
+    "indexing": measure_indexing,
+    "large_pictures": measure_large_pictures,
+    "batches": measure_batches,
+    "memory": measure_memory,
+    "finding": measure_finding,
+    "asking": measure_asking,
+    "long_talks": measure_long_talks,
+    "cold_start": measure_cold_start,
 }
 
 if __name__ == "__main__":

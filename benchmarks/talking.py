@@ -53,14 +53,14 @@ def main() -> None:
     make_folders(given.data.resolve(), given.work)
     retriever = load_retriever(SYSTEM, given.weights)
     result = {
-        "asked": ask(given.work, given.weights),
-        "talks": talk(given.work / SEARCHED, retriever),
+        "asked": measure_questions(given.work, given.weights),
+        "talks": measure_talks(given.work / SEARCHED, retriever),
         "machine": describe_host(),
     }
     write_results("talking", result)
 
 
-def ask(work: Path, weights: Path | None) -> dict[str, Any]:
+def measure_questions(work: Path, weights: Path | None) -> dict[str, Any]:
     """Questions about photographs that are shown."""
     splits: tuple[tuple[Split, str], ...] = (("train", LEARN), ("test", SEARCHED))
     with tempfile.TemporaryDirectory() as home:
@@ -93,7 +93,7 @@ def mean_of(value_s: np.ndarray) -> dict[str, float]:
     return estimate_mean(value_s[None, ~np.isnan(value_s)])
 
 
-def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
+def measure_talks(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
     """Conversations of three turns in a library of all photographs."""
     pictures = [picture for picture in read_captioned(folder)[0] if len(picture.captions) > 1]
     with tempfile.TemporaryDirectory() as home:
@@ -102,14 +102,14 @@ def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
         rng = random.Random("viewfinder/talking")
         captions = {picture.path.name: picture.captions for picture in pictures}
         talks = [
-            dict(of_talk(library.chat(retriever=retriever, questioner=None), one, captions, rng))
+            dict(hold_talk(library.chat(retriever=retriever, questioner=None), one, captions, rng))
             for one in rng.sample(pictures, TALKS)
         ]
     names = tuple(dict.fromkeys(name for one in talks for name in one))
     return {name: mean_of(np.array([one.get(name, np.nan) for one in talks])) for name in names} | {"talks": TALKS}
 
 
-def of_talk(
+def hold_talk(
     session: Session, wanted: CaptionedPicture, captions: Mapping[str, tuple[str, ...]], rng: random.Random
 ) -> Iterator[tuple[str, float]]:
     """Which steps of a conversation about a photograph went right; answers count if words were written at all."""

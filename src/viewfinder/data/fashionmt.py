@@ -79,7 +79,7 @@ def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT,
     lines = (line.strip() for line in read_text(names).splitlines())
     listed, dropped = unique_keys(names, (line for line in lines if line))
     by_product = bool(listed) and not any("/" in name or PurePosixPath(name).suffix for name in listed)
-    read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_json(file, list))]
+    read = [_parse_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_json(file, list))]
     inside = frozenset(listed)
     for i, transaction in enumerate(read):
         wanted = transaction.targets[-1]
@@ -90,7 +90,7 @@ def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT,
     return FashionMT(source, split, tuple(read), listed), ReadReport(len(read), len(read), tuple(dropped))
 
 
-def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
+def _parse_transaction(where: str, record: Any, by_product: bool) -> Transaction:
     reference = need_field(where, record, "ref", str)
     turns = [turn for turn in range(1, len(record) + 1) if f"tar{turn}" in record or f"mod{turn}" in record]
     if turns != list(range(1, len(turns) + 1)) or not turns:

@@ -68,7 +68,7 @@ def read_json(path: Path, kind: type[Value]) -> Value:
     data = _parse_json(read_text(path), str(path))
     if not isinstance(data, kind):
         wanted = "object" if kind is dict else kind.__name__
-        raise BadInput(f"{path}: a JSON {wanted} is needed, this is {_shown(data)}; fetch or write the file again")
+        raise BadInput(f"{path}: a JSON {wanted} is needed, this is {_shorten(data)}; fetch or write the file again")
     return data
 
 
@@ -143,7 +143,7 @@ def make_table(name: str, rows: Iterable[Mapping[str, object]]) -> Table:
             raise BadInput(f"{name}, row {number}: a mapping of columns to values is needed, this is {shown}")
         kept.append(row)
     columns = tuple(dict.fromkeys(column for row in kept for column in row))
-    cells = [[_cell(row.get(column)) for column in columns] for row in kept]
+    cells = [[_format_cell(row.get(column)) for column in columns] for row in kept]
     return Table(Path(name), columns, cells, list(range(1, len(cells) + 1)))
 
 
@@ -151,7 +151,7 @@ MISSING = frozenset({"None", "nan", "NaT", "<NA>"})
 """How Python, numpy and pandas write that there is no value."""
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     """A value as a CSV file has it."""
     text = str(value).strip()
     return "" if text in MISSING and not isinstance(value, str) else text
@@ -257,7 +257,7 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
     """
     value = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(value, kind) or isinstance(value, bool):
-        of = f"it has {_shown(value)}" if isinstance(record, Mapping) else f"this is {_shown(record)}"
+        of = f"it has {_shorten(value)}" if isinstance(record, Mapping) else f"this is {_shorten(record)}"
         raise BadInput(f"{where}: field {name!r} is needed ({kind.__name__}); {of}; fetch or write the file again")
     return value
 
@@ -265,7 +265,7 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
 def need_texts(where: str, value: Any) -> tuple[str, ...]:
     """`value` as a list of texts; BadInput if it is something else; `where` names file, record and field."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise BadInput(f"{where}: a list of texts is needed, this is {_shown(value)}; fetch or write the file again")
+        raise BadInput(f"{where}: a list of texts is needed, this is {_shorten(value)}; fetch or write the file again")
     return tuple(value)
 
 
@@ -311,7 +311,7 @@ def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:
     file.write_text(json.dumps(data, indent=indent), encoding="utf-8")
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     return json.dumps(value, default=str)[:60]
 
 

@@ -209,7 +209,7 @@ def _simulate_in_processes(
     parts = [replace(task, dialogues=tuple(task.dialogues[at] for at in share)) for share in shares]
     best_st, worst_st = (np.empty((count, task.rounds)) for _ in range(2))
     held = [HeldDialogue(Conversation())] * count
-    make = partial(_simulator, plan, make_encoder)
+    make = partial(_make_simulator, plan, make_encoder)
     for place, (table, some) in run_in_processes(make, parts, plan.processes, died=DIED):
         rows = list(shares[place])
         best_st[rows], worst_st[rows] = table.best_st, table.worst_st
@@ -218,7 +218,7 @@ def _simulate_in_processes(
     return RankTable(best_st, worst_st, len(task.gallery)), held
 
 
-def _simulator(
+def _make_simulator(
     plan: Plan, make_encoder: Callable[[], Encoder]
 ) -> Callable[[Task], tuple[RankTable, list[HeldDialogue]]]:
     """Makes the function that holds the dialogues of a task in a worker process."""

@@ -103,7 +103,7 @@ def pick_examples(
                 shown = [one for one in ids if one in ranked]
             pictures = tuple(files.get(one, "") for one in shown[:PICTURES])
             with_it = files.get(node.turn.picture, "") if isinstance(node.turn, Like) else ""
-            looks = _attention(node, query, gallery, dialogue)
+            looks = _measure_attention(node, query, gallery, dialogue)
             turns.append(ExampleTurn(turn_line(node.turn), with_it, pictures, float(place), looks))
         found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
     return found
@@ -120,7 +120,7 @@ def turn_line(turn: Turn) -> str:
             return str(getattr(turn, "text", ""))
 
 
-def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
+def _measure_attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
     """The attention of the query's vectors to the wanted picture; None if it has no regions."""
     row = gallery.row(dialogue.target)
     if not isinstance(query.space, RegionSpace) or not query.parts:
@@ -167,8 +167,8 @@ def attention_plot(example: Example) -> bytes | None:
         fresh = [(slot, look) for slot, look in enumerate(looks.slots) if look.fresh]
         _draw_picture(axes, pixels, looks, fresh, widest=3.5)
         axes.set_title(f"turn {number}: place {turn.place:,g}", fontsize=9, loc="left", pad=3)
-        colour = _colour(fresh[0][0]) if len(fresh) == 1 else "black"
-        axes.set_xlabel(_lines(turn.said, 30, 3), fontsize=8.5, color=colour, loc="left")
+        colour = _choose_colour(fresh[0][0]) if len(fresh) == 1 else "black"
+        axes.set_xlabel(_wrap(turn.said, 30, 3), fontsize=8.5, color=colour, loc="left")
     return to_png(figure)
 
 
@@ -190,16 +190,16 @@ def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks
     beside = figure.add_subplot(grid[0, 2:])
     beside.axis("off")
     most = max(1, int((TEXT_LINES - 2) / len(looks.slots) - 0.8))
-    texts = [_lines(f"{slot}  {look.said}", 100, most) for slot, look in enumerate(looks.slots, start=1)]
+    texts = [_wrap(f"{slot}  {look.said}", 100, most) for slot, look in enumerate(looks.slots, start=1)]
     at = 0.0
     for slot, text in enumerate(texts):
         beside.annotate(text, (0, 1), xycoords="axes fraction", xytext=(0, -72 * LINE_INCHES * at),
-                        textcoords="offset points", va="top", fontsize=10, color=_colour(slot))  # fmt: skip
+                        textcoords="offset points", va="top", fontsize=10, color=_choose_colour(slot))  # fmt: skip
         at += text.count("\n") + 1.8
     drawn = [100 * np.sort(look.weights_r)[-MAX_REGIONS:].sum() for look in looks.slots]
     shares = ", ".join(f"{share:.0f}\N{NO-BREAK SPACE}%" for share in drawn)
     note = f"drawn are the {MAX_REGIONS} regions that each vector looks at most: {shares} of its attention"
-    beside.annotate(_lines(note, 100, 2), (0, 0), xycoords="axes fraction", va="bottom", fontsize=9, color="#555555")
+    beside.annotate(_wrap(note, 100, 2), (0, 0), xycoords="axes fraction", va="bottom", fontsize=9, color="#555555")
 
 
 def _draw_picture(
@@ -223,15 +223,15 @@ def _draw_picture(
             left, top, right, bottom = (looks.boxes_r4[region] * (width, height, width, height)).tolist()
             corner, sides = (left + inset, top + inset), (right - left - 2 * inset, bottom - top - 2 * inset)
             line = 1.0 + float(look.weights_r[region]) / most * (widest - 1.0)
-            style: dict[str, Any] = {"fill": False, "ec": _colour(slot), "lw": line}
+            style: dict[str, Any] = {"fill": False, "ec": _choose_colour(slot), "lw": line}
             axes.add_patch(Rectangle(corner, max(sides[0], 1.0), max(sides[1], 1.0), **style))
 
 
-def _colour(slot: int) -> str:
+def _choose_colour(slot: int) -> str:
     return COLOURS[slot % len(COLOURS)]
 
 
-def _lines(text: str, width: int, most: int) -> str:
+def _wrap(text: str, width: int, most: int) -> str:
     """A text wrapped into lines and cut if too long; matplotlib does not read it as mathematics."""
     return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder=" ...")).replace("$", r"\$")
 

@@ -109,7 +109,7 @@ def generate_dialogues(
     """
     _check_free(order.out)
     plan = order.plan
-    here = _interviewer(order, lambda: encoder, notify)
+    here = _make_interviewer(order, lambda: encoder, notify)
     dialogues, pictures = here.task.dialogues, here.task.gallery
     if len(pictures) < 2 or not dialogues:
         raise BadInput(f"{plan.data}: fewer than two pictures of {here.task.split!r} are here: there is nothing to ask")
@@ -118,7 +118,7 @@ def generate_dialogues(
     try:
         entries = journal.entries(resume=order.resume)
         notify(f"{len(dialogues):,} dialogues about {len(pictures):,} pictures; {len(entries):,} are held already")
-        make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
+        make = (lambda: here) if plan.processes == 1 else partial(_make_interviewer, order, make_encoder)
         waiting = [place for place in range(len(dialogues)) if place not in entries]
         for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes, died=DIED):
             entry = JournalEntry(place, here.names[dialogues[place].id], strings, others)
@@ -128,10 +128,12 @@ def generate_dialogues(
             if should_stop():
                 break
         if len(entries) == len(dialogues):  # the file, whole or not at all; then the journal is deleted
-            _write(order.out, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())])
+            _write_whole(
+                order.out, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())]
+            )
             file.unlink()
     except OSError as error:
-        raise _unwritable(order.out, error) from error
+        raise _explain_unwritable(order.out, error) from error
     rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries.values()]
     by_another = sum(entry.by_another for entry in entries.values())
     return _summarize(order.out, rounds, of=len(dialogues), by_another=by_another, left_out=here.task.left_out)
@@ -161,9 +163,9 @@ def write_captioned_dialogues(
         raise BadInput(f"{data}: the captions of its pictures for {split} answer none of our questions")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        _write(out, found)
+        _write_whole(out, found)
     except OSError as error:
-        raise _unwritable(out, error) from error
+        raise _explain_unwritable(out, error) from error
     return _summarize(out, [one.rounds for one in found], of=len(found))
 
 
@@ -172,11 +174,11 @@ def _check_free(out: Path) -> None:
         raise BadInput(f"{out}: there already; remove it, or choose another --name or --out")
 
 
-def _unwritable(out: Path, error: OSError) -> BadInput:
+def _explain_unwritable(out: Path, error: OSError) -> BadInput:
     return BadInput(f"{out}: cannot be written ({error.strerror}); choose another --out")
 
 
-def _write(out: Path, dialogues: Sequence[Dialogue]) -> None:
+def _write_whole(out: Path, dialogues: Sequence[Dialogue]) -> None:
     """The file, whole or not at all."""
     fresh = out.with_name(f"{out.name}.new")
     write_dialogues(fresh, dialogues)
@@ -208,7 +210,9 @@ class _Interviewer:
         return place, record_dialogue(dialogue.target, conversation).strings, others
 
 
-def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = silent) -> _Interviewer:
+def _make_interviewer(
+    order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = silent
+) -> _Interviewer:
     plan, encoder = order.plan, make_encoder()
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None

@@ -104,7 +104,7 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     rng = np.random.default_rng(plan.seed)
     found: list[GroundedPhrase] = []
     for done, one in enumerate(marked, start=1):
-        found += _grounded(one, proposals == WINDOWS, encoder, systems, rng)
+        found += _ground_picture(one, proposals == WINDOWS, encoder, systems, rng)
         if done % max(len(marked) // 10, 1) == 0:
             notify(f"  {done:,} of {len(marked):,} pictures")
     if not found:
@@ -120,7 +120,7 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     return MeasuredRun(make_run(plan, encoder, out, (task,)), tuple(found), PHRASES)
 
 
-def _grounded(
+def _ground_picture(
     one: MarkedPicture, by_windows: bool, encoder: Encoder, systems: dict[str, Retriever[Any]], rng: np.random.Generator
 ) -> Iterator[GroundedPhrase]:
     read = decode_one(one.path, AtMost(MAX_SIDE))
@@ -211,8 +211,8 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
         split, found = split or "test", []
         for truth in read_truth(folder).values():
             if split_of(truth.image) == split:
-                named = [(name_thing(thing), _corners(thing.box)) for thing in truth.things]
-                found.append(_marked(folder / "images" / truth.image, named))
+                named = [(name_thing(thing), _to_corners(thing.box)) for thing in truth.things]
+                found.append(_mark_picture(folder / "images" / truth.image, named))
         if not found:
             raise UnknownName(f"{folder}: no pictures of the split {split!r}; there are: train, val, test")
     else:
@@ -220,16 +220,18 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
             raise UnknownName(f"{folder}: no split is called {split!r}; there is: all")
         split, found = "all", []
         for one in read_instances(folder)[0]:
-            named = [(with_article(thing.category), _corners(thing.box)) for thing in one.instances if not thing.crowd]
+            named = [
+                (with_article(thing.category), _to_corners(thing.box)) for thing in one.instances if not thing.crowd
+            ]
             crowds = {with_article(thing.category) for thing in one.instances if thing.crowd}
-            found.append(_marked(one.path, named, crowds))
+            found.append(_mark_picture(one.path, named, crowds))
     told = [one for one in found if one.phrases and one.path.is_file()]
     if not told:
         raise BadInput(f"{folder}: no picture of {split!r} with a thing that a phrase can mean; name another --data")
     return split, told
 
 
-def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:
+def _mark_picture(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:
     """A phrase for every thing whose name is unique; `several` are names that several things have."""
     counts = Counter([*(name for name, _ in named), *several])
     phrases = tuple(Phrase(name, box) for name, box in named if counts[name] == 1)
@@ -243,7 +245,7 @@ def name_thing(thing: ThingTruth) -> str:
     return with_article(" ".join((*pattern, *colour, thing.nouns[0][0])))
 
 
-def _corners(box: Sequence[float | int]) -> Box:
+def _to_corners(box: Sequence[float | int]) -> Box:
     x, y, width, height = map(float, box)
     return x, y, x + width, y + height
 

@@ -154,7 +154,7 @@ class _Scorer:
                 for one, best, worst in zip(plain, best_q, worst_q, strict=True):
                     tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
             ranked = frozenset(map(id, plain))
-            for one, scores_n in self._scored([one for one in waiting if one.among or id(one) not in ranked]):
+            for one, scores_n in self._score_batch([one for one in waiting if one.among or id(one) not in ranked]):
                 subsets = [] if id(one) in ranked else [(0, self._out(one))]
                 if one.among:
                     subsets.append((2, np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))))
@@ -164,7 +164,7 @@ class _Scorer:
                         table[one.dialogue, one.turn] = rank
         return tables
 
-    def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
+    def _score_batch(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
         """The queries with the scores of all ranked pictures: region queries in batches, others as in live use."""
         in_space: dict[str, tuple[RegionSpace, list[_Asked]]] = {}
         for one in asked:

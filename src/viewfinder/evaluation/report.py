@@ -132,7 +132,7 @@ def recall_plot(task: TaskResult) -> bytes | None:
     lines = [one for metric, one in by_metric.items() if len(one) > 1 and metric.partition("@")[0] in {"R", "Hits"}]
     if not lines:
         return None
-    canvas, axes = _axes()
+    canvas, axes = _make_axes()
     for figures in lines:
         turns, labels = [one.turn for one in figures], [one.name.at for one in figures]
         intervals = [one.measure.interval for one in figures]
@@ -148,7 +148,7 @@ def recall_plot(task: TaskResult) -> bytes | None:
 
 def rank_plot(task: TaskResult) -> bytes:
     """The share of dialogues whose target is among the first k, for every k: first and last turn."""
-    canvas, axes = _axes()
+    canvas, axes = _make_axes()
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2 + 1
     last_s = np.array([row[~np.isnan(row)][-1] for row in ranks_st if not np.isnan(row).all()])
     curves = {"first turn": ranks_st[:, 0], "last turn": last_s} if ranks_st.shape[1] > 1 else {"all dialogues": last_s}
@@ -164,7 +164,7 @@ def rank_plot(task: TaskResult) -> bytes:
     return to_png(canvas)
 
 
-def _axes() -> tuple[Any, Any]:
+def _make_axes() -> tuple[Any, Any]:
     canvas = make_canvas(INCHES, DOTS)
     axes = canvas.add_subplot()
     axes.grid(visible=True, alpha=0.25)
@@ -213,8 +213,8 @@ def _write_page(run: Run, template: str, thumbnail: int, drawn: Mapping[Example,
     from jinja2 import Environment, StrictUndefined
 
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters["thumbnail"] = cache(partial(_thumbnail, longest=thumbnail))
-    page.filters["png"] = lambda image: _data_uri(image, "png")
+    page.filters["thumbnail"] = cache(partial(_make_thumbnail, longest=thumbnail))
+    page.filters["png"] = lambda image: _encode_data_uri(image, "png")
     text = files("viewfinder.evaluation").joinpath(template).read_text(encoding="utf-8")
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -238,7 +238,7 @@ def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
         (folder / f"{name[:100]}.png").write_bytes(plot)
 
 
-def _thumbnail(file: str, longest: int) -> str:
+def _make_thumbnail(file: str, longest: int) -> str:
     """A small copy of a picture as a data URI; "" where the file cannot be read."""
     from PIL import Image
 
@@ -248,8 +248,8 @@ def _thumbnail(file: str, longest: int) -> str:
         return ""
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
-    return _data_uri(buffer.getvalue(), "jpeg")
+    return _encode_data_uri(buffer.getvalue(), "jpeg")
 
 
-def _data_uri(image: bytes, kind: str) -> str:
+def _encode_data_uri(image: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"

@@ -175,14 +175,14 @@ def read_run(folder: Path) -> Run:
         if record.get("schema") != SCHEMA or record.get("version") != VERSION:
             raise BadInput(f"{file}: schema {record.get('schema')!r}, version {record.get('version')!r} is not ours")
         with np.load(folder / RANKS) as arrays:
-            tasks = tuple(_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
+            tasks = tuple(_read_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
         provenance = Provenance(**{name: record[name] for name in Provenance.__dataclass_fields__})
         return Run(folder, provenance, record["machine"], tasks, tuple(record["skipped"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{folder}: this run is damaged ({error}); evaluate again") from error
 
 
-def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
+def _read_task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
     subsets = (arrays.get(f"subset_{bound}_{number}") for bound in ("best", "worst"))
     ranks = RankTable(arrays[f"best_{number}"], arrays[f"worst_{number}"], record["gallery"], *subsets)
     figures = []
@@ -303,14 +303,14 @@ def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
     """Every figure that all runs have, each run against the first on the dialogues they share."""
     if len(runs) < 2:
         raise BadInput("compare needs at least two runs: name their folders")
-    rows = [row for task in runs[0].tasks for row in _rows(task, runs)]
+    rows = [row for task in runs[0].tasks for row in _compare_task(task, runs)]
     if not rows:
         names = ", ".join(str(run.folder) for run in runs)
         raise BadInput(f"{names}: these runs have no figure in common; evaluate the systems on the same data")
     return rows
 
 
-def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
+def _compare_task(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     by_title = [{other.title: other for other in run.tasks} for run in runs[1:]]
     if not all(task.title in titled for titled in by_title):
         return []
@@ -324,8 +324,8 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
             continue  # no value per dialogue: medians are compared by the ranks themselves, captions by ROUGE-L
         if metric in task.asked and any(metric not in other.asked for other in others):
             continue  # nothing was asked in the other run
-        own_s = _shared_values(task, figure, figure.setting, shared)
-        others_s = [_shared_values(other, figure, "", shared) for other in others]
+        own_s = _values_of_shared(task, figure, figure.setting, shared)
+        others_s = [_values_of_shared(other, figure, "", shared) for other in others]
         known_s = ~np.isnan(own_s)
         if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
             continue  # none of the shared dialogues has this setting, or was asked anything
@@ -340,7 +340,7 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     return rows
 
 
-def _shared_values(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
+def _values_of_shared(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
     """The values that a figure is the mean of: one for each of these dialogues."""
     row_of = {dialogue: row for row, dialogue in enumerate(task.dialogue_ids)}
     if (asked_s := task.asked.get(figure.name.metric)) is not None:

@@ -190,7 +190,7 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
 
 def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
     """One value per dialogue, by the names above; NaN for shares in dialogues in which nothing was asked."""
-    answers = [_answers(one.conversation) for one in held]
+    answers = [_list_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in dialogue] for dialogue in answers]
     name = questioner_name(questioner)
     shrugs = [[is_dont_know(answer.text) for answer in dialogue] for dialogue in answers]
@@ -218,7 +218,7 @@ def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
 def record_dialogue(image: str, conversation: Conversation) -> Dialogue:
     """A dialogue in ChatIR's form: what was said first, then questions and answers."""
     first = next((node.turn.text for node in conversation.path() if isinstance(node.turn, Say)), "")
-    rounds = [record_round(answer.question.text, answer.text) for answer in _answers(conversation)]
+    rounds = [record_round(answer.question.text, answer.text) for answer in _list_answers(conversation)]
     return make_dialogue(image, " ".join(first.split()), rounds)
 
 
@@ -234,5 +234,5 @@ def record_round(question: str, answer: str) -> Round:
     return Round(asked if _QUESTION_MARK_ENDS.search(asked) else f"{asked.rstrip(' .!:;,')}?", said)
 
 
-def _answers(conversation: Conversation) -> list[Answer]:
+def _list_answers(conversation: Conversation) -> list[Answer]:
     return [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]

@@ -100,7 +100,7 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
         raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
     speaker = with_picture_bias(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
     notify(f"reading {plan.data}")
-    split, talks_of = _chosen(plan)
+    split, talks_of = _choose_dialogues(plan)
     pictures = load_pictures(plan, encoder, speaker, notify=notify)
     names = pictures.named(sorted({dialogue.image for dialogues in talks_of.values() for dialogue in dialogues}))
     tasks: list[TaskResult] = []
@@ -112,7 +112,7 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
         title = f"{PROTOCOL}, {name}, {split}"
         notify(f"{title}: {sum(len(dialogue.rounds) for dialogue in chosen):,} questions")
         gallery = pictures.gallery(sorted({dialogue.image for dialogue in chosen}))
-        answered = list(_answered(chosen, gallery, speaker, history, notify))
+        answered = list(_ask_all(chosen, gallery, speaker, history, notify))
         answered = add_majorities(answered, read_question_dialogues(plan.data, "train").get(name, []))
         lost = f"{len(dialogues) - len(here):,} of {len(dialogues):,} pictures are not here"
         ids = list(dict.fromkeys(one.picture for one in answered))
@@ -132,21 +132,21 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
 def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue]]:
     """Dialogues of a split with questions and answers, by the name of their file without the split."""
     files = sorted((need_folder(folder) / "dialogues").glob(f"*_{split}.json"))
-    found = {file.stem.removesuffix(f"_{split}"): _complete(read_dialogues(file)[0]) for file in files}
+    found = {file.stem.removesuffix(f"_{split}"): _drop_incomplete_rounds(read_dialogues(file)[0]) for file in files}
     if not any(found.values()):
         for home in (folder, folder / VISDIAL):
             if any((home / inner / f"visdial_1.0_{split}.json").is_file() for inner in (".", split)):
-                found[VISDIAL] = _complete(read_visdial(home, split)[0])
+                found[VISDIAL] = _drop_incomplete_rounds(read_visdial(home, split)[0])
     return {name: dialogues for name, dialogues in found.items() if dialogues}
 
 
-def _complete(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+def _drop_incomplete_rounds(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """The dialogues with only the rounds that have both a question and an answer, if any are left."""
     whole = (replace(one, rounds=tuple(it for it in one.rounds if it.question and it.answer)) for one in dialogues)
     return [dialogue for dialogue in whole if dialogue.rounds]
 
 
-def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
+def _choose_dialogues(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     """The split, and the dialogues of it that the plan wants."""
     for split in (plan.split,) if plan.split is not None else SPLITS:
         if found := read_question_dialogues(plan.data, split):
@@ -168,7 +168,7 @@ def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, 
     return (opening, *later)
 
 
-def _answered(
+def _ask_all(
     dialogues: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, notify: Notify
 ) -> Iterator[VisualQuestion]:
     blindly: dict[tuple[Round, ...], str] = {}
@@ -206,17 +206,19 @@ def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarr
     row_q = np.array([rows[one.picture] for one in asked])
     right = {name: np.array([one.right[name] for one in asked]) for name in asked[0].right}
     every_q = np.ones(len(asked), bool)
-    found = {name: _means(row_q, right_q, every_q, len(rows)) for name, right_q in right.items()}
+    found = {name: _average_by_picture(row_q, right_q, every_q, len(rows)) for name, right_q in right.items()}
     found |= {f"above {name}": found[ACCURACY] - found[name] for name in right if name != ACCURACY}
     kind_q = np.array([one.kind for one in asked])
     kinds = [kind for kind, _ in Counter(kind_q.tolist()).most_common()]
     for name, right_q in right.items():
         if name != MAJORITY:
-            found |= {f"{name}: {kind}": _means(row_q, right_q, kind_q == kind, len(rows)) for kind in kinds}
+            found |= {
+                f"{name}: {kind}": _average_by_picture(row_q, right_q, kind_q == kind, len(rows)) for kind in kinds
+            }
     return found
 
 
-def _means(
+def _average_by_picture(
     row_q: np.ndarray, right_q: Float[np.ndarray, " q"], counted_q: np.ndarray, rows: int
 ) -> Float[np.ndarray, " s"]:
     """For each picture, the mean over its counted questions; NaN if there are none."""
@@ -262,17 +264,17 @@ def normalize_answer(text: str) -> str:
         return "no"
     if _NOTHING.match(lowered):
         return NOTHING
-    said = _bare(words)
-    return _same_words().get(said, said)
+    said = _drop_small_words(words)
+    return _map_synonyms().get(said, said)
 
 
-def _bare(words: Iterable[str]) -> str:
+def _drop_small_words(words: Iterable[str]) -> str:
     digits = {word: str(number) for number, word in NUMBERS.items()}
     return " ".join(digits.get(word, word) for word in words if word not in _SMALL)
 
 
 @cache
-def _same_words() -> dict[str, str]:
+def _map_synonyms() -> dict[str, str]:
     """Maps ways to say a thing, as bare words, to the one that stands for all."""
     alike: list[tuple[str, Iterable[str]]] = [
         ("indoors", ("indoors", "inside")),
@@ -292,17 +294,17 @@ def _same_words() -> dict[str, str]:
     table: dict[str, str] = {}
     for name, phrases in alike:
         for phrase in phrases:
-            table.setdefault(_bare(_WORD.findall(phrase)), name)
+            table.setdefault(_drop_small_words(_WORD.findall(phrase)), name)
     return table
 
 
-def _any(words: Iterable[str]) -> str:
+def _either(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_SHADES = _any({*COLOURS, *COLOUR_FAMILIES, *COLOUR_FAMILIES.values(), "grey", "gray", "multicoloured", "metallic"})
-_LOOKS = _any(word for words in PATTERN_ADJECTIVES.values() for word in words)
-_SIZES = _any(word for words in SIZE_WORDS.values() for word in words)
+_SHADES = _either({*COLOURS, *COLOUR_FAMILIES, *COLOUR_FAMILIES.values(), "grey", "gray", "multicoloured", "metallic"})
+_LOOKS = _either(word for words in PATTERN_ADJECTIVES.values() for word in words)
+_SIZES = _either(word for words in SIZE_WORDS.values() for word in words)
 
 KINDS: dict[str, re.Pattern[str]] = {
     "number": re.compile(r"^how many|\bonly one\b|^what number"),

@@ -168,11 +168,13 @@ def _object(path: Path, element: ET.Element) -> SceneObject:
 def _text(path: Path, element: ET.Element, field: str) -> str:
     text = (element.findtext(field) or "").strip()
     if not text:
-        raise BadInput(f"{path}: {_named(element)} has no {field.removeprefix('.//')!r}; fetch or write the file again")
+        raise BadInput(
+            f"{path}: {_read_name(element)} has no {field.removeprefix('.//')!r}; fetch or write the file again"
+        )
     return text
 
 
-def _named(element: ET.Element) -> str:
+def _read_name(element: ET.Element) -> str:
     """The element as a message names it: by its id, if it has one."""
     key = {"object": "object_id", "relation": "relationship_id"}.get(element.tag, "")
     number = (element.findtext(key) or "").strip() if key else ""
@@ -186,7 +188,7 @@ def _number(path: Path, element: ET.Element, field: str, kind: Callable[[str], V
     except ValueError:
         what = "a whole number" if kind is int else "a number"
         raise BadInput(
-            f"{path}: {_named(element)} needs {what} as {field.removeprefix('.//')!r}; it has {text!r}"
+            f"{path}: {_read_name(element)} needs {what} as {field.removeprefix('.//')!r}; it has {text!r}"
         ) from None
 
 

@@ -63,7 +63,7 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
     elif any((place / f"visdial_1.0_{split}.json").is_file() for place in (folder, folder / split)):
         read = [read_visdial(folder, split)]
     elif has_captions(folder):
-        return _captioned(folder, split)
+        return _read_first_captions(folder, split)
     else:
         there = ", ".join(chatir_splits(folder))
         raise BadInput(
@@ -78,7 +78,7 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
     return said, tuple(report for _, report in read)
 
 
-def _captioned(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
+def _read_first_captions(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
     if split not in SPLITS:
         raise UnknownName(f"{folder}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     pictures, report = read_captioned(folder)
@@ -135,7 +135,7 @@ def _pools(folder: Path, split: str) -> list[Pool]:
     named = [file for file, said in words.items() if split in said]
     chosen = named or [file for file, said in words.items() if not said.intersection(SPLITS)]
     if not chosen and has_captions(folder):
-        return [tuple(_captioned(folder, split)[0])]
+        return [tuple(_read_first_captions(folder, split)[0])]
     if not chosen:
         raise BadInput(
             f"{folder}: no {POOLS.replace('*', split)} here; a list of the pictures to search in is needed: "
