@@ -16,7 +16,7 @@ catalogue --count 0`), both with --sprites DATA/fashion-products.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -333,14 +333,10 @@ def told_of(row: Row, test: str, place: Place) -> dict[str, Any]:
 
 def found(folders: Sequence[Path], test: str, metric: str, task: str = "") -> Float[np.ndarray, "e s"]:
     """A figure of every talk of a task after its last turn, by seed."""
-    return np.array([value for folder in folders for value in last_of(run_in(folder / test), metric, task)])
-
-
-def last_of(one: Run, metric: str, task: str) -> Iterator[Float[np.ndarray, " s"]]:
-    """Of the tasks that have this word in their titles."""
-    for result in one.tasks:
-        if task in result.title:
-            yield values_per_dialogue(metric_values(metric, result.ranks), LAST_TURN, "", result.settings)
+    results = [one for folder in folders for one in run_in(folder / test).tasks if task in one.title]
+    return np.array(
+        [values_per_dialogue(metric_values(metric, one.ranks), LAST_TURN, "", one.settings) for one in results]
+    )
 
 
 @cache

@@ -252,14 +252,9 @@ def choose_tasks(tasks: Sequence[TaskResult], words: str) -> list[TaskResult]:
     return [task for task in tasks if words in task.title]
 
 
-def list_talk_tests(row: TalkingRow) -> list[str]:
-    """The tests of a retriever, one for each of its users."""
-    return [f"talks, {speaker}" for speaker in row.speakers]
-
-
 PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Any, int, Place], None], Callable[[Any], Sequence[str]]]] = {
     "captioners": (CAPTIONERS, measure_captioner, lambda row: ["captions"]),
-    "retrievers": ((*RETRIEVERS, *VARIANTS), measure_retriever, list_talk_tests),
+    "retrievers": ((*RETRIEVERS, *VARIANTS), measure_retriever, lambda row: [f"talks, {one}" for one in row.speakers]),
     "single": (SINGLE, measure_composition, lambda row: ["one turn"]),
     "box": (IN_THE_BOX, measure_shipped, lambda row: ["talks, oracle"]),
 }

@@ -87,13 +87,13 @@ BASELINES = (
 )
 
 
-def leave_out(term: str) -> str:
-    """The setting that leaves out a term of the loss."""
-    return f"loss.terms={[one for one in TERMS.values() if one != term]}"
-
-
 MEMORY = tuple(shop_row(f"base, memory {kind}", *BASE, f"model.memory='{kind}'") for kind in MEMORIES)
-CCL = (*(shop_row(f"TSA + CCL without {name}", *NTM, leave_out(term)) for name, term in TERMS.items()),)
+CCL = (
+    *(
+        shop_row(f"TSA + CCL without {name}", *NTM, f"loss.terms={[one for one in TERMS.values() if one != term]}")
+        for name, term in TERMS.items()
+    ),
+)
 NOISE = (
     *(shop_row(f"base, {name}", *BASE, f"loss.noise='{kind}'") for name, kind in NOISES.items()),
     *(

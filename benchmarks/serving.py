@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,20 +81,12 @@ def measure_turns(files: Sequence[Path]) -> dict[str, Any]:
 # -- many people
 
 
-def measure_crowd(files: Sequence[Path]) -> dict[str, Any]:
-    """32 people who talk without a pause for a minute, over the same turns of sessions in one process."""
+def measure_crowd(files: Sequence[Path], processes: int = 1) -> dict[str, Any]:
+    """32 people who talk without a pause for a minute, over the same turns of sessions in as many processes.
+
+    The engine alone is measured before and after the people: what else the machine does changes with time.
+    """
     del files
-    return _crowd(1)
-
-
-def measure_workers(files: Sequence[Path]) -> dict[str, Any]:
-    """As `crowd`, with two processes that serve, over sessions in two processes."""
-    del files
-    return _crowd(2)
-
-
-def _crowd(processes: int) -> dict[str, Any]:
-    """The engine alone is measured before and after the people: what else the machine does changes with time."""
     with library_of_vectors(SIZE) as library, serve_library(library.folder, "--workers", str(processes)) as server:
         for text in phrases(8 * processes):  # warms every worker: a connection may reach any of them
             warming = Client(server.port)
@@ -476,7 +469,7 @@ def percentiles(numbers: Sequence[float], *which: float) -> tuple[float, ...]:
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
     "turns": measure_turns,
     "crowd": measure_crowd,
-    "workers": measure_workers,
+    "workers": partial(measure_crowd, processes=2),
     "idle": measure_idle,
     "indexing": measure_indexing,
     "memory": measure_memory,

@@ -10,7 +10,7 @@ table says so. Needs the scenes and the catalogue that chatir.py and fashioniq.p
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -225,13 +225,7 @@ def last(metric: str, task: TaskResult) -> Float[np.ndarray, " s"]:
 
 def list_test_pictures(folder: Path) -> frozenset[str]:
     """The pictures that no training of a captioned folder has seen."""
-    return frozenset(names_of_split(folder, "test"))
-
-
-def names_of_split(folder: Path, split: str) -> Iterable[str]:
-    """The captioned pictures of a split."""
-    pictures, _ = read_captioned(folder)
-    return (picture.path.name for picture in pictures if split_of(picture.path) == split)
+    return frozenset(one.path.name for one in read_captioned(folder)[0] if split_of(one.path) == "test")
 
 
 if __name__ == "__main__":

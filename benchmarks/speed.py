@@ -275,13 +275,10 @@ def measure_cold_start(files: Sequence[Path]) -> dict[str, Any]:
         viewfinder.open(library).add(*files[:2000])
         program = str(Path(sys.executable).with_name("viewfinder"))
         commands = {"help": [program, "--help"], "find": [program, "find", "a red shirt", "--library", str(library)]}
-        found = {f"{name}_s": round(_median_seconds(command), 3) for name, command in commands.items()}
+        times = {name: [_seconds(command) for _ in range(8)][1:] for name, command in commands.items()}
+        found = {f"{name}_s": round(statistics.median(seconds), 3) for name, seconds in times.items()}
         first = [_seconds(commands["find"], PYTHONPYCACHEPREFIX=f"{folder}/{run}") for run in range(3)]
         return found | {"first_run_s": round(statistics.median(first), 3)}
-
-
-def _median_seconds(command: Sequence[str]) -> float:
-    return statistics.median([_seconds(command) for _ in range(8)][1:])
 
 
 def _seconds(command: Sequence[str], **environment: str) -> float:

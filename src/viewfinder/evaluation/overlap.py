@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from viewfinder.conversation import Answer, Like, Reject, Say, Turn
+from viewfinder.conversation import Answer, Like, Reject, Say
 from viewfinder.data.splits import name_pictures
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
@@ -134,9 +134,6 @@ def read_training_texts(folders: Iterable[Path], protocol: str) -> frozenset[str
 
 def texts_of(task: Task) -> frozenset[str]:
     """The texts of a task's dialogues, in lower case and with single blanks."""
-    said = (_text_of(turn) for dialogue in task.dialogues for turn in dialogue.turns)
+    turns = (turn for dialogue in task.dialogues for turn in dialogue.turns)
+    said = (turn.text for turn in turns if isinstance(turn, Say | Like | Reject | Answer))
     return frozenset(" ".join(text.lower().split()) for text in said if text)
-
-
-def _text_of(turn: Turn) -> str:
-    return turn.text if isinstance(turn, Say | Like | Reject | Answer) else ""
