@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -37,9 +37,31 @@ def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str
     return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *(f"| {' | '.join(row)} |" for row in rows)]
 
 
-def format_known(row: dict[str, Any], name: str) -> str:
-    """A figure with its interval, where there is one."""
-    return format_spread(row[name]) if name in row else ""
+Column = Callable[[Any], str]
+"""The cell of a column, from the figures of a row."""
+
+
+def rows_table(rows: Mapping[str, Any], columns: Mapping[str, Column], first: str = "") -> list[str]:
+    """Lines of a table with a line for each row: its name (the column `first`), and its cell in every column."""
+    lines = ([name, *(cell(row) for cell in columns.values())] for name, row in rows.items())
+    return format_table([first, *columns], lines)
+
+
+def cell_of(form: Callable[[Any], str], *path: str | int) -> Column:
+    """A column of formatted figures, which lie at this path in every row; a row without one has an empty cell.
+
+    >>> cell_of("{:.1f}".format, "R@10", "mean")({"R@10": {"mean": 0.25}})
+    '0.2'
+    """
+
+    def cell(row: Any) -> str:
+        for key in path:
+            if isinstance(row, dict) and key not in row:
+                return ""
+            row = row[key]
+        return form(row)
+
+    return cell
 
 
 def reach_table(rows: Iterable[Sequence[str]]) -> list[str]:
@@ -47,9 +69,9 @@ def reach_table(rows: Iterable[Sequence[str]]) -> list[str]:
     return format_table(["what", "reach", "measured"], rows)
 
 
-def minutes_cell(row: Mapping[str, Any]) -> str:
+def minutes_cell(row: Mapping[str, Any], digits: int = 1) -> str:
     """The minutes of a row's trainings, seed by seed."""
-    return ", ".join(f"{minutes:.1f}" for minutes in row.get("minutes", ()) if minutes)
+    return ", ".join(f"{minutes:.{digits}f}" for minutes in row.get("minutes", ()) if minutes)
 
 
 EARLIER_DATA = " (earlier)"
@@ -58,3 +80,7 @@ EARLIER_DATA = " (earlier)"
 def mark_earlier(rows: Mapping[str, Any], known: Container[str]) -> dict[str, Any]:
     """Rows with a mark at the names of those that are not known: their figures are of earlier data."""
     return {name if name in known else f"{name}{EARLIER_DATA}": row for name, row in rows.items()}
+
+
+count_cell = "{:,}".format
+ratio_cell = "{:.2f}".format

@@ -28,45 +28,27 @@ from machine import describe_host
 from rows import UNTRAINED, KeptRow, facts_of, write_ranks, write_results
 
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.encoders import Calibration, Encoded, Pixels, Vocabulary
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
-from viewfinder.pictures import Fit, Stretch
+from viewfinder.testing import ColourEncoder
 
 WIDTH = 256
 FILE = "Human_BLIP2"
 QUESTIONERS = ("Human_BLIP2", "ChatGPT_BLIP2", "Unanswered_ChatGPT_BLIP2", "FLAN_ALPACA_XXL_BLIP2")
 
 
-class StandIn:
+class StandIn(ColourEncoder):
     """An encoder that knows nothing: every text is a direction of its own."""
-
-    name = version = raw_version = sentences_version = "stand-in"
-    fit: Fit = Stretch(224)
-    calibration: Calibration | None = None
-    vocabulary: Vocabulary | None = None
-
-    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
-        """Raises AssertionError: the pool has vectors."""
-        raise AssertionError("the pool has vectors, not pictures")
-
-    def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
-        """As they are."""
-        return raw_nd
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors drawn from a hash of each text."""
         return np.stack([_draw_direction(text) for text in texts])
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """Vectors as of `words`."""
+        """The vectors of `words`."""
         return self.words(texts)
 
-    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
-        """Never asked for."""
-        raise AssertionError("the pool has vectors, not pictures")
-
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """Not known."""
+        """Zeros: nothing is known of it."""
         return np.zeros(len(pictures_nd), np.float32)
 
 

@@ -263,9 +263,6 @@ PARTS: dict[str, tuple[tuple[Any, ...], Callable[[Any, int, Place], None], Calla
 
 # -- what came of it
 
-Values = dict[str, Float[np.ndarray, " t"]]
-"""A metric after each turn, by kind and id of the talk."""
-
 
 def results(place: Place) -> dict[str, Any]:
     """All that is measured so far."""
@@ -337,23 +334,19 @@ def single_tasks(name: str, seed: int, place: Place) -> list[TaskResult]:
     return list(read_run(folder).tasks) if is_measured(folder) else []
 
 
-def values(tasks: Sequence[TaskResult], words: str, metric: str) -> Values:
-    """A metric of every talk after each turn, over all tasks with these words in their title."""
-    known: Values = {}
-    for task in choose_tasks(tasks, words):
-        ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2
-        if metric == "P":
-            counted_st = 1 - ranks_st / task.ranks.gallery_size
-        else:
-            counted_st = (ranks_st < int(metric.removeprefix("R@"))).astype(np.float64)
-        known |= {f"{task.title}: {talk}": one for talk, one in zip(task.dialogue_ids, counted_st, strict=True)}
-    return known
+def values_by_turn(by_seed: Sequence[Sequence[TaskResult]], words: str, metric: str) -> Float[np.ndarray, "e s t"]:
+    """A metric of every talk of the tasks with these words in their title, by seed and turn."""
+    return np.array(
+        [np.concatenate([count_values(task, metric) for task in choose_tasks(tasks, words)]) for tasks in by_seed]
+    )
 
 
-def over_seeds(by_seed: Sequence[Sequence[TaskResult]], words: str, metric: str) -> Float[np.ndarray, "e s t"]:
-    """A metric of every talk after each turn, for several seeds, with talks in one order."""
-    found_e = [values(tasks, words, metric) for tasks in by_seed if tasks]
-    return np.array([[one[talk] for talk in sorted(one)] for one in found_e])
+def count_values(task: TaskResult, metric: str) -> Float[np.ndarray, "s t"]:
+    """P or R@k of every talk of a task after each turn."""
+    ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2
+    if metric == "P":
+        return np.asarray(1 - ranks_st / task.ranks.gallery_size)
+    return (ranks_st < int(metric.removeprefix("R@"))).astype(np.float64)
 
 
 def retriever_row(row: TalkingRow, speaker: str, place: Place) -> dict[str, Any]:
@@ -365,9 +358,10 @@ def retriever_row(row: TalkingRow, speaker: str, place: Place) -> dict[str, Any]
     weights = next(iter(sorted(folder.glob(f"**/{BEST}"))), SHIPPED if row.name == BOX else None)
     return {
         "seeds": len(by_seed),
-        **{metric: turns_of(over_seeds(by_seed, "dialogue", metric)) for metric in ("P", "R@10", "R@50")},
+        **{metric: turns_of(values_by_turn(by_seed, "dialogue", metric)) for metric in ("P", "R@10", "R@50")},
         "by kind": {
-            kind: {m: turns_of(over_seeds(by_seed, f", {kind}, dialogue", m)) for m in ("P", "R@10")} for kind in KINDS
+            kind: {m: turns_of(values_by_turn(by_seed, f", {kind}, dialogue", m)) for m in ("P", "R@10")}
+            for kind in KINDS
         },
         "parameters": parameters(weights, FIXED) if weights else 0,
         "minutes": [round(minutes(place.run("retrievers", row.name, seed)), 1) for seed in row.seeds],
@@ -384,11 +378,11 @@ def single_row(by_seed: Sequence[Sequence[TaskResult]]) -> dict[str, Any]:
     done = [tasks for tasks in by_seed if tasks]
     if not done:
         return {}
-    galleries = [name for name in ("split", "union") if values(done[0], f"{name} gallery", "R@10")]
+    galleries = [name for name in ("split", "union") if choose_tasks(done[0], f"{name} gallery")]
     return {
         "seeds": len(done),
         **{
-            f"{metric}, {name}": estimate_mean(over_seeds(done, f"{name} gallery", metric)[:, :, 0])
+            f"{metric}, {name}": estimate_mean(values_by_turn(done, f"{name} gallery", metric)[:, :, 0])
             for name in galleries
             for metric in ("R@10", "R@50")
         },

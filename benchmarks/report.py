@@ -13,14 +13,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from cells import (
+    Column,
+    cell_of,
+    count_cell,
     format_interval,
     format_percent,
     format_spread,
     format_table,
+    format_tenths,
     machine_line,
     mark_earlier,
     minutes_cell,
+    ratio_cell,
     reach_table,
+    rows_table,
 )
 from claims import Judged, judge_claims, read_claims
 from freshness import RESULTS, ROOT, check_freshness, read_overdue, stale_figures
@@ -190,9 +196,8 @@ def shop_table(shop: dict[str, Any]) -> list[str]:
 
 def heads_table(rows: list[dict[str, Any]]) -> list[str]:
     """The gain from each part of the training."""
-    names = [name for name in rows[0] if name not in ("what", "seeds")]
-    cells = [[row["what"], *(format_spread(row[name]) for name in names), str(row["seeds"])] for row in rows]
-    return format_table(["", *names, "seeds"], cells)
+    columns = {name: cell_of(format_spread, name) for name in rows[0] if name not in ("what", "seeds")}
+    return rows_table({row["what"]: row for row in rows}, {**columns, "seeds": cell_of(str, "seeds")})
 
 
 def serving_table(serving: dict[str, Any]) -> list[str]:
@@ -277,19 +282,15 @@ def serving_table(serving: dict[str, Any]) -> list[str]:
 
 def twins_table(twins: dict[str, Any]) -> list[str]:
     """One row a network: its exported graph beside its numpy twin."""
-    rows = [
-        [
-            name,
-            f"{row['largest difference']:.1e}",
-            f"{row['graph over twin']:.2f}",
-            f"{row['twin, ms']:.2f} ms",
-            f"{row['graph, kB']:,} kB",
-            f"{row['loading the graph, ms']:.0f} ms",
-        ]
-        for name, row in twins["graphs"].items()
-    ]
-    head = ["network", "largest difference", "time, graph over twin", "twin", "graph on disk", "loading the graph"]
-    return ["", *format_table(head, rows), "", f"`benchmarks/twins.py`, {machine_line(twins['machine'])}."]
+    columns: dict[str, Column] = {
+        "largest difference": cell_of("{:.1e}".format, "largest difference"),
+        "time, graph over twin": cell_of(ratio_cell, "graph over twin"),
+        "twin": cell_of("{:.2f} ms".format, "twin, ms"),
+        "graph on disk": cell_of("{:,} kB".format, "graph, kB"),
+        "loading the graph": cell_of("{:.0f} ms".format, "loading the graph, ms"),
+    }
+    about = f"`benchmarks/twins.py`, {machine_line(twins['machine'])}."
+    return ["", *rows_table(twins["graphs"], columns, first="network"), "", about]
 
 
 def on_machine(part: dict[str, Any]) -> str:
@@ -392,20 +393,18 @@ def iteration_table(cost: dict[str, Any]) -> list[str]:
 
 
 def captioners_table(rows: dict[str, Any]) -> list[str]:
-    """One row a captioner: what its captions are worth, x 100, and what it cost."""
-    head = ["BLEU-4, each seed", "ROUGE-L", "CIDEr-D", "parameters", "minutes of training"]
-    lines = []
-    for name, row in rows.items():
-        cells = [", ".join(f"{100 * value:.1f}" for value in row["BLEU-4"])]
-        cells += [format_spread(row[metric]) for metric in ("ROUGE-L", "CIDEr-D")]
-        cells += [f"{row['parameters']:,}", minutes_cell(row)]
-        lines.append([name, *cells])
-    return format_table(["", *head], lines)
+    """One row a captioner: the figures of its captions, x 100, and its cost."""
+    columns: dict[str, Column] = {
+        "BLEU-4, each seed": lambda row: ", ".join(map(format_tenths, row["BLEU-4"])),
+        **{metric: cell_of(format_spread, metric) for metric in ("ROUGE-L", "CIDEr-D")},
+        "parameters": cell_of(count_cell, "parameters"),
+        "minutes of training": minutes_cell,
+    }
+    return rows_table(rows, columns)
 
 
 def fashion_parts(fashion: dict[str, Any], kept: dict[str, dict[str, KeptRow]]) -> dict[str, list[str]]:
     """Dialogues by user, and one turn. Rows whose ranks are not kept are marked: they are of earlier data."""
-
     first_turns = {f"{name}, first turn" for name in kept.get("talks, oracle", {})}
     return {
         **{
@@ -418,25 +417,22 @@ def fashion_parts(fashion: dict[str, Any], kept: dict[str, dict[str, KeptRow]]) 
 
 def talks_table(rows: dict[str, Any]) -> list[str]:
     """One row a retriever: P, R@10 and R@50 after turns 1, 3 and 5."""
-    columns = [(metric, turn) for turn in ("1", "3", "5") for metric in ("P", "R@10", "R@50")]
-    head = [*(f"{metric}, turn {turn}" for metric, turn in columns), "parameters", "minutes", "seeds"]
-    lines = []
-    for name, row in rows.items():
-        cells = [format_percent(row[metric][turn]["mean"]) for metric, turn in columns[:-2]]
-        cells += [format_interval(row[metric][turn]) for metric, turn in columns[-2:]]
-        cells += [f"{row['parameters']:,}", minutes_cell(row), str(row["seeds"])]
-        lines.append([name, *cells])
-    return format_table(["", *head], lines)
+    means = [(metric, turn) for turn in ("1", "3", "5") for metric in ("P", "R@10", "R@50")][:-2]
+    columns: dict[str, Column] = {
+        **{f"{metric}, turn {turn}": cell_of(format_percent, metric, turn, "mean") for metric, turn in means},
+        **{f"{metric}, turn 5": cell_of(format_interval, metric, "5") for metric in ("R@10", "R@50")},
+        "parameters": cell_of(count_cell, "parameters"),
+        "minutes": minutes_cell,
+        "seeds": cell_of(str, "seeds"),
+    }
+    return rows_table(rows, columns)
 
 
 def single_table(rows: dict[str, Any]) -> list[str]:
     """One row a composition: R@10 and R@50 in both galleries."""
-    columns = list(dict.fromkeys(name for row in rows.values() for name in row if name != "seeds"))
-    lines = [
-        [name, *(format_interval(row[column]) if column in row else "" for column in columns), str(row["seeds"])]
-        for name, row in rows.items()
-    ]
-    return format_table(["", *columns, "seeds"], lines)
+    names = dict.fromkeys(name for row in rows.values() for name in row if name != "seeds")
+    columns = {name: cell_of(format_interval, name) for name in names}
+    return rows_table(rows, {**columns, "seeds": cell_of(str, "seeds")})
 
 
 def feedback_table(feedback: dict[str, Any]) -> list[str]:
@@ -456,27 +452,22 @@ def feedback_table(feedback: dict[str, Any]) -> list[str]:
 
 
 def heard_table(rows: dict[str, Any]) -> list[str]:
-    """One row a training of the dialogue encoder: Hits@10 by round, the mean rank at the end, and what it cost."""
-    rounds = (0, 1, 3, 5, 10)
-    head = [*(f"Hits@10, round {at}" for at in rounds), "R@10, round 10", "mean rank", "minutes of training"]
-    lines = []
-    for name, row in rows.items():
-        cells = [format_percent(row["Hits@10"][str(at)]["mean"]) for at in rounds[:-1]]
-        cells += [
-            format_interval(row["Hits@10"]["10"]),
-            format_percent(row["R@10"]["10"]["mean"]),
-            f"{row['mean rank']['10']:.0f}",
-        ]
-        cells.append(minutes_cell(row))
-        lines.append([name, *cells])
-    return format_table(["", *head], lines)
+    """One row a training of the dialogue encoder: Hits@10 by round, the mean rank at the end, and the cost."""
+    columns: dict[str, Column] = {
+        **{f"Hits@10, round {at}": cell_of(format_percent, "Hits@10", at, "mean") for at in ("0", "1", "3", "5")},
+        "Hits@10, round 10": cell_of(format_interval, "Hits@10", "10"),
+        "R@10, round 10": cell_of(format_percent, "R@10", "10", "mean"),
+        "mean rank": cell_of("{:.0f}".format, "mean rank", "10"),
+        "minutes of training": minutes_cell,
+    }
+    return rows_table(rows, columns)
 
 
 def photos_table(rows: dict[str, Any]) -> list[str]:
-    """R@10 on photographs, turn by turn, and what a reader should know of a row."""
-    turns = range(1, 1 + max(len(row["R@10"]) for row in rows.values()))
-    cells = [[name, *map(format_interval, row["R@10"]), ", ".join(row["flags"])] for name, row in rows.items()]
-    return format_table(["", *(f"R@10, turn {turn}" for turn in turns), "flags"], cells)
+    """R@10 on photographs, turn by turn, and the flags of a row."""
+    turns = max(len(row["R@10"]) for row in rows.values())
+    columns: dict[str, Column] = {f"R@10, turn {at + 1}": cell_of(format_interval, "R@10", at) for at in range(turns)}
+    return rows_table(rows, {**columns, "flags": lambda row: ", ".join(row["flags"])})
 
 
 def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
@@ -498,33 +489,27 @@ def photographs_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         chosen = {name: row for name, row in rows.items() if found["rows"][name]["system"] in systems}
         about = f"{found['learn']['pictures']:,} photographs to learn from; {searched}"
         parts[f"{page}-photographs"] = [*photos_table(chosen), "", about]
-    shipped = [
-        [name.removesuffix(AS_SHIPPED), *map(format_interval, row["R@10"])]
-        for name, row in rows.items()
-        if name.endswith(AS_SHIPPED)
-    ]
-    head = ["system", *(f"R@10, turn {turn}" for turn in range(1, len(shipped[0])))]
-    parts["shipped-photographs"] = [*format_table(head, shipped), "", f"Photographs: {searched}"]
+    shipped = {name.removesuffix(AS_SHIPPED): row for name, row in rows.items() if name.endswith(AS_SHIPPED)}
+    turns = len(next(iter(shipped.values()))["R@10"])
+    columns = {f"R@10, turn {at + 1}": cell_of(format_interval, "R@10", at) for at in range(turns)}
+    table = rows_table(shipped, columns, first="system")
+    parts["shipped-photographs"] = [*table, "", f"Photographs: {searched}"]
     return parts
 
 
 def asked_table(rows: dict[str, Any]) -> list[str]:
     """One row a questioner: Hits@10 by round, how varied it was, and how long it took."""
-    rounds = (0, 1, 2, 3, 5, 10)
-    head = [*(f"Hits@10, round {at}" for at in rounds), "repeated, of 10", "different words", "don't know"]
-    head += ["asked by another", "ms a question", "dialogues x seeds"]
-    lines = []
-    for name, row in rows.items():
-        cells = [format_percent(row["Hits@10"][str(at)]["mean"]) for at in rounds[:-1]]
-        cells += [
-            format_interval(row["Hits@10"]["10"]),
-            f"{row['repeated questions']:.2f}",
-            f"{row['unique tokens']:.1f}",
-        ]
-        cells += [format_percent(row[name]) for name in ("don't know", "by another")]
-        cells += [f"{row.get('median_ms', 0.0):,.0f}", f"{row['talks']} x {row['seeds']}"]
-        lines.append([name, *cells])
-    return format_table(["", *head], lines)
+    columns: dict[str, Column] = {
+        **{f"Hits@10, round {at}": cell_of(format_percent, "Hits@10", at, "mean") for at in ("0", "1", "2", "3", "5")},
+        "Hits@10, round 10": cell_of(format_interval, "Hits@10", "10"),
+        "repeated, of 10": cell_of(ratio_cell, "repeated questions"),
+        "different words": cell_of("{:.1f}".format, "unique tokens"),
+        "don't know": cell_of(format_percent, "don't know"),
+        "asked by another": cell_of(format_percent, "by another"),
+        "ms a question": lambda row: f"{row.get('median_ms', 0.0):,.0f}",
+        "dialogues x seeds": lambda row: f"{row['talks']} x {row['seeds']}",
+    }
+    return rows_table(rows, columns)
 
 
 def asking_table(asking: dict[str, Any]) -> list[str]:
@@ -537,16 +522,14 @@ def asking_table(asking: dict[str, Any]) -> list[str]:
 
 
 def drilldown_table(rows: dict[str, Any]) -> list[str]:
-    """One row a trained network: its size, how long it took, what it finds; the one that finds most first."""
-    metrics = ("R@1", "R@5", "R@10")
-    lines = [
-        [
-            name, str(row["query_numbers"]), f"{row['parameters']:,}", minutes_cell(row),
-            *(format_interval(row["mean"][metric]) for metric in metrics),
-        ]
-        for name, row in most_found_first(rows)
-    ]  # fmt: skip
-    return format_table(["", "numbers of a query", "parameters", "minutes of training", *metrics], lines)
+    """One row a trained network: its size, its training's minutes and its recalls; the one that finds most first."""
+    columns: dict[str, Column] = {
+        "numbers of a query": cell_of(str, "query_numbers"),
+        "parameters": cell_of(count_cell, "parameters"),
+        "minutes of training": minutes_cell,
+        **{metric: cell_of(format_interval, "mean", metric) for metric in ("R@1", "R@5", "R@10")},
+    }
+    return rows_table(most_found_first(rows), columns)
 
 
 def rates_table(rows: dict[str, dict[str, float]]) -> list[str]:
@@ -563,20 +546,16 @@ def rates_table(rows: dict[str, dict[str, float]]) -> list[str]:
     return format_table(["", *head], lines)
 
 
-def most_found_first(rows: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def most_found_first(rows: dict[str, Any]) -> dict[str, Any]:
     """Rows by R@10 over all turns."""
-    return sorted(rows.items(), key=lambda item: item[1]["mean"]["R@10"]["mean"], reverse=True)
+    return dict(sorted(rows.items(), key=lambda item: item[1]["mean"]["R@10"]["mean"], reverse=True))
 
 
 def turns_table(rows: dict[str, Any]) -> list[str]:
     """R@10 after some of the turns."""
-    turns = (1, 2, 3, 5, 7, 10)
-    head, lines = [f"turn {turn}" for turn in turns], []
-    for name, row in most_found_first(rows):
-        means = [found["mean"] for found in row["by turn"]["R@10"]]
-        cells = [format_percent(means[turn - 1]) if turn <= len(means) else "" for turn in turns]
-        lines.append([name, *cells])
-    return format_table(["", *head], lines)
+    path = ("by turn", "R@10")
+    columns = {f"turn {at}": cell_of(format_percent, *path, at - 1, "mean") for at in (1, 2, 3, 5, 7, 10)}
+    return rows_table(most_found_first(rows), columns)
 
 
 def rows_tables(runs: dict[str, list[dict[str, Any]]]) -> list[str]:
@@ -632,11 +611,11 @@ def chatir_table(chatir: dict[str, Any], kernel: dict[str, Any]) -> list[str]:
 
 def worlds_table(worlds: dict[str, dict[str, float]]) -> list[str]:
     """Time of making a world with all its files."""
-    rows = [
-        [name, f"{found['seconds']:.0f} s", f"{1000 * found['cpu_seconds'] / found['pictures']:.0f} ms"]
-        for name, found in worlds.items()
-    ]
-    return format_table(["world", "time", "processors, a picture"], rows)
+    columns: dict[str, Column] = {
+        "time": cell_of("{:.0f} s".format, "seconds"),
+        "processors, a picture": lambda found: f"{1000 * found['cpu_seconds'] / found['pictures']:.0f} ms",
+    }
+    return rows_table(worlds, columns, first="world")
 
 
 def language_table(language: dict[str, dict[str, float]]) -> list[str]:

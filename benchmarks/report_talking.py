@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 from cells import (
     EARLIER_DATA,
-    format_known,
+    Column,
+    cell_of,
     format_percent,
     format_spread,
     format_table,
     format_tenths,
     machine_line,
     mark_earlier,
+    minutes_cell,
     reach_table,
+    rows_table,
 )
 
 TASKS = ("tChat", "iChat", "mChat")
@@ -47,13 +51,11 @@ def talking_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 def photograph_talk_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     """The tables of `talking.py`, about the shipped weights."""
     asked, talks = found["asked"], found["talks"]
-    figures = ("accuracy", "text only", "majority by kind")
-    by_kind = {"anything": {figure: asked[figure] for figure in figures}, **asked["by kind"]}
-    questions = [[kind, *(format_spread(row[figure]) for figure in figures)] for kind, row in by_kind.items()]
+    by_kind = {"anything": asked, **asked["by kind"]}
     turns = [[name, format_spread(talked)] for name, talked in talks.items() if name != "talks"]
     return {
         "talking-asked": [
-            *format_table(["question about", "accuracy", "text only", "majority of the kind"], questions),
+            *asked_table(by_kind),
             "",
             f"{asked['of']}. {machine_line(found['machine'])}",
         ],
@@ -62,31 +64,30 @@ def photograph_talk_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def chat_table(rows: dict[str, Any]) -> list[str]:
-    """One row a training: the three tasks, the average, the paper's average, and what it cost."""
-    head = ["", *(f"{task[0]} {metric}" for task in TASKS for metric in METRICS)]
-    head += ["**average**", "paper", "minutes", "seeds"]
-    lines = []
-    for name, row in rows.items():
-        cells = [format_tenths(row[task][metric]) if task in row else "" for task in TASKS for metric in METRICS]
-        paper = row.get("paper", {})
-        cells += [format_spread(row["average"]), f"{paper['average']:.1f}" if paper else ""]
-        cells += [", ".join(f"{value:.0f}" for value in row.get("minutes", ())), str(row["seeds"])]
-        lines.append([name, *cells])
-    return format_table(head, lines)
+    """One row a training: the three tasks, the average, the paper's average, and the cost."""
+    columns: dict[str, Column] = {
+        **{f"{task[0]} {metric}": cell_of(format_tenths, task, metric) for task in TASKS for metric in METRICS},
+        "**average**": cell_of(format_spread, "average"),
+        "paper": cell_of("{:.1f}".format, "paper", "average"),
+        "minutes": partial(minutes_cell, digits=0),
+        "seeds": cell_of(str, "seeds"),
+    }
+    return rows_table(rows, columns)
 
 
 def captions_table(rows: dict[str, Any]) -> list[str]:
     """One row a training: its first stage's text-to-image search, on photos and on scenes."""
     sets = {"flickr8k": "photos", "scenes": "scenes"}
-    head = ["", *(f"{said}, {metric}" for said in sets.values() for metric in METRICS)]
-    head += [*(f"{said}, mean" for said in sets.values()), "seeds"]
-    lines = []
-    for name, row in rows.items():
-        known = [row.get(data, {}) for data in sets]
-        cells = [format_tenths(one[metric]) if one else "" for one in known for metric in METRICS]
-        cells += [format_known(one, "mean") for one in known]
-        lines.append([name, *cells, str(max(one.get("seeds", 0) for one in known))])
-    return format_table(head, lines)
+    columns: dict[str, Column] = {
+        **{
+            f"{said}, {metric}": cell_of(format_tenths, data, metric)
+            for data, said in sets.items()
+            for metric in METRICS
+        },
+        **{f"{said}, mean": cell_of(format_spread, data, "mean") for data, said in sets.items()},
+        "seeds": lambda row: str(max(row[data]["seeds"] for data in sets if data in row)),
+    }
+    return rows_table(rows, columns)
 
 
 def queue_table(found: dict[str, Any], kept: Collection[str]) -> list[str]:
@@ -98,7 +99,7 @@ def queue_table(found: dict[str, Any], kept: Collection[str]) -> list[str]:
     cells = []
     for said, name in lines:
         first = found["captions"].get(name, {})
-        means = [format_known(first.get(data, {}), "mean") for data in ("flickr8k", "scenes")]
+        means = [cell_of(format_spread, data, "mean")(first) for data in ("flickr8k", "scenes")]
         chat = found["chat"][name]
         cells.append(
             [f"{said}{EARLIER_DATA * (name not in kept)}", *means, format_spread(chat["average"]), str(chat["seeds"])]
@@ -108,14 +109,12 @@ def queue_table(found: dict[str, Any], kept: Collection[str]) -> list[str]:
 
 def cirr_table(rows: dict[str, Any]) -> list[str]:
     """One row a system, CIRR's figures."""
-    metrics = ("R@1", "R@5", "R@50", "R_subset@2", "R_subset@3")
-    head = ["", *metrics, "**R@10**", "**R_subset@1**", "seeds"]
-    lines = [
-        [name, *(format_tenths(row[metric]) for metric in metrics), format_spread(row["R@10, interval"]),
-         format_spread(row["R_subset@1, interval"]), str(row["seeds"])]
-        for name, row in rows.items()
-    ]  # fmt: skip
-    return format_table(head, lines)
+    columns: dict[str, Column] = {
+        **{metric: cell_of(format_tenths, metric) for metric in ("R@1", "R@5", "R@50", "R_subset@2", "R_subset@3")},
+        **{f"**{metric}**": cell_of(format_spread, f"{metric}, interval") for metric in ("R@10", "R_subset@1")},
+        "seeds": cell_of(str, "seeds"),
+    }
+    return rows_table(rows, columns)
 
 
 VISUAL = ("accuracy", "text only", "majority", "majority by kind", "above text only", "above majority by kind")
@@ -123,31 +122,32 @@ VISUAL = ("accuracy", "text only", "majority", "majority by kind", "above text o
 
 def visual_table(rows: dict[str, Any]) -> list[str]:
     """One row a training: its answers about pictures, and what they are above."""
-    return format_table(
-        ["", *VISUAL, "seeds"],
-        [[name, *(format_known(row, figure) for figure in VISUAL), str(row["seeds"])] for name, row in rows.items()],
-    )
+    columns = {figure: cell_of(format_spread, figure) for figure in VISUAL}
+    return rows_table(rows, {**columns, "seeds": cell_of(str, "seeds")})
 
 
 def kinds_table(rows: dict[str, Any]) -> list[str]:
     """The main row's answers by the kind of question."""
-    row: dict[str, Any] = rows.get(BASE) or next(iter(rows.values()), {})
+    row = rows[BASE]
     kinds = [name.removeprefix("accuracy: ") for name in row if name.startswith("accuracy: ")]
-    figures = ("accuracy", "text only", "majority by kind")
-    return format_table(
-        ["question about", "accuracy", "text only", "majority of the kind"],
-        [[kind, *(format_known(row, f"{figure}: {kind}") for figure in figures)] for kind in kinds],
-    )
+    return asked_table({kind: {one: row[name] for one in ASKED if (name := f"{one}: {kind}") in row} for kind in kinds})
+
+
+ASKED = {"accuracy": "accuracy", "text only": "text only", "majority by kind": "majority of the kind"}
+
+
+def asked_table(kinds: dict[str, Any]) -> list[str]:
+    """One row a kind of question: the figures of the answers to it."""
+    columns = {said: cell_of(format_spread, figure) for figure, said in ASKED.items()}
+    return rows_table(kinds, columns, first="question about")
 
 
 def shares_table(rows: dict[str, Any]) -> list[str]:
     """One row a training, or a choice of boxes: its shares, a column each."""
-    names = list(dict.fromkeys(name for row in rows.values() for name in row if name not in ("seeds", "of")))
-    lines = [
-        [name.removeprefix("grounding, "), *(format_known(row, one) for one in names), str(row["seeds"])]
-        for name, row in rows.items()
-    ]
-    return format_table(["", *names, "seeds"], lines)
+    names = dict.fromkeys(name for row in rows.values() for name in row if name not in ("seeds", "of"))
+    columns = {name: cell_of(format_spread, name) for name in names}
+    named = {name.removeprefix("grounding, "): row for name, row in rows.items()}
+    return rows_table(named, {**columns, "seeds": cell_of(str, "seeds")})
 
 
 def speed_table(speed: dict[str, Any]) -> list[str]:
