@@ -74,7 +74,7 @@ FULL: dict[str, tuple[Attack, int]] = {
 }
 """The attacks, and how many rounds of each: 200 of kill -9 in all."""
 
-MOST_MINUTES = 58.0
+MAX_MINUTES = 58.0
 """After that no other attack is begun."""
 
 RESULT = RESULTS / "attack.json"
@@ -94,8 +94,8 @@ def main() -> int:
     started, told = time.monotonic(), list[dict[str, Any]]()
     for name in given.only:
         attack, rounds = FULL[name]
-        if time.monotonic() - started > 60 * MOST_MINUTES:
-            outcome = Outcome(name, broken=[f"not begun: {MOST_MINUTES:.0f} minutes are over"])
+        if time.monotonic() - started > 60 * MAX_MINUTES:
+            outcome = Outcome(name, broken=[f"not begun: {MAX_MINUTES:.0f} minutes are over"])
         else:
             outcome = _run_attack(name, attack, max(round(rounds * given.share), 1), given.seed)
         told.append(asdict(outcome))

@@ -75,7 +75,7 @@ SPOKEN: tuple[Speaks, ...] = ("sentences", "fragments")
 """How those speak who react to what is shown, or ask for what is not there."""
 REACTIONS = ("reject the first", "reject all", "no ...", "like the most similar")
 """Reactions to results."""
-LEAST_LIKENESS = 0.15
+MIN_LIKENESS = 0.15
 """A result that has less in common with the wanted picture, by captions (0 to 1), is not picked."""
 
 _MISSING = """
@@ -84,7 +84,7 @@ surfboard skateboard snowboard skis tennis baseball umbrella clock bench bed lap
 """
 MISSING = tuple(_MISSING.split())
 """Kinds that are taken away."""
-OF_A_KIND = 3
+MAX_OF_A_KIND = 3
 """How many of a kind are looked for at most."""
 
 
@@ -314,7 +314,7 @@ def reaction(notes: AnnotatedPhotos, target: str, shown: Sequence[str], way: str
         return Reject()
     likeness = PhotoComparer(notes).likeness
     best = max(shown, key=lambda key: likeness(key, target))
-    return Like(best) if likeness(best, target) >= LEAST_LIKENESS else None
+    return Like(best) if likeness(best, target) >= MIN_LIKENESS else None
 
 
 def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
@@ -348,7 +348,7 @@ def fits(notes: AnnotatedPhotos, target: str, shown: str) -> bool:
 
 def look_for_absent(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit: int | None) -> dict[str, Any]:
     """How often "nothing" is said of what is not there: after the first turn, and at the end of a conversation."""
-    removed = list(remove_kinds(notes, pictures, OF_A_KIND if limit is None else 1))
+    removed = list(remove_kinds(notes, pictures, MAX_OF_A_KIND if limit is None else 1))
     found: dict[str, Any] = {}
     for speaks in SPOKEN:
         style = SpeakingStyle(speaks=speaks, policy="answers")

@@ -29,7 +29,7 @@ SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
 TALKING = ("composer+oracle", "composer+oracle+information_gain")
 """System, simulated user and what asks: on the scenes, by ChatIR's protocol."""
 
-SCENES, SEED, MOST_TALKS = 8000, 7, 2000
+SCENES, SEED, MAX_TALKS = 8000, 7, 2000
 """Of so many scenes 1,018 are for testing."""
 
 SHOWN = {"R@10", "Hits@10", "P", "BRI", "mean R@1,5,10,20", "mean R@5,8"}
@@ -73,7 +73,7 @@ def run_one(folder: Path, name: str, work: Path) -> Run:
     system, user, questioner = (*told.split("+"), None, None)[:3]
     protocol = None if user is None else "chatir"
     plan = Plan(
-        system=str(system), data=folder, protocol=protocol, user=user, questioner=questioner, limit=MOST_TALKS,
+        system=str(system), data=folder, protocol=protocol, user=user, questioner=questioner, limit=MAX_TALKS,
         features=work / "features" / data,
     )  # fmt: skip
     done = evaluate(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cells import format_table
-from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
+from claims import CLOSED, EQUIVALENT, MIN_SEEDS, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
 from freshness import RESULTS
 from plots import Plot
 from rows import UNTRAINED, read_facts
@@ -95,7 +95,7 @@ def claim_cells(one: Judged) -> list[str]:
     ours = f"{sides} = **{100 * one.interval.mean:+.1f}** ({low:+.1f} to {high:+.1f}){p_cell(one)}"
     seeds = str(len(one.seeds)) if one.trained else NOTHING
     gallery = ", ".join(f"{size:,}" for size in one.gallery if size)
-    outcome = f"{one.outcome}: fewer than {FEWEST} seeds" if one.outcome == WAITING else one.outcome
+    outcome = f"{one.outcome}: fewer than {MIN_SEEDS} seeds" if one.outcome == WAITING else one.outcome
     cells = [says, *compared_cells(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
     return [*cells, ", ".join(one.flags), outcome]
 
@@ -186,7 +186,7 @@ def few_seeds(page: str) -> list[str]:
             head = cells
         elif head and len(cells) == len(head) and cells[head.index("outcome")] in VERDICTS:
             count = cells[head.index("seeds")] if "seeds" in head else seeds
-            if count != NOTHING and (not count.isdigit() or int(count) < FEWEST):
+            if count != NOTHING and (not count.isdigit() or int(count) < MIN_SEEDS):
                 found.append(f"{count or 'no'} seeds: {cells[0]}")
     return found
 

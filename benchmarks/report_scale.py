@@ -17,7 +17,7 @@ TURNS = {
 COLOURS = {"index": "#1b6ca8", "scan": "#c2571a", "product": "#777777"}
 
 
-LEAST = 0.95
+MIN_RECALL = 0.95
 """Of the scan's ten best, what the index is meant to find with every kind of turn."""
 
 
@@ -136,10 +136,10 @@ def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
     ]  # fmt: skip
     fewer = ", ".join(
         f"{row[0]} ({row[1]} of {row[-1]})" for row, name in zip(rows, order, strict=True)
-        if found[name][1]["recall"] < LEAST
+        if found[name][1]["recall"] < MIN_RECALL
     )  # fmt: skip
     head = ["the last turn", "of the scan's ten", "same verdict", "index, ms (at work)", "scan, ms (at work)", "asked"]
-    below = [] if not fewer else ["", f"Below {100 * LEAST:.0f} %: {fewer}."]
+    below = [] if not fewer else ["", f"Below {100 * MIN_RECALL:.0f} %: {fewer}."]
     return [f"{largest:,} pictures:", "", *format_table(head, rows), *below]
 
 

@@ -5,7 +5,7 @@ weights, date, flags) in results/BENCHMARK.json under "kept", so that the verdic
 
     TEST/ids        the conversations
     TEST/ROW        [seeds, conversations, turns]: best + worst rank, from 0, so twice the rank; -1: no such turn.
-                    Ranks from `DEPTH` on are kept as `DEPTH`. Other figures (CIDEr-D) are kept as float32.
+                    Ranks from `MAX_DEPTH` on are kept as `MAX_DEPTH`. Other figures (CIDEr-D) are kept as float32.
     TEST/ROW/seeds  the seeds of the trainings; [UNTRAINED] where nothing was trained
 """
 
@@ -36,7 +36,7 @@ from viewfinder.evaluation.results import TaskResult
 from viewfinder.metrics import seeded_interval
 from viewfinder.weights import read_weights
 
-DEPTH = 100
+MAX_DEPTH = 100
 """Ranks that are told apart; no claim counts deeper, and a file of ranks stays small."""
 
 SEEDS = (0, 1, 2)
@@ -107,7 +107,7 @@ def write_ranks(
             arrays[f"{title}/ids"] = np.array(next(iter(tested.values())).ids)
             for name, kept in tested.items():
                 is_rank = np.issubdtype(kept.values_ect.dtype, np.integer)
-                values_ect = np.minimum(kept.values_ect, 2 * DEPTH) if is_rank else kept.values_ect
+                values_ect = np.minimum(kept.values_ect, 2 * MAX_DEPTH) if is_rank else kept.values_ect
                 arrays[f"{title}/{name}"] = values_ect.astype(np.int32 if is_rank else np.float32)
                 arrays[f"{title}/{name}/seeds"] = np.array(kept.seeds)
         (results / "ranks").mkdir(parents=True, exist_ok=True)

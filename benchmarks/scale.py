@@ -49,7 +49,7 @@ SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 
 SIZES = (10_000, 50_000, 200_000, 1_000_000)
 
-BUT_UP_TO = 200_000
+MAX_BUT_PICTURES = 200_000
 """Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
 
 
@@ -256,7 +256,7 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
         "a picture picked": (lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1])], {}, few),
         "an answer": (answered, {}, few),
     }  # fmt: skip
-    if size <= BUT_UP_TO:
+    if size <= MAX_BUT_PICTURES:
         found["but red"] = (
             lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1], "red")], {}, max(asked // 10, 1),
         )  # fmt: skip

@@ -31,7 +31,7 @@ from plots import fingerprint
 from report_claims import claim_parts, effect_points, few_seeds, leaning_line, p_cell
 from report_mai import last_ranks, lines_of, parts_table
 from rows import (
-    DEPTH,
+    MAX_DEPTH,
     UNTRAINED,
     KeptRow,
     describe_commit,
@@ -81,8 +81,8 @@ def test_a_row_of_fewer_conversations_has_none_of_the_others(tmp_path: Path) -> 
 
 
 def test_ranks_that_no_claim_tells_apart_are_kept_as_one(tmp_path: Path) -> None:
-    write(tmp_path, "talks", "ours", kept("ab", [[[2 * DEPTH - 1], [2 * DEPTH + 7]]]))
-    assert read_ranks("made", tmp_path)["talks"]["ours"].values_ect.tolist() == [[[2 * DEPTH - 1], [2 * DEPTH]]]
+    write(tmp_path, "talks", "ours", kept("ab", [[[2 * MAX_DEPTH - 1], [2 * MAX_DEPTH + 7]]]))
+    assert read_ranks("made", tmp_path)["talks"]["ours"].values_ect.tolist() == [[[2 * MAX_DEPTH - 1], [2 * MAX_DEPTH]]]
 
 
 def test_values_that_are_no_ranks_are_kept_as_they_are(tmp_path: Path) -> None:

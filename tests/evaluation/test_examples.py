@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.encoders.base import grid_boxes
-from viewfinder.evaluation.examples import Example, ExampleTurn, QueryAttention, SlotAttention, attention_plot
+from viewfinder.evaluation.examples import Example, QueryAttention, ShownTurn, SlotAttention, attention_plot
 
 RED, BLUE = (0xE6, 0x19, 0x4B), (0x43, 0x63, 0xD8)
 """The colours of the first and of the second vector."""
@@ -24,7 +24,7 @@ def look(region: int, *, fresh: bool = True, said: str = "") -> SlotAttention:
 def example(folder: Path, *turns: tuple[SlotAttention, ...], said: str = "") -> Example:
     Image.new("RGB", (240, 180), (200, 200, 200)).save(folder / "grey.png")
     boxes_r4 = grid_boxes(1, 1)
-    told = (ExampleTurn(said, "", (), 2.0, QueryAttention(boxes_r4, slots)) for slots in turns)
+    told = (ShownTurn(said, "", (), 2.0, QueryAttention(boxes_r4, slots)) for slots in turns)
     return Example("drilldown, test", "1", str(folder / "grey.png"), tuple(told))
 
 
@@ -74,7 +74,7 @@ def test_whatever_was_said_can_be_drawn(tmp_path: Path, said: str) -> None:
 
 
 def test_nothing_is_drawn_where_nothing_looks_or_the_picture_is_gone(tmp_path: Path) -> None:
-    assert attention_plot(Example("t", "1", "", (ExampleTurn("a", "", (), 1.0),))) is None
+    assert attention_plot(Example("t", "1", "", (ShownTurn("a", "", (), 1.0),))) is None
     gone = example(tmp_path, (look(0),))
     Path(gone.target).unlink()
     assert attention_plot(gone) is None

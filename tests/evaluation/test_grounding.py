@@ -19,7 +19,6 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, read_run
 from viewfinder.evaluation.grounding import (
     GroundedPhrase,
-    cut_boxes,
     grid_windows,
     ground_phrases,
     grounding_values,
@@ -30,6 +29,7 @@ from viewfinder.evaluation.grounding import (
 )
 from viewfinder.evaluation.overlap import ENCODER
 from viewfinder.evaluation.results import MeasuredRun, write_measured_run
+from viewfinder.search.grounding import cut_boxes
 from viewfinder.testing import COLOURS, ColourEncoder
 
 CATEGORIES = {1: "red", 2: "blue", 3: "green", 4: "white"}

@@ -100,7 +100,7 @@ def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     return products, ReadReport(catalogue.report.expected, len(products), tuple(dropped))
 
 
-_SHOWN = 8
+_MAX_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def match_keys(keys: Sequence[str], paths: Iterable[Path]) -> Matches:
         found = by_name.longest(parts)
         answers[key] = found = found if found.count else by_stem.longest(parts)
         if found.count > 1:
-            ambiguous.append(Ambiguity(key, found.count, found.paths[:_SHOWN]))
+            ambiguous.append(Ambiguity(key, found.count, found.paths[:_MAX_SHOWN]))
     # How well the best key fits each file: (wholly, number of parts).
     best: dict[Path, tuple[bool, int]] = {}
     for found in answers.values():
@@ -199,7 +199,7 @@ class _Endings:
             run = range(run[0], bisect_right(self._texts, start))
             return _Found(len(run), tuple(self._paths[run.start : run.stop]), depth, whole=True)
         whole = depth == len(parts)
-        shown = run if whole else run[:_SHOWN]
+        shown = run if whole else run[:_MAX_SHOWN]
         return _Found(len(run), tuple(self._paths[shown.start : shown.stop]), depth, whole)
 
     def _run(self, start: str) -> range:

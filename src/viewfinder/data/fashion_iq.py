@@ -48,7 +48,7 @@ SPECIAL_WORDS = ("<pad>", "<start>", "<end>", "<and>", "<unk>")
 Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
 """Words of a product by its key, as lists: category, texture, fabric, shape, part, style."""
 
-Record = TypeVar("Record", bound="FashionPair | Session")
+Record = TypeVar("Record", bound="FashionPair | ShopSession")
 
 # CIRR keeps its own captions under similar names: cap.rc2.<split>.json.
 _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(?P<kind>.+)\.(?P<split>[^.]+)\.json")
@@ -276,7 +276,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Session:
+class ShopSession:
     """Products in the order of the turns, and the one to which the last captions lead."""
 
     references: tuple[Reference, ...]
@@ -295,7 +295,7 @@ class MultiTurnFashionIQ:
 
     kind: str
     split: str
-    sessions: tuple[Session, ...]
+    sessions: tuple[ShopSession, ...]
     gallery: tuple[str, ...]
     attributes: Attributes = field(default_factory=dict)
 
@@ -316,7 +316,7 @@ def read_sessions(folder: Path, kind: str, split: str) -> tuple[MultiTurnFashion
     return MultiTurnFashionIQ(kind, split, sessions, gallery, read_attributes(folder, kind, split)), report
 
 
-def _parse_session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[Session, list[Dropped]]:
+def _parse_session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[ShopSession, list[Dropped]]:
     """A record `{"target": [url, key], "reference": [[url, captions, key], ...]}`, and its empty captions."""
     shown = need_field(f"{file}: [{i}]", record, "reference", list)
     if not shown:
@@ -332,7 +332,7 @@ def _parse_session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> 
         dropped += empty
     target = f"{file}: [{i}], field 'target'"
     url, key = _need_parts(target, record.get("target"), "[url, key]", 2)
-    return Session(tuple(references), _need_in_gallery(gallery, target, key), url), dropped
+    return ShopSession(tuple(references), _need_in_gallery(gallery, target, key), url), dropped
 
 
 def _need_parts(where: str, value: Any, form: str, count: int) -> list[Any]:
@@ -347,7 +347,7 @@ def write_sessions(
     folder: Path,
     kind: str,
     split: str,
-    sessions: Iterable[Session],
+    sessions: Iterable[ShopSession],
     gallery: Sequence[str],
     attributes: Mapping[str, Sequence[Sequence[str]]],
 ) -> None:

@@ -34,7 +34,7 @@ from viewfinder.metrics.captions import MAX_NGRAM, ngrams
 from viewfinder.training.progress import report_tenths
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
-CAPTIONS = "captions.jsonl"
+CAPTION_FILE = "captions.jsonl"
 BLEU, ROUGE, CIDER = "BLEU-4", "ROUGE-L", "CIDEr-D"
 MANNERS = ("decoding", "prefix")
 RESAMPLES = 10_000
@@ -89,7 +89,7 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
         for at, (name, pairs) in enumerate(several)
     ]
     names, files = {"rouge_l": ROUGE, "cider_d": CIDER}, {key: str(plan.data / key) for key in vectors.keys}
-    return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTIONS, names, files)
+    return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTION_FILE, names, files)
 
 
 def _read_kinds(plan: Plan) -> list[FashionIQ]:

@@ -26,7 +26,7 @@ from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refus
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly, silent
 from viewfinder.evaluation.protocols import chatsearch
-from viewfinder.evaluation.replay import Speaker, replay_before_last, replay_turns, with_picture_bias
+from viewfinder.evaluation.replay import SpeakingRetriever, replay_before_last, replay_turns, with_picture_bias
 from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
 from viewfinder.evaluation.visual_conversation import question_turns, read_question_dialogues
 from viewfinder.retrievers import AnsweringRetriever
@@ -156,7 +156,7 @@ def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " 
     return values
 
 
-def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -> PictureBias:
+def choose_picture_bias(speaker: SpeakingRetriever[Any], task: Task, pictures: Pictures) -> PictureBias:
     """The value of `PICTURE_BIASES` that answers searches and questions best, by the sum of their two shares.
 
     Of several that are equally good, the middle of the first consecutive run.

@@ -27,10 +27,10 @@ from viewfinder.query import Query, RegionSpace
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
 
-DIALOGUES = 4
+DIALOGUES_SHOWN = 4
 """Dialogues shown per task, evenly spaced."""
 
-PICTURES = 6
+PICTURES_SHOWN = 6
 """Results shown per turn."""
 
 
@@ -55,7 +55,7 @@ class QueryAttention:
 
 
 @dataclass(frozen=True)
-class ExampleTurn:
+class ShownTurn:
     """One turn: the words, the picture they go with (a file), the results (files), and the target's 1-based place.
 
     `looks` is None for systems that look at whole pictures only.
@@ -75,7 +75,7 @@ class Example:
     task: str
     dialogue: str
     target: str
-    turns: tuple[ExampleTurn, ...]
+    turns: tuple[ShownTurn, ...]
 
 
 def pick_examples(
@@ -87,9 +87,9 @@ def pick_examples(
     files: Mapping[str, str],
 ) -> list[Example]:
     """Some dialogues of a task: as they were held, or (recorded ones, None) replayed through the retriever."""
-    step, ranked = max(1, len(task.dialogues) // DIALOGUES), frozenset(task.gallery)
+    step, ranked = max(1, len(task.dialogues) // DIALOGUES_SHOWN), frozenset(task.gallery)
     found = []
-    for number in range(0, len(task.dialogues), step)[:DIALOGUES]:
+    for number in range(0, len(task.dialogues), step)[:DIALOGUES_SHOWN]:
         dialogue = task.dialogues[number]
         held = conversations[number] if conversations is not None else None
         turns = []
@@ -101,10 +101,10 @@ def pick_examples(
             if held is None:  # what a person would have seen of the task's gallery
                 ids = (gallery.snapshot.ids[row] for row in gallery.scores(query).best(len(gallery)).tolist())
                 shown = [one for one in ids if one in ranked]
-            pictures = tuple(files.get(one, "") for one in shown[:PICTURES])
+            pictures = tuple(files.get(one, "") for one in shown[:PICTURES_SHOWN])
             with_it = files.get(node.turn.picture, "") if isinstance(node.turn, Like) else ""
             looks = _measure_attention(node, query, gallery, dialogue)
-            turns.append(ExampleTurn(turn_line(node.turn), with_it, pictures, float(place), looks))
+            turns.append(ShownTurn(turn_line(node.turn), with_it, pictures, float(place), looks))
         found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
     return found
 

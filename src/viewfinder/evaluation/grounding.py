@@ -41,15 +41,16 @@ from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, 
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.grounding import cut_boxes
 from viewfinder.wording.nouns import with_article
 from viewfinder.worlds.words import PATTERN_NOUNS
 
 PROTOCOL, PHRASES = "grounding", "phrases.jsonl"
 PROPOSALS, WINDOWS, BOXES = "proposals", "windows", "boxes"
-ENOUGH_OVERLAP = 0.5
+MIN_IOU = 0.5
 GROUNDED, CLIP, LARGEST, RANDOM, BEST = "grounded", "clip-t", "largest box", "random box", "best box"
 
-PICTURES_AT_MOST = 50
+DEFAULT_PICTURES = 50
 """Default number of pictures: each has some 250 windows, and all of them are searched."""
 
 MIN_AREA = 1 / 36
@@ -77,7 +78,7 @@ class GroundedPhrase:
     @property
     def right(self) -> dict[str, float]:
         """Whether each choice is right, by the name of its figure: 1 or 0; for a random draw, its probability."""
-        return {name: float(iou >= ENOUGH_OVERLAP) for name, iou in self.iou.items()} | {RANDOM: self.random}
+        return {name: float(iou >= MIN_IOU) for name, iou in self.iou.items()} | {RANDOM: self.random}
 
 
 def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[GroundedPhrase]:
@@ -99,7 +100,7 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     }
     notify(f"reading {plan.data}")
     split, marked = read_marked_pictures(plan.data, plan.split)
-    marked = pick_evenly(marked, plan.limit or PICTURES_AT_MOST)
+    marked = pick_evenly(marked, plan.limit or DEFAULT_PICTURES)
     notify(f"{sum(len(one.phrases) for one in marked):,} phrases of {len(marked):,} pictures")
     rng = np.random.default_rng(plan.seed)
     found: list[GroundedPhrase] = []
@@ -138,7 +139,7 @@ def _ground_picture(
             query = system.query(replay_turns((Say(phrase.text),), gallery, system))
             rows[name] = int(gallery.scores(query).total_n.argmax())
         overlap = {name: float(iou_n[row]) for name, row in rows.items()}
-        chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= ENOUGH_OVERLAP).mean())
+        chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= MIN_IOU).mean())
         yield GroundedPhrase(one.path.name, phrase.text, tuple(right_4.tolist()), chosen, overlap, chance)
 
 
@@ -166,10 +167,10 @@ def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndar
     return {**values, **above}
 
 
-SIDE = 6
+GRID_SIDE = 6
 """Cells per side of the grid that windows are made of: the same grid as for regions."""
 
-SIDES, SLIMMEST = (1, 2, 3, 4, 6), 2
+WINDOW_SIDES, MAX_ASPECT = (1, 2, 3, 4, 6), 2
 """Cells per side of a window; no side is more than twice as long as the other."""
 
 MOVED, SCALED = 0.1, 0.15
@@ -253,9 +254,9 @@ def _to_corners(box: Sequence[float | int]) -> Box:
 @cache
 def grid_windows() -> Boxes:
     """Windows of the grid as fractions of width and height: of every size at every cell."""
-    sizes = [(w, h) for w, h in product(SIDES, SIDES) if max(w, h) <= SLIMMEST * min(w, h)]
-    boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(SIDE - h + 1) for x in range(SIDE - w + 1)]
-    boxes_n4: Boxes = np.divide(np.array(boxes), SIDE).astype(np.float32)
+    sizes = [(w, h) for w, h in product(WINDOW_SIDES, WINDOW_SIDES) if max(w, h) <= MAX_ASPECT * min(w, h)]
+    boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(GRID_SIDE - h + 1) for x in range(GRID_SIDE - w + 1)]
+    boxes_n4: Boxes = np.divide(np.array(boxes), GRID_SIDE).astype(np.float32)
     return boxes_n4
 
 
@@ -276,14 +277,3 @@ def intersection_over_union(
     both_n = np.maximum(high_n2 - low_n2, 0).prod(axis=1)
     either_n = (box_4[2:] - box_4[:2]).prod() + (boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1) - both_n
     return np.asarray(np.divide(both_n, either_n, out=np.zeros(len(boxes_n4)), where=either_n > 0))
-
-
-def cut_boxes(pixels: Pixels, boxes_n4: Boxes) -> list[Pixels]:
-    """Cuts out each box; at least one pixel."""
-    height, width = pixels.shape[:2]
-    found = []
-    for x0, y0, x1, y1 in boxes_n4.tolist():
-        left, top = min(int(x0 * width), width - 1), min(int(y0 * height), height - 1)
-        right, bottom = max(round(x1 * width), left + 1), max(round(y1 * height), top + 1)
-        found.append(np.ascontiguousarray(pixels[top:bottom, left:right]))
-    return found

@@ -31,7 +31,7 @@ from viewfinder.session.resolve import resolve_turn
 MAX_QUERIES_AT_ONCE = 4096
 """Queries held in memory before they are scored."""
 
-VECTORS_AT_ONCE = 64
+MAX_VECTORS_AT_ONCE = 64
 """Region vectors in one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""
 
 WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
@@ -231,7 +231,7 @@ def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
     known: set[bytes] = set()
     for query in queries:
         own = {_vector(part.vector_d).tobytes() for part in query.parts}
-        if run and (query.compare != run[0].compare or len(known | own) > VECTORS_AT_ONCE):
+        if run and (query.compare != run[0].compare or len(known | own) > MAX_VECTORS_AT_ONCE):
             yield run
             run, known = [], set()
         run.append(query)
@@ -269,11 +269,11 @@ def _vector(vector_d: Float[np.ndarray, " d"] | None) -> Float32[np.ndarray, " d
 
 
 @runtime_checkable
-class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
+class SpeakingRetriever(Retriever[State], AnsweringRetriever[State], Protocol[State]):
     """A retriever that answers."""
 
 
-def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
+def with_picture_bias(retriever: Retriever[Any], pictures: float) -> SpeakingRetriever[Any]:
     """A retriever that answers, with this picture bias.
 
     Raises:
@@ -282,7 +282,7 @@ def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} only finds pictures; name a system that answers, for example chatsearcher")
     biased = retriever.with_picture_bias(pictures)
-    assert isinstance(biased, Speaker), "what speaks does so with any bias"
+    assert isinstance(biased, SpeakingRetriever), "what speaks does so with any bias"
     return biased
 
 
@@ -305,6 +305,6 @@ def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[S
     return retriever.step(*replay_before_last(turns, gallery, retriever))
 
 
-def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
+def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: SpeakingRetriever[Any]) -> str:
     """The answer of a speaker to the last of these turns."""
     return "".join(speaker.reply(replay_turns(turns, gallery, speaker))).strip()

@@ -36,7 +36,7 @@ from viewfinder.evaluation.replay import RankTable
 from viewfinder.metrics import Interval, Measure, MeasureName, Ties, difference_interval, permutation_test
 
 SCHEMA, VERSION = "viewfinder/results", 1
-RESULTS, RANKS, DIALOGUES = "results.json", "ranks.npz", "dialogues.json"
+RESULT_FILE, RANK_FILE, DIALOGUE_FILE = "results.json", "ranks.npz", "dialogues.json"
 
 CHECKPOINT = "checkpoint"
 """The option of a run that says which weights its system had."""
@@ -149,14 +149,14 @@ def write_run(run: Run) -> None:
     }
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(run.folder / RANKS, **arrays)
-        if (run.folder / RESULTS).is_file():  # delete what was asked in an earlier run
-            for old in (run.folder / DIALOGUES, *run.folder.glob("dialogues-[0-9]*.json")):
+        np.savez_compressed(run.folder / RANK_FILE, **arrays)
+        if (run.folder / RESULT_FILE).is_file():  # delete what was asked in an earlier run
+            for old in (run.folder / DIALOGUE_FILE, *run.folder.glob("dialogues-[0-9]*.json")):
                 old.unlink(missing_ok=True)
         for number, task in enumerate((task for task in run.tasks if task.dialogues), start=1):
-            name = DIALOGUES if number == 1 else f"dialogues-{number}.json"
+            name = DIALOGUE_FILE if number == 1 else f"dialogues-{number}.json"
             write_dialogues(run.folder / name, task.dialogues)
-        (run.folder / RESULTS).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (run.folder / RESULT_FILE).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
 
@@ -167,14 +167,14 @@ def read_run(folder: Path) -> Run:
     Raises:
         BadInput: there is none, or its files are damaged or of a later version.
     """
-    file = folder / RESULTS
+    file = folder / RESULT_FILE
     if not file.is_file():
-        raise BadInput(f"{folder}: no {RESULTS} here; name a folder that `viewfinder evaluate --out` wrote")
+        raise BadInput(f"{folder}: no {RESULT_FILE} here; name a folder that `viewfinder evaluate --out` wrote")
     try:
         record = dict(json.loads(file.read_text(encoding="utf-8")))
         if record.get("schema") != SCHEMA or record.get("version") != VERSION:
             raise BadInput(f"{file}: schema {record.get('schema')!r}, version {record.get('version')!r} is not ours")
-        with np.load(folder / RANKS) as arrays:
+        with np.load(folder / RANK_FILE) as arrays:
             tasks = tuple(_read_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
         provenance = Provenance(**{name: record[name] for name in Provenance.__dataclass_fields__})
         return Run(folder, provenance, record["machine"], tasks, tuple(record["skipped"]))

@@ -31,7 +31,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
-from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
+from viewfinder.evaluation.replay import WORDS_ALONE, SpeakingRetriever, reply_to_last, with_picture_bias
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.search.gallery import Gallery
 from viewfinder.training.progress import report_tenths
@@ -51,7 +51,7 @@ from viewfinder.worlds.words import (
 PROTOCOL, ANSWERS = "visual", "answers.jsonl"
 HISTORY = "history"
 ACCURACY, TEXT_ONLY, MAJORITY, BY_KIND = "accuracy", "text only", "majority", "majority by kind"
-SPLITS = ("test", "val")
+SPLITS_IN_ORDER = ("test", "val")
 """If none is named, the first that exists."""
 
 VISDIAL = "visdial"
@@ -148,7 +148,7 @@ def _drop_incomplete_rounds(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
 
 def _choose_dialogues(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     """The split, and the dialogues of it that the plan wants."""
-    for split in (plan.split,) if plan.split is not None else SPLITS:
+    for split in (plan.split,) if plan.split is not None else SPLITS_IN_ORDER:
         if found := read_question_dialogues(plan.data, split):
             chosen = choose_by_title([(f"{PROTOCOL}, {name}, {split}", name) for name in found], plan.task)
             return split, {name: found[name] for name in chosen}
@@ -169,7 +169,7 @@ def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, 
 
 
 def _ask_all(
-    dialogues: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, notify: Notify
+    dialogues: Sequence[Dialogue], gallery: Gallery, speaker: SpeakingRetriever[Any], history: int, notify: Notify
 ) -> Iterator[VisualQuestion]:
     blindly: dict[tuple[Round, ...], str] = {}
     progress = report_tenths(notify, things="questions")
@@ -227,7 +227,7 @@ def _average_by_picture(
     return np.where(counts_s > 0, sums_s / np.maximum(counts_s, 1), np.nan)
 
 
-UNKNOWN, NOTHING = "can't tell", "nothing"
+CANNOT_TELL, NOTHING = "can't tell", "nothing"
 
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _SHRUG = re.compile(r"\b(?:can't|cannot|can not) (?:tell|say|see)|\bhard to (?:say|tell)|\bnot sure|\bdon't know")
@@ -256,7 +256,7 @@ def normalize_answer(text: str) -> str:
     """
     lowered = text.lower().replace("’", "'").strip()
     if _SHRUG.search(lowered):
-        return UNKNOWN
+        return CANNOT_TELL
     words: list[str] = _WORD.findall(lowered)
     if words and words[0] in _YES | _NO:
         return "yes" if words[0] in _YES else "no"

@@ -35,6 +35,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_json, read_text
+from viewfinder.data.splits import SPLITS
 from viewfinder.errors import BadInput, UnknownName
 
 Value = TypeVar("Value")
@@ -192,7 +193,6 @@ def _number(path: Path, element: ET.Element, field: str, kind: Callable[[str], V
         ) from None
 
 
-SPLITS = ("train", "val", "test")
 OBJECT_LIST = "vg_objects_vocab_1600.txt"
 VOCABULARY = "vg_vocab_14284.pkl"
 
