@@ -33,7 +33,7 @@ from freshness import RESULTS, ROOT, check_freshness, read_overdue, stale_figure
 from measuring import read_figures
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
-from report_conversations import conversation_parts, curves, short_rows
+from report_conversations import conversation_parts, conversations_plot, short_rows
 from report_mai import mai_parts
 from report_scale import scale_parts, scale_plot
 from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
@@ -61,12 +61,13 @@ def main() -> None:
         stale |= after != before
         if after != before and not given.check:
             page.write_text(after, encoding="utf-8")
-    drawing = ROOT / "docs" / "images" / "conversations.svg"
-    drawn = curves(results["conversations"])
-    stale |= not drawing.is_file() or drawing.read_text(encoding="utf-8") != drawn
-    if not given.check:
-        drawing.write_text(drawn, encoding="utf-8")
-    for plot in (claims_plot(judged), capacity_plot(results["capacity"]), scale_plot(results["scale"])):
+    plots = (
+        claims_plot(judged),
+        conversations_plot(results["conversations"]),
+        capacity_plot(results["capacity"]),
+        scale_plot(results["scale"]),
+    )
+    for plot in plots:
         stale |= plot.renew(ROOT / "docs" / "images", check=given.check)
     if given.check:
         waiting, wrong = check_freshness(stale_figures(), read_overdue())

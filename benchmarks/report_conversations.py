@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cells import format_interval, format_spread, format_table, machine_line
+from plots import Plot
 
 STYLES = {
     "sentences": ("whole sentences", "#2563a8"),
@@ -12,8 +13,7 @@ STYLES = {
     "mixed": ("mixed, with mistakes", "#3a7d44"),
 }
 KINDS = ("answer", "open answer", "say", "correction", "reject", "like ... but", "wrong answer", "don't know")
-LEFT, RIGHT, TOP, BOTTOM = 50, 330, 30, 230
-"""Where a panel of the curves lies, in pixels."""
+DASHES = {"R@1": "--", "R@10": "-"}
 
 
 def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
@@ -135,48 +135,24 @@ def short_rows(found: dict[str, Any]) -> list[str]:
     return [f"| {what} | {100 * figure['mean']:.0f} % |" for what, figure in rows.items()]
 
 
-def curves(found: dict[str, Any]) -> str:
-    """R@1 and R@10 over the turns, a line a style with its intervals, as SVG."""
-    panels = [
-        f'<g transform="translate({340 * place} 0)">\n{panel(metric, found["styles"])}\n</g>'
-        for place, metric in enumerate(("R@1", "R@10"))
-    ]
-    keys = [
-        f'<path d="M{60 + 220 * place} 285 h24" stroke="{colour}" stroke-width="3"/>'
-        f'<text x="{90 + 220 * place}" y="290">{said}</text>'
-        for place, (said, colour) in enumerate(STYLES.values())
-    ]
-    label = "Share of photographs at the first place, and among the first ten, after each turn of a conversation"
-    return "\n".join([
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 305" font-family="sans-serif" font-size="13"'
-        f' role="img" aria-label="{label}">',
-        '<rect width="700" height="305" fill="#ffffff"/>', *panels, *keys, "</svg>\n",
-    ])  # fmt: skip
+def conversations_plot(found: dict[str, Any]) -> Plot:
+    """The recalls over the turns of a conversation."""
+    curves = {name: {metric: style[metric] for metric in DASHES} for name, style in found["styles"].items()}
+    return Plot("conversations.svg", curves, paint_curves, (7, 4))
 
 
-def panel(metric: str, styles: dict[str, Any]) -> str:
-    """One metric: grid, axes, a band and a line a style."""
-    parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{metric}</text>']
-    for percent in range(0, 101, 20):
-        y = height(percent / 100)
-        parts.append(f'<path d="M{LEFT} {y} H{RIGHT}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end" fill="#555">{percent} %</text>')
+def paint_curves(axes: Any, styles: dict[str, Any]) -> None:
+    """R@1 and R@10 over the turns, a line a style with its intervals."""
     for name, style in styles.items():
-        points, colour = style[metric], STYLES[name][1]
-        xs = [LEFT + (RIGHT - LEFT) * turn / (len(points) - 1) for turn in range(len(points))]
-        upper = [f"{x:.0f} {height(point['high'])}" for x, point in zip(xs, points, strict=True)]
-        lower = [f"{x:.0f} {height(point['low'])}" for x, point in zip(xs, points, strict=True)]
-        line = [f"{x:.0f} {height(point['mean'])}" for x, point in zip(xs, points, strict=True)]
-        parts.append(f'<path d="M{" L".join([*upper, *lower[::-1]])} z" fill="{colour}" opacity="0.15"/>')
-        parts.append(f'<path d="M{" L".join(line)}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        if name == next(iter(styles)):
-            labels = ("first", *map(str, range(1, len(points))))
-            parts += [f'<text x="{x:.0f}" y="{BOTTOM + 18}" text-anchor="middle" fill="#555">{said}</text>'
-                      for x, said in zip(xs, labels, strict=True)]  # fmt: skip
-    parts.append(f'<text x="{(LEFT + RIGHT) // 2}" y="{BOTTOM + 36}" text-anchor="middle" fill="#555">turn</text>')
-    return "\n".join(parts)
-
-
-def height(share: float) -> int:
-    """Where a share lies from top to bottom, in pixels."""
-    return round(BOTTOM - (BOTTOM - TOP) * share)
+        said, colour = STYLES[name]
+        for metric, dash in DASHES.items():
+            turns = range(len(style[metric]))
+            middle, low, high = ([100 * point[end] for point in style[metric]] for end in ("mean", "low", "high"))
+            axes.plot(turns, middle, dash, color=colour, label=f"{said}, {metric}")
+            axes.fill_between(turns, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.set_xticks(turns, ["first", *map(str, turns[1:])])
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("turn")
+    axes.set_ylabel("% of photographs (95 % interval)")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=8)
