@@ -36,7 +36,7 @@ WARM = 2
 """Talks before any time is taken: what is made of all pictures is made at the first."""
 
 NOISE = 0.05
-"""Of a number's own deviation over the pictures."""
+"""Noise of a number, as a share of its deviation over the pictures."""
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ FULL: dict[str, tuple[Attack, int]] = {
 """The attacks, and how many rounds of each: 200 of kill -9 in all."""
 
 MAX_MINUTES = 58.0
-"""After that no other attack is begun."""
+"""Minutes after which no other attack is begun."""
 
 RESULT = RESULTS / "attack.json"
 

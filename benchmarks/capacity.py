@@ -53,10 +53,10 @@ SIZES = (10_000, 100_000, 200_000)
 """Pictures at which whole turns are measured."""
 
 TALKS = 8
-"""Of ten turns each, at every size."""
+"""Conversations of ten turns each that are held at every size."""
 
 TURNS_A_MINUTE = 4
-"""Of one person who talks: assumed."""
+"""Turns a minute of one person who talks: assumed."""
 
 BUSY = 0.6
 """How busy cores may be on average, so that answers do not queue: assumed, the simulation shows what it means."""
@@ -148,7 +148,7 @@ class Costs:
 
     @staticmethod
     def of(turns: dict[str, Any], crowd: dict[str, Any], cores: int) -> Costs:
-        """From measured turns, and what the server adds to those of the engine (serving.json)."""
+        """The costs from measured turns, and from what the server adds to those of the engine (serving.json)."""
         server_s = cores / crowd["turns_per_s"] - cores / crowd["engine_turns_per_s"]
         return Costs(
             turns["core_ms_a_turn"] / 1000 + server_s,
@@ -268,7 +268,7 @@ LOADS = (0.2, 0.4, 0.6, 0.8)
 STRAGGLERS, SLOWER = 0.01, 5.0
 UP_S, REPAIR_S, NOTICED_S = 8 * 3600.0, 600.0, 10.0
 HEDGE, DEADLINE = 2.0, 8.0
-"""As multiples of the median time of a scan."""
+"""Waiting times, as multiples of the median time of a scan."""
 
 
 def simulate_large(results: dict[str, Any]) -> dict[str, Any]:
@@ -352,12 +352,12 @@ class Run:
 
     @property
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Its three arrays."""
+        """The three arrays of the run."""
         return self.due_q, self.began_qs, self.ended_qs
 
     @property
     def seconds_q(self) -> np.ndarray:
-        """From the time it was due to the answer of the last shard."""
+        """Seconds of each query, from the time it was due to the answer of the last shard."""
         return np.asarray(self.ended_qs.max(axis=1) - self.due_q)
 
     @property

@@ -35,12 +35,12 @@ from viewfinder.evaluation.visual_conversation import answer_questions
 
 CAPTIONED = ("flickr8k", "scenes")
 SEEN_PICTURES = 100
-"""Of visual conversation: pictures, about ten questions each."""
+"""Pictures of the test of visual conversation, with about ten questions each."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where everything lies: a folder a data set, their vectors, and the runs."""
+    """The folders of all data sets, of their vectors, and of the runs."""
 
     work: Path
     folders: Mapping[str, Path]
@@ -159,7 +159,7 @@ def ask_about_pictures(job: Job, out: Path) -> None:
 
 
 def judge_decisions(job: Job, out: Path) -> None:
-    """With the leaning of the weights, which was chosen on validation talks."""
+    """Decisions with the leaning of the weights, which was chosen on validation talks."""
     write_measured_run(
         measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, print_line)
     )

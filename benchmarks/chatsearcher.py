@@ -72,7 +72,7 @@ def chat_row(
 
 
 LESSONS = 15_000
-"""Of the second stage, whatever its mixture: else kinds would add steps, and what has more of both finds more."""
+"""Lessons of the second stage, equal for all mixtures: otherwise more kinds would mean more steps."""
 
 EQUAL = f"instruction.lessons={LESSONS}"
 
@@ -115,7 +115,7 @@ MIXTURES = (
     chat_row("stage 2 alone", ("alignment=none",), start=READ, tests=SEARCHES),
 )  # fmt: skip
 SIZES = (250, 4000)
-"""Besides 1,000; a queue that is smaller than a batch has pictures is the batch."""
+"""Sizes of the queue besides 1,000; one smaller than the pictures of a batch is the batch."""
 QUEUES = tuple(chat_row(f"queue of {size}", (f"loss.queue={size}",), seeds=SEEDS, aligned=True) for size in SIZES)
 CLIP = tuple(
     chat_row(name, preset="", tests=SEARCHES, aligned=True, system=name) for name in ("clip-t", "clip-i", "clip-ti")
@@ -150,7 +150,7 @@ PAPER = {
 }  # fmt: skip
 """The paper's table of its three tasks: R@1, R@5 and R@10 of each, in per cent."""
 PAPER_AVERAGE = {"talks alone": 53.09, "talks and questions": 53.52, "talks of words alone, questions, edits": 49.23}
-"""And of its mixtures: the average alone (its second has LLaVA's, the third also InstructPix2Pix)."""
+"""The paper's averages of mixtures (its second has LLaVA's, the third also InstructPix2Pix)."""
 
 
 def main() -> None:
@@ -249,7 +249,7 @@ def folders_with(row: Row, test: str, place: Place) -> list[Path]:
 
 
 def chat_of(row: ChatRow, place: Place) -> dict[str, Any]:
-    """Each task's figures, the average as the paper has it, and what training cost."""
+    """The figures of each task, the average as the paper has it, and the cost of training."""
     folders = folders_with(row, "chat", place)
     if not folders:
         return {}

@@ -136,7 +136,7 @@ def judge_claims(claims: Sequence[Claim], results: Path = RESULTS) -> list[Judge
 
 
 def papers_of(claims: Iterable[Claim]) -> list[str]:
-    """In the order of their first claims."""
+    """The papers of claims, in the order of their first claims."""
     return list(dict.fromkeys(claim.paper for claim in claims))
 
 

@@ -379,7 +379,7 @@ def nothing(gallery: Gallery, text: str) -> bool:
 def remove_kinds(
     notes: AnnotatedPhotos, pictures: Pictures, most: int
 ) -> Iterator[tuple[AnnotatedPhotos, Gallery, list[str]]]:
-    """For each kind: notes of the captions that name it, the pictures of which no caption names it, and some that do.
+    """Removes each kind: notes of the captions that name it, the pictures of which no caption does, and some that do.
 
     People say first what names the kind.
     """

@@ -66,7 +66,7 @@ FURTHER = (*EPOCHS, "training.learning_rate=1e-4")
 """How a training goes on from weights that find something."""
 
 WEIGHTS = ("dialogues", "")
-"""Both losses continue from these: the surrogate has no gradient where nothing is found yet."""
+"""Weights from which both losses continue: the surrogate has no gradient where nothing is found yet."""
 
 FEWER = Row("a third of the scenes", "chatir", settings=("training.epochs=16",))
 TRAININGS = (

@@ -45,7 +45,7 @@ TEST = "scenes"
 ONE = (0,)
 DEPTHS = (1, 5, 10)
 RATES_TRIED = "validation recall by learning rate"
-"""Its name in the results."""
+"""The key of the recalls at each learning rate, in the results."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class SceneRow(Row):
 
 
 RATES = ("3e-3", "1e-3", "3e-4")
-"""Of wide networks: the preset's rate is that of narrow ones, the published code's of wide ones is 2e-4."""
+"""Learning rates that are tried for wide networks; the preset's is that of narrow ones, the published code has 2e-4."""
 
 
 def slots(count: int, width: int) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ TALKING = ("composer+oracle", "composer+oracle+information_gain")
 """System, simulated user and what asks: on the scenes, by ChatIR's protocol."""
 
 SCENES, SEED, MAX_TALKS = 8000, 7, 2000
-"""Of so many scenes 1,018 are for testing."""
+"""Scenes that are drawn, of which 1,018 are for testing; their seed; and the limit of talks."""
 
 SHOWN = {"R@10", "Hits@10", "P", "BRI", "mean R@1,5,10,20", "mean R@5,8"}
 """Figures that go into the committed file; the run folders have all."""

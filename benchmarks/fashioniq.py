@@ -303,7 +303,7 @@ def captioner_row(row: Row, place: Place) -> dict[str, Any]:
 
 
 def bleu_4(folder: Path) -> float:
-    """Of all test captions of a captioner."""
+    """The BLEU-4 of all test captions of a captioner."""
     whole = read_run(folder / "test").tasks[0]
     [figure] = [figure for figure in whole.figures if figure.name.metric == "BLEU-4"]
     return round(figure.measure.interval.mean, 4)

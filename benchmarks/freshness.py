@@ -46,7 +46,7 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """As in "speed/finding"."""
+        """The name of the figures, such as "speed/finding"."""
         return f"{self.result}/{self.part}"
 
 

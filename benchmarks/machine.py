@@ -38,7 +38,7 @@ def _gpus() -> list[str]:
 
 
 def _versions() -> dict[str, str]:
-    """Those of the packages that are installed."""
+    """The versions of the packages that are installed."""
     found = {}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):

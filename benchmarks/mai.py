@@ -39,7 +39,7 @@ BARE = ", no captions"
 """The end of a run's name if pictures have no captions in it."""
 
 TALKS = 1755
-"""Of a task at most: all."""
+"""Maximum number of dialogues of a task: all of them."""
 
 Settings = tuple[str, ...]
 
@@ -138,7 +138,7 @@ TABLES = {
     "rollback": ("MAI", *map(name_treatment, TREATMENTS[1:])),
     "options": ("MAI", *(row.name for row in OPTIONS[1:])),
 }
-"""Of docs/systems/mai.md: names of rows, as their ranks are kept. What is not kept is left out."""
+"""The tables of docs/systems/mai.md: names of rows, as their ranks are kept; others are left out."""
 
 PAPER = {
     "base": 0.5319, "base + MIO": 0.5560, "base + TSA": 0.6248, "base + TSA + MIO": 0.6469, "base + TSA + CCL": 0.6557,

@@ -65,7 +65,7 @@ SHIPPED = ("drilldown", "chatir", "fashioniq", "chatsearcher", "mai")
 
 LONG = ("training.epochs=8", "training.validate_epochs=2")
 FURTHER = ("learned=none", "training.learning_rate=3e-4", "training.epochs=3")
-"""As long and as fast as the stage in which a policy learns."""
+"""A training as long and as fast as the stage in which a policy learns."""
 
 LEARNED = ("learned 3x32", "fixed")
 """The first stage of the training in which a policy is learnt."""
@@ -178,7 +178,7 @@ def of_test(task: Task, test: str) -> Task:
 
 
 def results(runner: Runner) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Of every row that is kept in all seeds, one of them from here: R@10 after every turn, its size and its cost."""
+    """R@10 after every turn, size and cost of every row that is kept in all seeds, one of them from here."""
     kept, facts = read_ranks(NAME), read_facts(NAME)["kept"][TESTS[0]]["rows"]
     for row in ROWS:
         files = [runner.weights(row, seed) for seed in seeds_of(row)]

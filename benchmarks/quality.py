@@ -42,7 +42,7 @@ GALLERY = 1000
 """Photographs, as many as the official test part of Flickr8k has."""
 
 SEEDS = (0, 1, 2)
-"""Of the trainings that are taken apart."""
+"""Seeds of the trainings that are taken apart."""
 
 ABSENT = {
     "a wiring diagram": "wiring", "an excel spreadsheet with totals": "spreadsheet", "a whale breaching": "whale",
@@ -291,7 +291,7 @@ def telling_words(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def by_name(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> dict[str, Any]:
-    """Each product asked for by its name."""
+    """The recall of products that are asked for by their names."""
     ranks = []
     for row in pool:
         chat = library.chat(questioner=None)

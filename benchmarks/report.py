@@ -295,7 +295,7 @@ def twins_table(twins: dict[str, Any]) -> list[str]:
 
 
 def on_machine(part: dict[str, Any]) -> str:
-    """Where and when a part was measured, if not where the rest was."""
+    """The machine and date of a part that was measured apart from the rest; "" if it was not."""
     known = part.get("machine")
     return f" ({known['processor']}, {known['date']})" if known else ""
 

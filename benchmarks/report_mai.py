@@ -75,7 +75,7 @@ def mai_parts(mai: dict[str, Any], kept: Kept) -> dict[str, list[str]]:
 
 
 def lines_of(names: Iterable[str], kept: Kept, facts: dict[str, Any], tests: Sequence[str] = SETTINGS) -> list[Line]:
-    """Those of which the ranks of all these tests are kept."""
+    """The rows of which the ranks of all these tests are kept."""
     lines = []
     for name in names:
         if all(name in kept[test] for test in tests):

@@ -18,7 +18,7 @@ COLOURS = {"index": "#1b6ca8", "scan": "#c2571a", "product": "#777777"}
 
 
 MIN_RECALL = 0.95
-"""Of the scan's ten best, what the index is meant to find with every kind of turn."""
+"""The share of the scan's ten best that the index is meant to find with every kind of turn."""
 
 
 def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, list[str]]:

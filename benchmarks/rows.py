@@ -40,10 +40,10 @@ MAX_DEPTH = 100
 """Ranks that are told apart; no claim counts deeper, and a file of ranks stays small."""
 
 SEEDS = (0, 1, 2)
-"""Of every row that is trained."""
+"""Seeds of a row that is trained."""
 
 MORE = (*SEEDS, 3, 4, 5)
-"""Of rows behind a claim whose interval over three seeds was more than 2 points from 0, and which was yet undecided."""
+"""Seeds of rows behind a claim that three seeds left undecided with an interval more than 2 points from 0."""
 
 UNTRAINED = -1
 """Stands for the seed where nothing was trained: such a row is beside every seed of another."""

@@ -17,7 +17,7 @@ from viewfinder.search.approximate import ApproximateIndex, load_index
 Engine = Callable[[np.ndarray], np.ndarray]
 PROBES = 32
 MAX_QDRANT_PICTURES = 50_000
-"""Its embedded client is meant for small collections, and says so above 20,000."""
+"""Qdrant's embedded client is meant for small collections, and says so above 20,000."""
 
 
 def faiss_alone(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:

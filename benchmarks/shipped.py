@@ -70,7 +70,7 @@ RECIPES = {
     # In the package, its first three stages are of a run before `fragments` (CARD.md).
     "chatsearcher": Recipe("modern", ("scenes", "edits", NAMED, ASKED), CHATSEARCHER),
 }
-"""In the order of their training: a Fashion IQ retriever learns from the captioner."""
+"""The recipes of all weights, in the order of their training: a Fashion IQ retriever learns from the captioner."""
 
 
 def main() -> None:
@@ -103,7 +103,7 @@ def train(system: str, recipe: Recipe, data: Path, work: Path) -> Path:
 
 
 def install(weights: Path, place: Path) -> None:
-    """Into the package; large weights in half precision, which readers widen again."""
+    """Copies weights into the package; large ones in half precision, which readers widen again."""
     tensors, record = read_tensors(weights, schema=NETWORK)
     if weights.stat().st_size > LARGE:
         tensors = {name: one.half() if one.dtype == torch.float32 else one for name, one in tensors.items()}

@@ -33,7 +33,7 @@ from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_d
 from viewfinder.evaluation.results import TaskResult
 
 TALKS = 200
-"""Of a task at most, taken evenly."""
+"""Maximum number of dialogues of a task, taken evenly."""
 
 SHARED = "R@10"
 """The metric by which all protocols are compared, after the last turn."""
@@ -77,7 +77,7 @@ READS_CAPTIONS = {
     f"{name}, captions read": Test("products", "mai", "mean R@1,5,10,20", name.partition(": ")[2], captions=True)
     for name in ("mai: rollback", "mai: combination")
 }
-"""For the one system that reads what is written about pictures."""
+"""Tests for the one system that reads what is written about pictures."""
 
 NOTHING = "nothing beyond the encoder, whose head learnt from products and photos"
 TRAINED = {

@@ -89,7 +89,7 @@ def measure_questions(work: Path, weights: Path | None) -> dict[str, Any]:
 
 
 def mean_of(value_s: np.ndarray) -> dict[str, float]:
-    """With its interval over pictures."""
+    """The mean of known values, with its interval over pictures."""
     return estimate_mean(value_s[None, ~np.isnan(value_s)])
 
 

@@ -87,7 +87,7 @@ _Nouns = Mapping[str, tuple[str, bool]]
 
 
 def fits_of_chats(folder: Path) -> list[Fits]:
-    """Of the mChat dialogues for testing: "the same" is read as what the picture shown before has."""
+    """The fits of the mChat dialogues for testing; "the same" is read as a property of the picture shown before."""
     truths, home = read_truth(folder), folder / "chatsearch"
     gallery = [truths[PurePosixPath(name).name] for name in read_gallery(home / "gallery_mChat.txt")]
     nouns, found = _list_nouns(gallery), []
@@ -196,7 +196,7 @@ def _require_count(kind: str, colour: str, number: int) -> Fact:
 
 
 def fits_of_transactions(folder: Path) -> list[Fits]:
-    """Of the transactions for testing: with the history, what is not said stays as in the picture that is gone on from.
+    """The fits of the transactions for testing; with the history, all that is not said stays as in the picture before.
 
     Comparisons ("is darker") are not read: without them a clause fits more, with and without the history.
     """

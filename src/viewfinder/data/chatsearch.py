@@ -246,7 +246,7 @@ class Review:
 
 
 def review_file(samples: Path) -> Path:
-    """Where decisions about a file of dialogues are kept.
+    """The journal of decisions about a file of dialogues.
 
     >>> review_file(Path("chatsearch/mChat_test.jsonl")).as_posix()
     'chatsearch/mChat_test.review.jsonl'
@@ -287,7 +287,7 @@ def add_review(file: Path, review: Review) -> None:
 
 
 def apply_reviews(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) -> list[ChatSample]:
-    """Of `samples`, in their order, the accepted ones, and the rewritten ones with their new turns."""
+    """The accepted samples, and the rewritten ones with their new turns, in their order."""
     kept: list[ChatSample] = []
     for sample in samples:
         review = reviews.get(sample.id)

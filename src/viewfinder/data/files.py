@@ -201,7 +201,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """As `read_jsonl`, for a file that is already open; `where` names it in errors."""
+    """Reads JSON lines like `read_jsonl`, from a file that is already open; `where` names it in errors."""
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue

@@ -86,7 +86,7 @@ def read_cc3m(place: Path) -> tuple[list[CaptionedPicture], ReadReport]:
 
 
 _Row = tuple[str, str, Path | None, str]
-"""Its location, the caption, the file if there is one, and what to report if there is none."""
+"""A picture: its location in the source, its caption, its file if it has one, and else the reason to report."""
 
 
 def _tsv(file: Path) -> Iterator[_Row]:

@@ -136,7 +136,7 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
 
 
 def choose_speaker(task: Task, plan: Plan, user: SimulatedUser | None) -> SimulatedUser | None:
-    """Who talks in a task: the plan's user; None: what is recorded is replayed.
+    """The user who talks in a task; None if its recorded dialogues are replayed.
 
     Where nothing is recorded and no user is named (Fashion IQ's dialogue), it is one who sees one picture at a time and
     compares. As in the official code this user, and the captioner, talk on when the wanted picture is shown, unless the

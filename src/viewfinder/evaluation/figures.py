@@ -59,7 +59,7 @@ class Figure:
 
     @property
     def name(self) -> MeasureName:
-        """Its full name."""
+        """The full name of the figure."""
         return self.measure.name
 
 

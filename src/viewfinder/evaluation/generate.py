@@ -85,7 +85,7 @@ class GenerationReport:
 
 
 def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
-    """Where dialogues go by default: beside those that the data has."""
+    """The default file for generated dialogues, beside those that the data has."""
     made_by = CAPTIONS if questioner == CAPTIONS else f"{questioner_name(questioner)}_{user}"
     stem = name or made_by.replace(":", ".")
     return data / "dialogues" / f"{stem}_{split}.json"

@@ -54,7 +54,7 @@ DEFAULT_PICTURES = 50
 """Default number of pictures: each has some 250 windows, and all of them are searched."""
 
 MIN_AREA = 1 / 36
-"""As a share of a picture's area: things smaller than a grid cell are not searched for."""
+"""Minimum share of a picture's area: things smaller than a grid cell are not searched for."""
 
 MAX_SIDE = 1024
 """Maximum longer side, in pixels, of a picture from which boxes are cut out."""
@@ -155,7 +155,7 @@ def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: R
 
 
 def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
-    """For every picture the mean over its phrases, figure by figure; and by how much the system is better."""
+    """The figures of every picture, means over its phrases; and by how much the system is better than the others."""
     pictures: dict[str, list[dict[str, float]]] = {}
     for one in found:
         pictures.setdefault(one.picture, []).append(one.right)

@@ -106,7 +106,7 @@ def questioner_label(questioner: QuestionerChoice) -> str:
 
 
 def pick_evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
-    """At most so many of them, evenly spaced."""
+    """Picks at most `limit` things, evenly spaced; all of them if it is None."""
     if limit is None or limit >= len(things):
         return list(things)
     return [things[at] for at in np.linspace(0, len(things) - 1, limit).round().astype(int)]

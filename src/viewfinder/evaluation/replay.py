@@ -107,7 +107,7 @@ def rank_queries(
 
 
 def recorded_conversation(turns: Sequence[Turn]) -> Conversation:
-    """These turns as a conversation in which nothing was displayed."""
+    """Makes a conversation of turns, in which nothing was displayed."""
     return reduce(Conversation.then, turns, Conversation())
 
 

@@ -101,7 +101,7 @@ def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> Task
 
 
 def describe_machine() -> dict[str, str]:
-    """Where and when a run was made."""
+    """The machine, date and versions of a run."""
     return {
         "processor": f"{platform.machine()}, {os.cpu_count()} cores",
         "date": datetime.now(UTC).date().isoformat(),

@@ -221,7 +221,7 @@ def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarr
 def _average_by_picture(
     row_q: np.ndarray, right_q: Float[np.ndarray, " q"], counted_q: np.ndarray, rows: int
 ) -> Float[np.ndarray, " s"]:
-    """For each picture, the mean over its counted questions; NaN if there are none."""
+    """The mean of each picture over its counted questions; NaN if there are none."""
     counts_s = np.bincount(row_q[counted_q], minlength=rows)
     sums_s = np.bincount(row_q[counted_q], weights=right_q[counted_q], minlength=rows)
     return np.where(counts_s > 0, sums_s / np.maximum(counts_s, 1), np.nan)

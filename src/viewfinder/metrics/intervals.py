@@ -130,7 +130,7 @@ def _between(middle: float, found: Sequence[Float[np.ndarray, " _"]]) -> Interva
 
 
 MAX_EXACT = 14
-"""Up to so many sessions, all 2^14 = 16,384 sign choices are counted."""
+"""Maximum number of sessions of which all sign choices (2^14 = 16,384) are counted."""
 
 MAX_SIGNS_AT_ONCE = 1_000_000
 """How many signs are held in memory at a time."""

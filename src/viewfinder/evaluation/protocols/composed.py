@@ -63,7 +63,7 @@ def fashioniq_splits(folder: Path) -> tuple[str, ...]:
 
 
 def fashioniq_tasks(folder: Path, split: str) -> list[Task]:
-    """For every kind: the one-turn task in both galleries, and the dialogue."""
+    """The tasks of every kind: one turn in both galleries, and the dialogue."""
     found: list[Task] = []
     for kind, known in _list_kinds(folder).items():
         if split in known:
@@ -113,7 +113,7 @@ def _make_dialogue_task(folder: Path, read: FashionIQ, report: ReadReport) -> Ta
 
 
 WORLD = "cirr"
-"""Where a catalogue world has them, since its own `captions/` are Fashion IQ's."""
+"""The folder of CIRR's files in a catalogue world, whose own `captions/` are Fashion IQ's."""
 
 CIRR_METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
 
@@ -216,7 +216,7 @@ CAPTION_FOLDERS = {
     "shoes": "shoes_dataset/blip2_captions_combine",
     "Fiq": "fashion-iq/blip2_captions_combine",
 }
-"""Where the published code has a text file per product or picture, by source; FC has titles instead."""
+"""Folders of the published code with a text file per product or picture, by source; FC has titles instead."""
 
 
 def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:

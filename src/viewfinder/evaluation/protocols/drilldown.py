@@ -62,7 +62,7 @@ FILE_ORDER = "in the order of the file"
 
 
 def caption_splits(folder: Path) -> tuple[str, ...]:
-    """These files have no splits."""
+    """The one split of captioned pictures: these files have none of their own."""
     return ("all",) if has_captions(folder) else ()
 
 
