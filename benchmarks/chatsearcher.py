@@ -16,7 +16,7 @@ catalogue --count 0`), both with --sprites DATA/fashion-products.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
@@ -167,7 +167,8 @@ def main() -> None:
     place = place_of(given)
     others = ((row, seed) for row in ROWS.values() if not row.has_training for seed in row.seeds)
     if given.do in ("train", "evaluate"):
-        work = runner_of(place).train if given.do == "train" else partial(measure_row, place=place, only=given.tests)
+        measure_it = partial(measure_row, place=place, only=given.tests)
+        work: Callable[..., object] = runner_of(place).train if given.do == "train" else measure_it
         run_jobs([(row.name, seed, partial(work, row, seed)) for row, seed in (*ORDER, *others)], given)
     elif given.do == "speed":
         found = talking_speed(folder_of(BASE, 0, place) / BEST, place)

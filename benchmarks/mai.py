@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -173,7 +174,7 @@ def main() -> None:
         if not all(is_kept("mai", test, name, seed) for test, name, _ in tests_of(row))
     ]
     for part in given.only:
-        work = runner.train if part == "train" else partial(measure, runner)
+        work: Callable[..., object] = runner.train if part == "train" else partial(measure, runner)
         run_jobs([(row.name, seed, partial(work, row, seed)) for row, seed in left], given)
     if "evaluate" in given.only or not given.only:
         write_results("mai", results(runner), by_row=("memories",))

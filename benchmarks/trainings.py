@@ -89,9 +89,10 @@ class Runner:
         out.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{out}.lock"):  # rows that build on the same weights wait for them
             if not (out / DONE).is_file():
-                start = self._stage(base, seed) if base else None
-                options = {"preset": row.preset, "seed": seed, "settings": (*row.settings, *settings), "start": start}
-                train_system(row.system, out, self.data, self.features, **options)
+                train_system(
+                    row.system, out, self.data, self.features, preset=row.preset, seed=seed,
+                    settings=(*row.settings, *settings), start=self._stage(base, seed) if base else None,
+                )  # fmt: skip
                 (out / DONE).touch()
         return out / BEST
 
