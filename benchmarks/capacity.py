@@ -343,7 +343,7 @@ REAL_LOADS = (0.2, 0.4, 0.6)
 
 
 @dataclass(frozen=True)
-class Run:
+class ShardRun:
     """Queries that two shards answered: when each was due, and for each shard when its scan began and ended (q, s)."""
 
     due_q: np.ndarray
@@ -397,7 +397,7 @@ class Shards:
         for pipe in self._pipes:
             pipe.send(None)
 
-    def ask(self, waits_s: Sequence[float] | None, queries: int) -> Run:
+    def ask(self, waits_s: Sequence[float] | None, queries: int) -> ShardRun:
         """Queries after such pauses, whatever is still being answered; None: each when the one before is answered."""
         due_q = np.zeros(queries)
         times_qst = np.zeros((queries, len(self._pipes), 2))
@@ -423,7 +423,7 @@ class Shards:
                 self._send(number)
             for reader in readers:
                 reader.join()
-        return Run(due_q, times_qst[:, :, 0], times_qst[:, :, 1])
+        return ShardRun(due_q, times_qst[:, :, 0], times_qst[:, :, 1])
 
     def _send(self, number: int) -> None:
         for pipe in self._pipes:
@@ -448,7 +448,7 @@ def compare_small(results: dict[str, Any], pictures: int = SHARD_PICTURES, repea
                 before = shards.ask(None, CLOSED)
                 rate = load / float(before.scans_qs.mean(axis=0).max())
                 run = shards.ask([rng.expovariate(rate) for _ in range(OPEN)], OPEN)
-                alone = Run(*map(np.concatenate, zip(before.parts, shards.ask(None, CLOSED).parts, strict=True)))
+                alone = ShardRun(*map(np.concatenate, zip(before.parts, shards.ask(None, CLOSED).parts, strict=True)))
                 running.append(os.getloadavg()[0])
                 measured[load].append(run.seconds_q)
                 scans.append(float(np.median(alone.scans_qs)))

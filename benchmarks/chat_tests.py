@@ -59,14 +59,14 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Job:
+class MeasuredRow:
     """A system with its weights (None: nothing was trained), where its runs go, and its row and seed."""
 
     system: str
     weights: Path | None
     folder: Path
     place: Place
-    row: str
+    name: str
     seed: int
 
     def plan(self, data: str, protocol: str | None = None) -> Plan:
@@ -85,9 +85,9 @@ def print_line(line: str) -> None:
     print("   ", line, flush=True)
 
 
-def rank_chat(job: Job, out: Path) -> None:
+def rank_chat(row: MeasuredRow, out: Path) -> None:
     """All three tasks; pictures are always shown."""
-    replay_tasks(job.plan("scenes", "chatsearch"), out, without_shown)
+    replay_tasks(row.plan("scenes", "chatsearch"), out, without_shown)
 
 
 def without_shown(task: Task) -> Task:
@@ -101,9 +101,9 @@ def _without_shown(dialogue: SearchDialogue) -> SearchDialogue:
     return replace(dialogue, leaves_out=tuple(dict.fromkeys(name for name in shown if name not in wanted)))
 
 
-def rank_last_turn(job: Job, out: Path) -> None:
+def rank_last_turn(row: MeasuredRow, out: Path) -> None:
     """mChat with the last turn alone; pictures that were shown before are not searched either."""
-    plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
+    plan = replace(row.plan("scenes", "chatsearch"), task="mchat")
 
     def drop_history(task: Task) -> Task:
         whole = without_shown(task)
@@ -112,11 +112,11 @@ def rank_last_turn(job: Job, out: Path) -> None:
     replay_tasks(plan, out, drop_history)
 
 
-def rank_captions(data: str) -> Callable[[Job, Path], None]:
+def rank_captions(data: str) -> Callable[[MeasuredRow, Path], None]:
     """One data set's test pictures by the first caption of each."""
 
-    def run(job: Job, out: Path) -> None:
-        replay_tasks(job.plan(data, "captions"), out, lambda task: of_test_split(task, job.place.folders[data], data))
+    def run(row: MeasuredRow, out: Path) -> None:
+        replay_tasks(row.plan(data, "captions"), out, lambda task: of_test_split(task, row.place.folders[data], data))
 
     return run
 
@@ -147,35 +147,35 @@ def replay_tasks(plan: Plan, out: Path, changed: Callable[[Task], Task], reader:
     write_run(Run(out, provenance_of(plan, reader), describe_machine(), tuple(results)))
 
 
-def rank_cirr(job: Job, out: Path) -> None:
+def rank_cirr(row: MeasuredRow, out: Path) -> None:
     """One turn about a picture; nothing was learnt of these subsets."""
-    write_run(evaluate(job.plan("cirr", "cirr"), encoder(), out, print_line).run)
+    write_run(evaluate(row.plan("cirr", "cirr"), encoder(), out, print_line).run)
 
 
-def ask_about_pictures(job: Job, out: Path) -> None:
+def ask_about_pictures(row: MeasuredRow, out: Path) -> None:
     """Questions about pictures of the test split."""
-    plan = replace(job.plan("scenes", "visual"), limit=SEEN_PICTURES)
+    plan = replace(row.plan("scenes", "visual"), limit=SEEN_PICTURES)
     write_measured_run(answer_questions(plan, encoder(), out, print_line))
 
 
-def judge_decisions(job: Job, out: Path) -> None:
+def judge_decisions(row: MeasuredRow, out: Path) -> None:
     """Decisions with the leaning of the weights, which was chosen on validation talks."""
     write_measured_run(
-        measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, print_line)
+        measure_decisions(replace(row.plan("scenes", "decision"), limit=500), encoder(), out, print_line)
     )
 
 
-def ground(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
+def ground(data: str, pictures: int, proposals: str) -> Callable[[MeasuredRow, Path], None]:
     """Phrases of so many pictures of a data set, among windows or the boxes of a detector."""
 
-    def run(job: Job, out: Path) -> None:
-        plan = replace(job.plan(data, "grounding"), limit=pictures, options={"proposals": proposals})
+    def run(row: MeasuredRow, out: Path) -> None:
+        plan = replace(row.plan(data, "grounding"), limit=pictures, options={"proposals": proposals})
         write_measured_run(ground_phrases(plan, encoder(), out, print_line))
 
     return run
 
 
-TESTS: dict[str, Callable[[Job, Path], None]] = {
+TESTS: dict[str, Callable[[MeasuredRow, Path], None]] = {
     "chat": rank_chat,
     "last turn": rank_last_turn,
     **{f"captions, {data}": rank_captions(data) for data in CAPTIONED},
@@ -190,27 +190,27 @@ NEEDS = {"cirr": "cirr"}
 """Folders without which a test waits."""
 
 
-def measure(job: Job, name: str) -> None:
+def measure(row: MeasuredRow, name: str) -> None:
     """A test, unless it is done or its data are not there yet."""
-    out = job.folder / name
-    if is_measured(out) or (name in NEEDS and not job.place.folders[NEEDS[name]].is_dir()):
+    out = row.folder / name
+    if is_measured(out) or (name in NEEDS and not row.place.folders[NEEDS[name]].is_dir()):
         return
-    print(f"{job.folder.name}: {name}", flush=True)
-    TESTS[name](job, out)
+    print(f"{row.folder.name}: {name}", flush=True)
+    TESTS[name](row, out)
     if name in RANKED:
-        keep(job, name, out)
+        keep(row, name, out)
 
 
 RANKED = ("chat", "last turn", "cirr", *(f"captions, {data}" for data in CAPTIONED))
 
 
-def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: str = "") -> None:
+def keep(row: MeasuredRow, name: str, out: Path, benchmark: str = "chatsearcher", data: str = "") -> None:
     """Keeps the ranks of a test, of each task by itself; the last turn alone is a row beside the whole dialogue's."""
-    done = f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
+    done = f" evaluate DATA --rows '{row.name}'" if not data else " DATA --only claims"
     for task in read_run(out).tasks:
         test = task.title.split(", ")[1] if name in ("chat", "last turn") else name
-        row = f"{job.row}, last turn alone" if name == "last turn" else job.row
+        kept_as = f"{row.name}, last turn alone" if name == "last turn" else row.name
         keep_tasks(
-            benchmark, data + test, row, job.seed, [task], f"python benchmarks/{benchmark}.py{done}",
-            weights=[job.weights] if job.weights else [], training=job.folder if job.weights else None,
+            benchmark, data + test, kept_as, row.seed, [task], f"python benchmarks/{benchmark}.py{done}",
+            weights=[row.weights] if row.weights else [], training=row.folder if row.weights else None,
         )  # fmt: skip

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from chat_tests import CAPTIONED, Job, Place, measure
+from chat_tests import CAPTIONED, MeasuredRow, Place, measure
 from jaxtyping import Float
 from machine import describe_host
 from measuring import read_figures, write_json
@@ -207,7 +207,7 @@ def measure_row(row: ChatRow, seed: int, place: Place, only: Sequence[str] | Non
         if aligned and weights is not None:
             weights = folder / "alignment" / BEST
         if weights is None or weights.is_file():
-            job = Job(row.system, weights, folder, place, row.name, seed if row.preset else UNTRAINED)
+            job = MeasuredRow(row.system, weights, folder, place, row.name, seed if row.preset else UNTRAINED)
             for test in tests:
                 if not only or test in only:
                     measure(job, test)

@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from chat_tests import Job, Place, rank_chat, replay_tasks, without_shown
+from chat_tests import MeasuredRow, Place, rank_chat, replay_tasks, without_shown
 from chat_tests import keep as keep_chat
 from machine import describe_host
 from rows import UNTRAINED, keep_tasks, write_results
@@ -62,9 +62,9 @@ def main() -> None:
         for system in SYSTEMS:
             keep_one_turn(system, data["products"], given.work)
             out = given.work / "runs" / "chat" / system
-            job = Job(system, None, out, Place(given.work, data), system, UNTRAINED)
-            rank_chat(job, out)
-            keep_chat(job, "chat", out, "evaluate", "scenes, ")
+            row = MeasuredRow(system, None, out, Place(given.work, data), system, UNTRAINED)
+            rank_chat(row, out)
+            keep_chat(row, "chat", out, "evaluate", "scenes, ")
 
 
 def run_one(folder: Path, name: str, work: Path) -> Run:
