@@ -29,8 +29,8 @@ from viewfinder.evaluation.grounding import ground_phrases
 from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_training_texts
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import SearchDialogue, load_system
-from viewfinder.evaluation.replay import pictures_only
-from viewfinder.evaluation.results import describe_machine, provenance_of, task_result, write_measured_run
+from viewfinder.evaluation.replay import force_pictures
+from viewfinder.evaluation.results import describe_machine, describe_provenance, make_task_result, write_measured_run
 from viewfinder.evaluation.visual_conversation import answer_questions
 
 CAPTIONED = ("flickr8k", "scenes")
@@ -133,7 +133,7 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
 def replay_tasks(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Encoder | None = None) -> None:
     """Recorded talks of all tasks of a plan, which are changed first; read by the starter or another encoder."""
     reader = reader or encoder()
-    system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
+    system = force_pictures(load_system(plan.system, plan.seed, plan.checkpoint))
     results = []
     for task in load_tasks(plan):
         pictures = load_pictures(plan, reader, system, notify=print_line)
@@ -143,8 +143,8 @@ def replay_tasks(plan: Plan, out: Path, changed: Callable[[Task], Task], reader:
         table = replay_task(known, gallery, system)
         texts = read_training_texts((plan.data, *plan.learnt_from), known.protocol)
         overlap = measure_overlap(known, plan.data, list_parts(system, reader), texts)
-        results.append(replace(task_result(known, table, compute_figures(known, table)), overlap=overlap))
-    write_run(Run(out, provenance_of(plan, reader), describe_machine(), tuple(results)))
+        results.append(replace(make_task_result(known, table, compute_figures(known, table)), overlap=overlap))
+    write_run(Run(out, describe_provenance(plan, reader), describe_machine(), tuple(results)))
 
 
 def rank_cirr(row: MeasuredRow, out: Path) -> None:

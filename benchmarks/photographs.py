@@ -45,8 +45,8 @@ from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.overlap import list_parts, measure_overlap
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.evaluation.replay import pictures_only
-from viewfinder.evaluation.results import task_result
+from viewfinder.evaluation.replay import force_pictures
+from viewfinder.evaluation.results import make_task_result
 
 NAME = "photographs"
 TURNS = 5
@@ -155,14 +155,14 @@ def measure(row: Row, seed: int, runner: Runner, work: Path, encoder: Encoder) -
             system=row.system, data=work / test, protocol="captions", features=work / "features" / test,
             checkpoint=weights,
         )  # fmt: skip
-        retriever = pictures_only(load_system(plan.system, 0, weights))  # shown pictures, whatever it would say
+        retriever = force_pictures(load_system(plan.system, 0, weights))  # shown pictures, whatever it would say
         pictures = load_pictures(plan, encoder, retriever)
         [task] = load_tasks(plan)
         task = match_pictures(of_test(task, test), pictures)
         table = replay_task(task, pictures.gallery(task.gallery), retriever)
         overlap = measure_overlap(task, plan.data, list_parts(retriever, encoder))
         keep_tasks(
-            NAME, test, row.name, seed, [replace(task_result(task, table, ()), overlap=overlap)],
+            NAME, test, row.name, seed, [replace(make_task_result(task, table, ()), overlap=overlap)],
             f"python benchmarks/photographs.py DATA --rows '{row.name}'", weights=[weights] if weights else [],
             training=runner.folder(row.name, seed) if weights else None, flags=[] if row.preset else [OTHER_DATA],
         )  # fmt: skip

@@ -20,7 +20,7 @@ from measuring import time_call
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import BackTo, Say
 from viewfinder.evaluation.plan import load_system
-from viewfinder.evaluation.replay import pictures_only, with_picture_bias
+from viewfinder.evaluation.replay import force_pictures, with_picture_bias
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session
 
@@ -36,8 +36,8 @@ def talking_speed(weights: Path, place: Place) -> dict[str, Any]:
     """Milliseconds of turns, first results and answers."""
     system = load_system("chatsearcher", checkpoint=weights)
     pictures = grow_gallery(place.folders["scenes"], place.features / "scenes", SIZE)
-    _, first_ms = time_call(session_of(pictures, pictures_only(system)).search, Say("a bag"))
-    rows = [talk(pictures, pictures_only(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
+    _, first_ms = time_call(session_of(pictures, force_pictures(system)).search, Say("a bag"))
+    rows = [talk(pictures, force_pictures(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
     turn_ts = np.array([turns for turns, _ in rows])
     least_t = turn_ts.min(axis=0)
     answers = [time_answer(pictures, with_picture_bias(system, -math.inf), word) for word in WORDS[: WARM + 5]][WARM:]

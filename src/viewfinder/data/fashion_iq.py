@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 from viewfinder.data.files import (
     Dropped,
     ReadReport,
-    kinds_and_splits,
+    list_kinds_and_splits,
     need_field,
     need_folder,
     need_split_file,
@@ -81,7 +81,7 @@ class FashionIQ:
 
 def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     """Which splits of which kinds a folder has, by its caption files: {"dress": ("test", "train", "val")}."""
-    return kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
+    return list_kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
 
 
 def read_fashion_iq(folder: Path, kind: str, split: str) -> tuple[FashionIQ, ReadReport]:
@@ -302,7 +302,7 @@ class MultiTurnFashionIQ:
 
 def session_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     """Which splits of which kinds a folder has, by its session files: {"all": ("train", "val"), ..}."""
-    return kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
+    return list_kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
 
 
 def read_sessions(folder: Path, kind: str, split: str) -> tuple[MultiTurnFashionIQ, ReadReport]:

@@ -271,10 +271,10 @@ def need_texts(where: str, value: Any) -> tuple[str, ...]:
 
 def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
     """The keys that a JSON file lists, each once, in its order; repeats are reported."""
-    return unique_keys(file, need_texts(str(file), read_json(file, list)))
+    return drop_repeated_keys(file, need_texts(str(file), read_json(file, list)))
 
 
-def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
+def drop_repeated_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
     """Each key once, at its first place; repeats are reported by their place."""
     places: dict[str, int] = {}
     dropped: list[Dropped] = []
@@ -284,7 +284,7 @@ def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[
     return tuple(places), dropped
 
 
-def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
+def list_kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
     """The splits of every kind, the two named groups of `names`, by a folder's files; BadInput if none fits."""
     matches = [match for match in (names.fullmatch(file.name) for file in sorted(folder.glob("*"))) if match]
     if not matches:

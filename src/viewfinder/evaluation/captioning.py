@@ -28,7 +28,7 @@ from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.overlap import WEIGHTS, count_seen_pictures, refuse_seen
 from viewfinder.evaluation.plan import Notify, Plan, pick_evenly, silent
 from viewfinder.evaluation.protocols import PREFERRED
-from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
+from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_measured_result, make_run
 from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
 from viewfinder.metrics.captions import MAX_NGRAM, ngrams
 from viewfinder.training.progress import report_tenths
@@ -168,7 +168,7 @@ def _make_task_result(
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own} {seen[own]}")
     values = {ROUGE: rouge_l(*texts), CIDER: cider_d(*texts)}
-    result = result_of_values(
+    result = make_measured_result(
         title, values, ids, of=f"{name}, {split}, {len(pairs):,} pairs", split=split, pictures=len(pictures),
         at="one caption", overlap=overlap,
         caption=", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands",

@@ -22,18 +22,18 @@ from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_trai
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
-from viewfinder.evaluation.protocols.chatir import chatir_splits, opening_task
+from viewfinder.evaluation.protocols.chatir import chatir_splits, make_opening_task
 from viewfinder.evaluation.replay import RankTable, replay_task
-from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, make_run, task_result
+from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, make_run, make_task_result
 from viewfinder.evaluation.simulate import (
     DIED,
     HeldDialogue,
+    count_questions,
     draw_first_pictures,
     is_interview,
-    question_times,
-    question_values,
     record_dialogue,
     simulate_dialogues,
+    time_questions,
 )
 from viewfinder.metrics import Ties
 from viewfinder.questioners import load_questioner
@@ -105,7 +105,7 @@ def evaluate(
 def load_tasks(plan: Plan) -> list[Task]:
     """The tasks of the plan. Where there are no dialogues, captions are enough for a questioner to begin with."""
     if plan.protocol == "chatir" and plan.questioner is not None and not chatir_splits(plan.data):
-        found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
+        found = [make_opening_task(plan.data, plan.split or "test", pool=plan.pool)]
     else:
         found = read_tasks(plan.data, plan.protocol, plan.split, plan.pool)
     return choose_by_title([(task.title, task) for task in found], plan.task)
@@ -187,17 +187,17 @@ def _evaluate_task(
             table, held = simulate_dialogues(task, gallery, retriever, user, questioner=plan.questioner)
     conversations = None if held is None else [one.conversation for one in held]
     shown = pick_examples(task, gallery, retriever, conversations, table, pictures.files)
-    result = task_result(task, table, compute_figures(task, table, plan.ties))
+    result = make_task_result(task, table, compute_figures(task, table, plan.ties))
     if held is None or plan.questioner is None:
         return result, shown
-    asked = question_values(held, plan.questioner)
+    asked = count_questions(held, plan.questioner)
     recorded: tuple[Dialogue, ...] = ()
     if is_interview(task, plan.questioner):
         pairs = zip(task.dialogues, held, strict=True)
         recorded = tuple(record_dialogue(dialogue.target, one.conversation) for dialogue, one in pairs)
     named = name_figure(task, table, "any", None, "", "none")
     figures = (*result.figures, *mean_figures(asked, named))
-    return replace(result, figures=figures, asked=asked, times=question_times(held), dialogues=recorded), shown
+    return replace(result, figures=figures, asked=asked, times=time_questions(held), dialogues=recorded), shown
 
 
 def _simulate_in_processes(

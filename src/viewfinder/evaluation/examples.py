@@ -21,7 +21,7 @@ from jaxtyping import Float, Float32, UInt8
 from viewfinder.conversation import Answer, Conversation, Like, Node, Turn
 from viewfinder.errors import PictureError
 from viewfinder.evaluation.plan import SearchDialogue, Task
-from viewfinder.evaluation.replay import RankTable, query_each_turn, recorded_conversation
+from viewfinder.evaluation.replay import RankTable, make_conversation, query_each_turn
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.query import Query, RegionSpace
 from viewfinder.retrievers import Retriever
@@ -94,7 +94,7 @@ def pick_examples(
         held = conversations[number] if conversations is not None else None
         turns = []
         places = (table.best_st[number] + table.worst_st[number]) / 2 + 1
-        asked = query_each_turn(recorded_conversation(dialogue.turns) if held is None else held, gallery, retriever)
+        asked = query_each_turn(make_conversation(dialogue.turns) if held is None else held, gallery, retriever)
         for (node, query), place in zip(asked, places, strict=False):
             assert node.turn is not None
             shown: Sequence[str] = node.shown
@@ -104,12 +104,12 @@ def pick_examples(
             pictures = tuple(files.get(one, "") for one in shown[:PICTURES_SHOWN])
             with_it = files.get(node.turn.picture, "") if isinstance(node.turn, Like) else ""
             looks = _measure_attention(node, query, gallery, dialogue)
-            turns.append(ShownTurn(turn_line(node.turn), with_it, pictures, float(place), looks))
+            turns.append(ShownTurn(format_turn(node.turn), with_it, pictures, float(place), looks))
         found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
     return found
 
 
-def turn_line(turn: Turn) -> str:
+def format_turn(turn: Turn) -> str:
     """A turn as one line of a dialogue."""
     match turn:
         case Answer(question, text):
@@ -147,7 +147,7 @@ TEXT_LINES = 20
 COLOURS = ("#e6194b", "#4363d8", "#3cb44b", "#f58231", "#911eb4", "#00b3b3", "#f032e6", "#9a6324", "#808000", "#000075")
 
 
-def attention_plot(example: Example) -> bytes | None:
+def draw_attention(example: Example) -> bytes | None:
     """The drawing of one dialogue; None where nothing looks at regions, or the picture cannot be read."""
     looked = [(number, turn, turn.looks) for number, turn in enumerate(example.turns, 1) if turn.looks is not None]
     if not looked or not example.target:

@@ -34,7 +34,7 @@ from viewfinder.evaluation.plan import (
     silent,
     weights_label,
 )
-from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
+from viewfinder.evaluation.protocols.chatir import ROUNDS, make_opening_task
 from viewfinder.evaluation.simulate import DIED, SimulatedSession, record_dialogue
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.questioners import QuestionerChoice
@@ -217,7 +217,7 @@ def _make_interviewer(
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
     notify(f"reading {plan.data}")
-    task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
+    task = make_opening_task(plan.data, plan.split or SPLIT, order.rounds)
     pictures = load_pictures(plan, encoder, retriever, notify=notify)
     known = match_pictures(task, pictures, plan.limit)
     names = {dialogue.id: dialogue.target for dialogue in task.dialogues}

@@ -36,8 +36,8 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly, silent
-from viewfinder.evaluation.replay import pictures_only, replay_turns
-from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
+from viewfinder.evaluation.replay import force_pictures, replay_turns
+from viewfinder.evaluation.results import MeasuredRun, check_options, make_measured_result, make_run
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
@@ -95,7 +95,7 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     if proposals not in {WINDOWS, BOXES}:
         raise BadInput(f"--manner {PROPOSALS}={proposals}: {WINDOWS} or {BOXES}")
     systems = {
-        GROUNDED: pictures_only(load_system(plan.system, plan.seed, plan.checkpoint)),
+        GROUNDED: force_pictures(load_system(plan.system, plan.seed, plan.checkpoint)),
         CLIP: load_system("clip-t"),
     }
     notify(f"reading {plan.data}")
@@ -114,8 +114,8 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     title = f"{PROTOCOL}, {proposals}, {split}"
     of = f"{proposals}, {split}, {len(found):,} phrases of {len(names):,} pictures"
     parts = list_parts(systems[GROUNDED], encoder)
-    task = result_of_values(
-        title, grounding_values(found), names, of=of, split=split, pictures=len(names), at="one phrase",
+    task = make_measured_result(
+        title, count_grounded(found), names, of=of, split=split, pictures=len(names), at="one phrase",
         seed=plan.seed, overlap=refuse_seen(title, count_seen_pictures(names, plan.data, parts), plan),
     )  # fmt: skip
     return MeasuredRun(make_run(plan, encoder, out, (task,)), tuple(found), PHRASES)
@@ -126,7 +126,7 @@ def _ground_picture(
 ) -> Iterator[GroundedPhrase]:
     read = decode_one(one.path, AtMost(MAX_SIDE))
     size_4 = np.array([read.facts.width, read.facts.height] * 2, np.float32)
-    boxes_n4 = grid_windows() if by_windows else jitter_boxes(np.array(one.boxes, np.float32) / size_4, rng)
+    boxes_n4 = make_grid_windows() if by_windows else jitter_boxes(np.array(one.boxes, np.float32) / size_4, rng)
     gallery = encode_boxes(read.pixels, boxes_n4, encoder, systems[GROUNDED])
     largest = int((boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1).argmax())
     for phrase in one.phrases:
@@ -154,7 +154,7 @@ def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: R
     return Pictures(keys, vectors_nd, encoder, raw=raw).gallery()
 
 
-def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
+def count_grounded(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
     """The figures of every picture, means over its phrases; and by how much the system is better than the others."""
     pictures: dict[str, list[dict[str, float]]] = {}
     for one in found:
@@ -252,7 +252,7 @@ def _to_corners(box: Sequence[float | int]) -> Box:
 
 
 @cache
-def grid_windows() -> Boxes:
+def make_grid_windows() -> Boxes:
     """Windows of the grid as fractions of width and height: of every size at every cell."""
     sizes = [(w, h) for w, h in product(WINDOW_SIDES, WINDOW_SIDES) if max(w, h) <= MAX_ASPECT * min(w, h)]
     boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(GRID_SIDE - h + 1) for x in range(GRID_SIDE - w + 1)]

@@ -82,7 +82,7 @@ def measure_overlap(
 ) -> Overlap:
     """Measures how much a task of a data set shares with the training of all parts (`list_parts`)."""
     wanted = {key for one in task.dialogues for key in (one.target, *one.targets)}
-    texts = texts_of(task) if training_texts else frozenset[str]()
+    texts = collect_texts(task) if training_texts else frozenset[str]()
     shared = count_seen_pictures(wanted, folder, lists)
     return replace(shared, texts=len(texts), repeated=len(texts & training_texts))
 
@@ -128,11 +128,11 @@ def read_training_texts(folders: Iterable[Path], protocol: str) -> frozenset[str
     found = frozenset[str]()
     for folder in folders:
         with suppress(BadInput, UnknownName):
-            found = found.union(*map(texts_of, read_tasks(folder, protocol, "train")))
+            found = found.union(*map(collect_texts, read_tasks(folder, protocol, "train")))
     return found
 
 
-def texts_of(task: Task) -> frozenset[str]:
+def collect_texts(task: Task) -> frozenset[str]:
     """The texts of a task's dialogues, in lower case and with single blanks."""
     turns = (turn for dialogue in task.dialogues for turn in dialogue.turns)
     said = (turn.text for turn in turns if isinstance(turn, Say | Like | Reject | Answer))

@@ -80,7 +80,7 @@ def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> Rank
                 tuple(scorer.position[row] for picture in some if (row := gallery.row(picture)) in scorer.position)
                 for some in (dialogue.leaves_out, dialogue.among)
             )
-            queries = query_each_turn(recorded_conversation(dialogue.turns), gallery, retriever)
+            queries = query_each_turn(make_conversation(dialogue.turns), gallery, retriever)
             for turn, (_, query) in enumerate(queries):
                 wanted = dialogue.targets[turn] if dialogue.targets else dialogue.target
                 target = scorer.position[gallery.row(wanted)]
@@ -106,7 +106,7 @@ def rank_queries(
     return best_st, worst_st
 
 
-def recorded_conversation(turns: Sequence[Turn]) -> Conversation:
+def make_conversation(turns: Sequence[Turn]) -> Conversation:
     """Makes a conversation of turns, in which nothing was displayed."""
     return reduce(Conversation.then, turns, Conversation())
 
@@ -118,7 +118,7 @@ def query_each_turn(
 
     A retriever that may answer in words shows pictures nevertheless: ranks are what is measured.
     """
-    retriever = pictures_only(retriever)
+    retriever = force_pictures(retriever)
     states: list[Any] = []
     for node in conversation.nodes:
         if node.turn is None:
@@ -286,7 +286,7 @@ def with_picture_bias(retriever: Retriever[Any], pictures: float) -> SpeakingRet
     return biased
 
 
-def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:
+def force_pictures(retriever: Retriever[Any]) -> Retriever[Any]:
     """A copy of a retriever that answers every turn with pictures; one that always does so is returned as it is."""
     return with_picture_bias(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
 
@@ -295,7 +295,7 @@ def replay_before_last(
     turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]
 ) -> tuple[State, ResolvedTurn]:
     """The state of a retriever after all but the last of these turns, and the last; nothing is displayed between."""
-    conversation = recorded_conversation(turns)
+    conversation = make_conversation(turns)
     resolved = [resolve_turn(conversation, node, gallery, reads=retriever.reads) for node in conversation.nodes[1:]]
     return reduce(retriever.step, resolved[:-1], retriever.begin()), resolved[-1]
 

@@ -93,7 +93,7 @@ class Run:
     skipped: tuple[str, ...] = ()
 
 
-def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
+def make_task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
     """A task's outcome in the form in which it is stored."""
     ids = tuple(dialogue.id for dialogue in task.dialogues)
     settings = tuple(dialogue.setting for dialogue in task.dialogues)
@@ -200,7 +200,7 @@ def _read_task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
 # -- what is not a search
 
 
-def result_of_values(
+def make_measured_result(
     title: str, values: Mapping[str, Float[np.ndarray, " s"]], ids: Sequence[str], *, of: str, split: str,
     pictures: int, at: str, caption: str = "none", seed: int = 0, left_out: tuple[str, ...] = (),
     overlap: Overlap | None = None,
@@ -220,11 +220,11 @@ def make_run(
     simulated: bool = False,
 ) -> Run:  # fmt: skip
     """The run that a plan resulted in, here and today; `simulated`: a user may have talked."""
-    provenance = provenance_of(plan, encoder, simulated=simulated)
+    provenance = describe_provenance(plan, encoder, simulated=simulated)
     return Run(out, provenance, describe_machine(), tuple(tasks), tuple(skipped))
 
 
-def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
+def describe_provenance(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
     """The provenance of a run of this plan. Options are named where they differ from the default."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),

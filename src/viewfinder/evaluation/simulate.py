@@ -29,7 +29,7 @@ from viewfinder.conversation import Answer, Conversation, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task, hash_number, questioner_name
-from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
+from viewfinder.evaluation.replay import RankTable, force_pictures, rank_queries
 from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
 from viewfinder.query import Query
 from viewfinder.questioners import QuestionerChoice
@@ -104,7 +104,7 @@ class SimulatedSession:
     _asking_ms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        shows = pictures_only(self.retriever)
+        shows = force_pictures(self.retriever)
         self._session = Session(self.gallery, shows, self.questioner, n=RESULTS_SHOWN, memo=ByteCache())
 
     @property
@@ -188,7 +188,7 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
 # -- what was asked
 
 
-def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
+def count_questions(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
     """One value per dialogue, by the names above; NaN for shares in dialogues in which nothing was asked."""
     answers = [_list_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in dialogue] for dialogue in answers]
@@ -207,7 +207,7 @@ def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) 
     }
 
 
-def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
+def time_questions(held: Sequence[HeldDialogue]) -> dict[str, float]:
     """Milliseconds taken to choose a question: median and 95th percentile; {} if none was timed."""
     taken = [ms for one in held for ms in one.asking_ms]
     if not taken:

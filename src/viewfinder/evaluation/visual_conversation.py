@@ -32,7 +32,7 @@ from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refus
 from viewfinder.evaluation.pictures import load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
 from viewfinder.evaluation.replay import WORDS_ALONE, SpeakingRetriever, reply_to_last, with_picture_bias
-from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
+from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_measured_result, make_run
 from viewfinder.search.gallery import Gallery
 from viewfinder.training.progress import report_tenths
 from viewfinder.wording.numbers import NUMBERS
@@ -118,8 +118,8 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
         ids = list(dict.fromkeys(one.picture for one in answered))
         of = f"{name}, {split}, {len(answered):,} questions about {len(ids):,} pictures"
         overlap = refuse_seen(title, count_seen_pictures(ids, plan.data, list_parts(speaker, encoder)), plan)
-        task = result_of_values(
-            title, accuracy_values(answered), ids, of=of, split=split, pictures=len(ids), at="one question",
+        task = make_measured_result(
+            title, measure_accuracy(answered), ids, of=of, split=split, pictures=len(ids), at="one question",
             seed=plan.seed, left_out=(lost,) if len(here) < len(dialogues) else (), overlap=overlap,
         )  # fmt: skip
         tasks.append(task)
@@ -157,7 +157,7 @@ def _choose_dialogues(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     raise BadInput(f"{plan.data}: no dialogues/*_test.json with questions here, and no visdial/; name another --data")
 
 
-def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
+def make_question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
     """Rounds up to a question as a user's turns, about their own picture or none; the last answer is left open.
 
     The data's answer stands where the system's own would: what the user says next is an `Answer` to it.
@@ -179,8 +179,8 @@ def _ask_all(
             rounds = dialogue.rounds[max(at - history, 0) : at + 1]
             before = (*rounds[:-1], Round(one.question, ""))
             if before not in blindly:
-                blindly[before] = reply_to_last(question_turns(before, None), gallery, speaker)
-            said = reply_to_last(question_turns(before, dialogue.image), gallery, speaker)
+                blindly[before] = reply_to_last(make_question_turns(before, None), gallery, speaker)
+            said = reply_to_last(make_question_turns(before, dialogue.image), gallery, speaker)
             kind = classify_question(one.question)
             yield VisualQuestion(dialogue.image, one.question, kind, one.answer, said, blindly[before])
             progress(done := done + 1, total)
@@ -200,7 +200,7 @@ def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]
     return [replace(one, majority=most.get("", ""), by_kind=most.get(one.kind, most.get("", ""))) for one in asked]
 
 
-def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:
+def measure_accuracy(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:
     """The value of every figure for every picture, in the order of their first questions; NaN: none of the kind."""
     rows = {picture: row for row, picture in enumerate(dict.fromkeys(one.picture for one in asked))}
     row_q = np.array([rows[one.picture] for one in asked])

@@ -42,7 +42,7 @@ def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Tas
     return [_task(file, split, pools) for file in _files(folder, split)]
 
 
-def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
+def make_opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
     """A task whose dialogues have only their beginning, for a questioner to go on: one for each picture of a split.
 
     Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
