@@ -36,6 +36,7 @@ from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
 from report_mai import mai_parts
 from report_scale import scale_parts, scale_plot
+from report_speed import serving_table, speed_table
 from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
 from rows import KeptRow, read_ranks
 
@@ -201,86 +202,6 @@ def heads_table(rows: list[dict[str, Any]]) -> list[str]:
     return rows_table({row["what"]: row for row in rows}, {**columns, "seeds": cell_of(str, "seeds")})
 
 
-def serving_table(serving: dict[str, Any]) -> list[str]:
-    """The costs of the server, alone and with many people."""
-    turns, crowd, memory = serving["turns"], serving["crowd"], serving["memory"]
-    indexing, paint = serving["indexing"], serving["paint"]
-    rows = [
-        (
-            "a turn at 50,000 pictures, text to first results, over the same turn in process, p50",
-            "<= 1.3",
-            f"{turns['ratio']:.2f} ({turns['p50_ms']:.1f} ms; in process {turns['engine_ms']:.1f})",
-        ),
-        ("its p99 over its p50", "<= 3", f"{turns['p99_over_p50']:.1f} ({turns['p99_ms']:.1f} ms)"),
-        (
-            f"{crowd['people']} people at once without a pause, {crowd['seconds']} s: errors",
-            "0",
-            f"{crowd['errors']} in {crowd['turns']:,} turns",
-        ),
-        (
-            "their p95 over the p50 of one person",
-            "<= 40",
-            f"{crowd['p95_over_single_p50']:.0f} ({crowd['p95_ms']:.0f} ms)",
-        ),
-        (
-            "their turns a second over those of the engine alone",
-            ">= 0.85",
-            f"{crowd['throughput_ratio']:.2f} ({crowd['turns_per_s']:.0f} of {crowd['engine_turns_per_s']:.0f}); "
-            f"{crowd['throughput_ratio_of_what_locust_left']:.2f} of what locust left of the cores, of which it took "
-            f"{100 * crowd['locust_share_of_cores']:.0f} %{on_machine(crowd)}",
-        ),
-        (
-            "first paint of a conversation with 200 results",
-            "< 1 s",
-            f"{paint['results_painted_s']:.2f} s ({paint['results_on_screen']} on the screen; something is there after "
-            f"{paint['first_paint_s']:.2f} s, all pictures after {paint['all_pictures_s']:.2f} s)",
-        ),
-        (
-            "script and style that are loaded before the first pictures",
-            "< 120 kB",
-            f"{paint['first_kb']:.0f} kB ({paint['script_and_style_kb']:.0f} kB with what is loaded when needed)",
-        ),
-        (
-            "a turn while pictures are added, p95 over that of an idle server",
-            "<= 3",
-            f"{indexing['ratio']:.1f} ({indexing['busy_p95_ms']:.0f} ms, {indexing['idle_p95_ms']:.0f} ms; "
-            f"{indexing['added_meanwhile']:,} pictures came in)",
-        ),
-        (
-            "states of all retrievers",
-            "one bounded cache",
-            f"{memory['states_mb']:.1f} MB after {memory['sessions']} conversations, "
-            f"at most {memory['states_limit_mb']} MB",
-        ),
-    ]
-    if (several := serving.get("workers")) is not None:
-        rows.insert(
-            5,
-            (
-                f"the same with `--workers {several['workers']}`, over the engine in {several['workers']} processes",
-                ">= 0.85",
-                f"{several['throughput_ratio']:.2f} ({several['turns_per_s']:.0f} of "
-                f"{several['engine_turns_per_s']:.0f}); {several['cpu_ratio']:.2f} by the time that a turn computes"
-                f"{on_machine(several)}",
-            ),
-        )
-    if (idle := serving.get("idle")) is not None:
-        rows += [
-            (
-                f"{idle['conversations']} open conversations in which nobody says anything: share of a core",
-                "that of none",
-                f"{100 * idle['share_of_a_core_with']:.1f} %; without them "
-                f"{100 * idle['share_of_a_core_without']:.1f} %",
-            ),
-            (
-                "memory of each of them, beyond the states of its retriever",
-                "< 100 kB",
-                f"{idle['kb_per_conversation']:.0f} kB; {idle['sessions_in_memory']} of them are in memory at a time",
-            ),
-        ]
-    return [*reach_table(rows), "", machine_line(serving["machine"])]
-
-
 def twins_table(twins: dict[str, Any]) -> list[str]:
     """One row a network: its exported graph beside its numpy twin."""
     columns: dict[str, Column] = {
@@ -292,51 +213,6 @@ def twins_table(twins: dict[str, Any]) -> list[str]:
     }
     about = f"`benchmarks/twins.py`, {machine_line(twins['machine'])}."
     return ["", *rows_table(twins["graphs"], columns, first="network"), "", about]
-
-
-def on_machine(part: dict[str, Any]) -> str:
-    """The machine and date of a part that was measured apart from the rest; "" if it was not."""
-    known = part.get("machine")
-    return f" ({known['processor']}, {known['date']})" if known else ""
-
-
-def speed_table(speed: dict[str, Any]) -> list[str]:
-    """One row a figure."""
-    finding, beyond, cold = speed["finding"], speed["memory"]["beyond_MiB"], speed["cold_start"]
-    rows = [
-        (
-            "indexing, over a bare loop that decodes and encodes in as many processes",
-            ">= 0.95",
-            f"{speed['indexing']['ratio']:.2f} ({speed['indexing']['add_per_second']:.0f} pictures a second)"
-            f"{on_machine(speed['indexing'])}",
-        ),
-        (
-            "`find` in a warm session at 50,000 pictures, over encoding the words + one exact scan, p50",
-            "<= 1.2",
-            f"{finding['ratio']:.2f} ({finding['find_ms']:.1f} ms; words {finding['words_ms']:.1f}, "
-            f"scan {finding['scan_ms']:.1f})",
-        ),
-        ("turn 20 over turn 2 of one conversation", "<= 1.1", f"{speed['long_talks']['ratio']:.2f}"),
-        ("a question at 50,000 pictures", "<= 30 ms", f"{speed['asking']['question_ms']:.1f} ms"),
-        (
-            "memory of indexing 10,000 pictures, peak beyond that of 100",
-            "< 600 MB",
-            f"{beyond['10000']} MiB (2,500 pictures: {beyond['2500']} MiB){on_machine(speed['memory'])}",
-        ),
-        ("cold start of `viewfinder --help`", "< 0.4 s", f"{cold['help_s']:.2f} s{on_machine(cold)}"),
-        ("cold start of `viewfinder find`, 2,000 pictures", "< 0.8 s", f"{cold['find_s']:.2f} s{on_machine(cold)}"),
-    ]
-    if (large := speed.get("large_pictures")) is not None:
-        told = f"{large['ratio']:.2f} ({large['per_second_of_a_core']:.0f} pictures a second of a core)"
-        what = f"... of pictures of 12 megapixels, {large['megabytes']:.1f} MB each"
-        rows.insert(1, (what, "", told + on_machine(large)))
-    if "first_run_s" in cold:
-        rows.append(("its first run after an install", "< 3 s", f"{cold['first_run_s']:.2f} s{on_machine(cold)}"))
-    if (batches := speed.get("batches")) is not None:
-        rates = ", ".join(f"{size}: {rate:.0f}" for size, rate in batches["per_second"].items())
-        told = rates + on_machine(batches)
-        rows.append(("pictures a second of a core, by how many the network reads at once (`add`: 8)", "", told))
-    return reach_table(rows)
 
 
 def installed_line(installed: dict[str, Any]) -> list[str]:

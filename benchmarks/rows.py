@@ -258,10 +258,10 @@ def run(*command: object, log: Path | None = None) -> None:
     """Runs a verb of the command line on one core."""
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
-    program = Path(sys.executable).with_name("viewfinder")
+    program = (sys.executable, "-m", "viewfinder")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with (log or Path(os.devnull)).open("a") as out:
-        subprocess.run([program, *map(str, command)], check=True, env=environment, stdout=out, stderr=out)
+        subprocess.run([*program, *map(str, command)], check=True, env=environment, stdout=out, stderr=out)
 
 
 def is_measured(folder: Path) -> bool:
