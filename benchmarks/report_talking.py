@@ -55,7 +55,7 @@ def photograph_talk_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     turns = [[name, format_spread(talked)] for name, talked in talks.items() if name != "talks"]
     return {
         "talking-asked": [
-            *asked_table(by_kind),
+            *answers_table(by_kind),
             "",
             f"{asked['of']}. {machine_line(found['machine'])}",
         ],
@@ -130,13 +130,14 @@ def kinds_table(rows: dict[str, Any]) -> list[str]:
     """The main row's answers by the kind of question."""
     row = rows[BASE]
     kinds = [name.removeprefix("accuracy: ") for name in row if name.startswith("accuracy: ")]
-    return asked_table({kind: {one: row[name] for one in ASKED if (name := f"{one}: {kind}") in row} for kind in kinds})
+    found = {kind: {one: row[name] for one in ASKED if (name := f"{one}: {kind}") in row} for kind in kinds}
+    return answers_table(found)
 
 
 ASKED = {"accuracy": "accuracy", "text only": "text only", "majority by kind": "majority of the kind"}
 
 
-def asked_table(kinds: dict[str, Any]) -> list[str]:
+def answers_table(kinds: dict[str, Any]) -> list[str]:
     """One row a kind of question: the figures of the answers to it."""
     columns = {said: cell_of(format_spread, figure) for figure, said in ASKED.items()}
     return rows_table(kinds, columns, first="question about")
