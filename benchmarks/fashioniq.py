@@ -346,7 +346,7 @@ def count_values(task: TaskResult, metric: str) -> Float[np.ndarray, "s t"]:
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2
     if metric == "P":
         return np.asarray(1 - ranks_st / task.ranks.gallery_size)
-    return (ranks_st < int(metric.removeprefix("R@"))).astype(np.float64)
+    return np.asarray(ranks_st < int(metric.removeprefix("R@")), np.float64)
 
 
 def retriever_row(row: TalkingRow, speaker: str, place: Place) -> dict[str, Any]:
