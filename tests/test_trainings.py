@@ -21,7 +21,12 @@ SHIPPED = Row("in the box", "drilldown", preset="")
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The command lines that were asked for."""
     found: list[list[str]] = []
-    monkeypatch.setattr(trainings, "run", lambda *command, log=None: found.append([str(part) for part in command]))
+
+    def run(*command: object, log: Path) -> None:
+        found.append([str(part) for part in command])
+        Path(value_of("--out", found[-1])).mkdir(parents=True)
+
+    monkeypatch.setattr(trainings, "run", run)
     return found
 
 
