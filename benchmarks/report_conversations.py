@@ -155,4 +155,4 @@ def paint_curves(axes: Any, styles: dict[str, Any]) -> None:
     axes.set_xlabel("turn")
     axes.set_ylabel("% of photographs (95 % interval)")
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))
