@@ -1,4 +1,4 @@
-"""What choosing a question among 50,000 pictures costs. Prints the figures and writes results/asking.json.
+"""Measures how long choosing a question among 50,000 pictures takes. Prints the figures and writes results/asking.json.
 
     python benchmarks/asking.py DATA [--features DIR] [--questions FILE] [--checkpoint FILE] [--talks 20]
 
@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from freshness import sign
-from machine import described
+from freshness import RESULTS
+from measuring import time_call, write_figures
 
 from viewfinder.conversation import Answer, Say
 from viewfinder.data.dialogues import Dialogue, read_dialogues
@@ -37,7 +36,7 @@ WARM = 2
 """Talks before any time is taken: what is made of all pictures is made at the first."""
 
 NOISE = 0.05
-"""Of a number's own deviation over the pictures."""
+"""Noise of a number, as a share of its deviation over the pictures."""
 
 
 def main() -> None:
@@ -49,25 +48,22 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, help="of chatir; else the one in the box")
     parser.add_argument("--size", type=int, default=SIZE)
     parser.add_argument("--talks", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "asking.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "asking.json")
     given = parser.parse_args()
-    gallery = grown(given.data, given.features, given.size)
-    dialogues = recorded(given.data)
+    gallery = grow_gallery(given.data, given.features, given.size)
+    dialogues = read_dialogues_of(given.data)
     rows = []
     for system, checkpoint in (("composer", None), ("chatir", given.checkpoint)):
         retriever = load_retriever(system, checkpoint)
         for questioner in ("information_gain", *([f"information_gain={given.questions}"] if given.questions else [])):
-            asking = measured(gallery, retriever, questioner, dialogues, given.talks)
+            asking = measure_questions(gallery, retriever, questioner, dialogues, given.talks)
             rows.append({"retriever": system, "questions": "learnt" if "=" in questioner else "in the box", **asking})
             print(json.dumps(rows[-1]), flush=True)
-    results = {"pictures": given.size, "rows": rows, "machine": described()}
-    sign(results, "asking")
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_figures("asking", {"pictures": given.size, "rows": rows}, given.out)
 
 
-def grown(data: Path, kept: Path | None, size: int) -> Gallery:
-    """A gallery of `size` pictures made of those there are."""
+def grow_gallery(data: Path, kept: Path | None, size: int) -> Gallery:
+    """A gallery of `size` pictures, each a picture of the data set with a little noise."""
     encoder = load_encoder("starter")
     found = features(data, encoder, out=kept)
     known_nd = np.asarray(found.raw_nd, np.float32)
@@ -83,7 +79,7 @@ def grown(data: Path, kept: Path | None, size: int) -> Gallery:
     return Pictures(keys, vectors_nd.astype(np.float32), encoder, raw=raw).gallery()
 
 
-def recorded(data: Path) -> list[Dialogue]:
+def read_dialogues_of(data: Path) -> list[Dialogue]:
     """All dialogues of the validation split, or of whatever is there."""
     files = sorted((data / "dialogues").glob("*.json"))
     chosen = [file for file in files if file.stem.endswith("_val")] or files
@@ -94,19 +90,19 @@ def recorded(data: Path) -> list[Dialogue]:
 class Spent:
     """Milliseconds of each question, and how many rounds had none."""
 
-    question_ms: list[float]
+    question_ms: list[float] = field(default_factory=list)
     unasked: int = 0
 
 
-def measured(
+def measure_questions(
     gallery: Gallery, retriever: Any, questioner: str, dialogues: Sequence[Dialogue], talks: int
 ) -> dict[str, Any]:
     """Median and 95th percentile of the milliseconds a question takes, over the rounds of some talks."""
-    answers = replies(dialogues)
-    spent = Spent([])
+    answers = repeat_answers(dialogues)
+    spent = Spent()
     for number in range(WARM + talks):
         if number == WARM:
-            spent = Spent([])
+            spent = Spent()
         talk(Session(gallery, retriever, questioner), dialogues[number].caption, answers, spent)
     return {
         "questions_measured": len(spent.question_ms),
@@ -120,9 +116,7 @@ def talk(session: Session, caption: str, answers: Iterator[str], spent: Spent) -
     """A caption, then a question and an answer a round, until nothing is asked."""
     session.search(Say(caption))
     for _ in range(ROUNDS):
-        started = time.perf_counter()
-        question = session.follow_up()
-        taken = (time.perf_counter() - started) * 1000
+        question, taken = time_call(session.follow_up)
         if question is None:
             spent.unasked += 1
             return
@@ -131,7 +125,7 @@ def talk(session: Session, caption: str, answers: Iterator[str], spent: Spent) -
         session.search(Answer(question, likely[0] if likely else next(answers)))
 
 
-def replies(dialogues: Sequence[Dialogue]) -> Iterator[str]:
+def repeat_answers(dialogues: Sequence[Dialogue]) -> Iterator[str]:
     """Recorded answers, over and over."""
     while True:
         yield from (turn.answer for dialogue in dialogues for turn in dialogue.rounds if turn.answer)

@@ -8,7 +8,6 @@ make attack ARGS="--only kill_add --again"        # one at full size again, repl
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -19,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from cells import machine_line
-from machine import described
+from freshness import RESULTS
+from machine import describe_host
+from measuring import read_figures, write_json
 from report import attack_rows
 
 from tests.hostile import (
@@ -73,10 +74,10 @@ FULL: dict[str, tuple[Attack, int]] = {
 }
 """The attacks, and how many rounds of each: 200 of kill -9 in all."""
 
-MOST_MINUTES = 58.0
-"""After that no other attack is begun."""
+MAX_MINUTES = 58.0
+"""Minutes after which no other attack is begun."""
 
-RESULT = Path(__file__).parent / "results" / "attack.json"
+RESULT = RESULTS / "attack.json"
 
 
 def main() -> int:
@@ -93,31 +94,37 @@ def main() -> int:
     started, told = time.monotonic(), list[dict[str, Any]]()
     for name in given.only:
         attack, rounds = FULL[name]
-        if time.monotonic() - started > 60 * MOST_MINUTES:
-            outcome = Outcome(name, broken=[f"not begun: {MOST_MINUTES:.0f} minutes are over"])
+        if time.monotonic() - started > 60 * MAX_MINUTES:
+            outcome = Outcome(name, broken=[f"not begun: {MAX_MINUTES:.0f} minutes are over"])
         else:
-            outcome = _attacked(name, attack, max(round(rounds * given.share), 1), given.seed)
+            outcome = _run_attack(name, attack, max(round(rounds * given.share), 1), given.seed)
         told.append(asdict(outcome))
         for line in outcome.broken:
             print(f"{name}: {line}", file=sys.stderr, flush=True)
     minutes = round((time.monotonic() - started) / 60, 1)
-    results = {"machine": described(), "seed": given.seed, "share": given.share, "minutes": minutes, "attacks": told}
+    results = {
+        "machine": describe_host(),
+        "seed": given.seed,
+        "share": given.share,
+        "minutes": minutes,
+        "attacks": told,
+    }
     print(
         "\n".join([*attack_rows(told), "", f"{minutes} minutes, seed {given.seed}. {machine_line(results['machine'])}"])
     )
     if given.again:
-        old = json.loads(RESULT.read_text(encoding="utf-8"))
+        old = read_figures(RESULT)
         now = {row["attack"]: row for row in told}  # one that is new comes after the others
         rows = list(({row["attack"]: row for row in old["attacks"]} | now).values())
         results = {**old, "attacks": rows, "again": sorted({*old.get("again", []), *given.only})}
         given.out = RESULT
     out = given.out or (RESULT if given.share == 1 and given.only == list(FULL) else None)
     if out is not None:
-        out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        write_json(out, results)
     return int(any(row["broken"] for row in told))
 
 
-def _attacked(name: str, attack: Attack, rounds: int, seed: int) -> Outcome:
+def _run_attack(name: str, attack: Attack, rounds: int, seed: int) -> Outcome:
     """One attack, in a folder of its own; one that itself falls over has broken something."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix=f"viewfinder-{name}-", ignore_cleanup_errors=True) as folder:

@@ -38,8 +38,9 @@ from capacity_model import (
     simulate_fleet,
     with_stragglers,
 )
-from freshness import sign
-from machine import described
+from freshness import RESULTS, sign
+from machine import describe_host
+from measuring import read_figures, write_json
 from speed import library_of_vectors, phrases
 from threadpoolctl import threadpool_limits
 
@@ -48,16 +49,14 @@ from viewfinder.library import Library
 from viewfinder.search.index_files import pays
 from viewfinder.search.kernels import dot_scores, top_k
 
-RESULTS = Path(__file__).parent / "results"
-
 SIZES = (10_000, 100_000, 200_000)
 """Pictures at which whole turns are measured."""
 
 TALKS = 8
-"""Of ten turns each, at every size."""
+"""Conversations of ten turns each that are held at every size."""
 
 TURNS_A_MINUTE = 4
-"""Of one person who talks: assumed."""
+"""Turns a minute of one person who talks: assumed."""
 
 BUSY = 0.6
 """How busy cores may be on average, so that answers do not queue: assumed, the simulation shows what it means."""
@@ -66,7 +65,7 @@ CORE_HOUR, GIGABYTE_HOUR = 0.04, 0.005
 """Prices in dollars, about what clouds ask for: assumed; put your own."""
 
 ADVISED, ADVISED_PEOPLE = {200_000: "a scan", 1_000_000: "the index", 3_000_000: "the index"}, (10, 100, 1_000)
-"""What docs/scale.md says to run."""
+"""Collections and crowds for which docs/scale.md gives advice."""
 
 PICTURES = (100_000, 1_000_000, 10_000_000, 100_000_000)
 PEOPLE = (10, 100, 1_000, 10_000)
@@ -78,14 +77,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=list(PARTS), default=list(PARTS))
     parser.add_argument("--out", type=Path, default=RESULTS / "capacity.json")
     given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    results = read_figures(given.out)
     for name in given.only:
         results[name] = PARTS[name](results)
         print(name, json.dumps(results[name], indent=1), flush=True)
         if name in MEASURED:
-            results["machine"] = described()
+            results["machine"] = describe_host()
         sign(results, "capacity", [name])
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
+        write_json(given.out, results)
 
 
 # -- what a turn costs
@@ -108,7 +107,7 @@ def measure_turns(results: dict[str, Any]) -> dict[str, Any]:
                     chat.follow_up()
                     times.append(time.process_time() - started)
                 spent[size] += times if talk else []
-        mapped = {size: _mapped_bytes(library) for size, library in libraries.items()}
+        mapped = {size: _count_mapped_bytes(library) for size, library in libraries.items()}
     rows = [
         {"pictures": size, "core_ms": 1000 * statistics.median(spent[size]), "bytes": mapped[size]} for size in SIZES
     ]
@@ -131,8 +130,8 @@ def measure_process() -> int:
         return int(psutil.Process().memory_full_info().uss)
 
 
-def _mapped_bytes(library: Library) -> int:
-    """What searching maps of a library: its snapshot, and what is derived from it."""
+def _count_mapped_bytes(library: Library) -> int:
+    """Bytes of the files that searching maps: the snapshot of a library, and what is derived from it."""
     folder = library.gallery().snapshot.folder
     assert folder is not None, "the snapshot of a library in a scratch folder is written"
     return sum(file.stat().st_size for file in folder.iterdir())
@@ -140,7 +139,7 @@ def _mapped_bytes(library: Library) -> int:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a turn costs: seconds of a core whatever the size, and for every picture; bytes a picture."""
+    """The costs of a turn: seconds of a core whatever the size, and for every picture; bytes a picture."""
 
     core_s: float
     core_s_a_picture: float
@@ -149,7 +148,7 @@ class Costs:
 
     @staticmethod
     def of(turns: dict[str, Any], crowd: dict[str, Any], cores: int) -> Costs:
-        """From measured turns, and what the server adds to those of the engine (serving.json)."""
+        """The costs from measured turns, and from what the server adds to those of the engine (serving.json)."""
         server_s = cores / crowd["turns_per_s"] - cores / crowd["engine_turns_per_s"]
         return Costs(
             turns["core_ms_a_turn"] / 1000 + server_s,
@@ -177,15 +176,15 @@ def plan(costs: Costs, pictures: int, people: int) -> dict[str, Any]:
 
 
 def plan_indexed(results: dict[str, Any]) -> dict[str, Any]:
-    """The same table for turns over an index, as far as scale.py has measured them; empty where it has not.
+    """The plan for turns over an index, as far as scale.py has measured them; empty where it has not.
 
     Those are searches without a question, and memory is that of a process that took some; `scan` is the line through
     scans that were measured in the same way.
     """
-    sizes = _measured_sizes()
+    sizes = _read_measured_sizes()
     if len(sizes) < 2:
         return {}
-    costs, scan = _costs_measured(sizes, "index"), _costs_measured(sizes, "scan")
+    costs, scan = _fit_costs(sizes, "index"), _fit_costs(sizes, "scan")
     return {
         "core_ms_a_turn": round(1000 * costs.core_s, 2),
         "core_ns_a_picture": round(1e9 * costs.core_s_a_picture, 2),
@@ -200,10 +199,10 @@ def plan_indexed(results: dict[str, Any]) -> dict[str, Any]:
 
 def advise(results: dict[str, Any]) -> dict[str, Any]:
     """Cores for some pictures and people, by the way in which so many pictures are searched."""
-    sizes = _measured_sizes()
+    sizes = _read_measured_sizes()
     if len(sizes) < 2:
         return {}
-    costs = {"a scan": _costs_served(results["turns"]), "the index": _costs_measured(sizes, "index")}
+    costs = {"a scan": _add_server_costs(results["turns"]), "the index": _fit_costs(sizes, "index")}
     plans = [plan(costs[how], pictures, people) for pictures, how in ADVISED.items() for people in ADVISED_PEOPLE]
     return {
         "by": {str(pictures): how for pictures, how in ADVISED.items()},
@@ -211,18 +210,17 @@ def advise(results: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _measured_sizes() -> dict[int, dict[str, Any]]:
-    """What scale.py has measured, where that includes turns."""
-    file = RESULTS / "scale.json"
-    sizes = json.loads(file.read_text())["sizes"] if file.is_file() else {}
+def _read_measured_sizes() -> dict[int, dict[str, Any]]:
+    """The results of scale.py by size, of sizes at which turns were measured."""
+    sizes = read_figures(RESULTS / "scale.json").get("sizes", {})
     return {int(size): found for size, found in sizes.items() if "turns" in found}
 
 
-def _costs_measured(sizes: dict[int, dict[str, Any]], way: str) -> Costs:
+def _fit_costs(sizes: dict[int, dict[str, Any]], way: str) -> Costs:
     """The line through what turns with the index or by a scan cost, memory that of a process with an index."""
     start_ms, slope_ms = line_through([(size, found["turns"][way]["cpu_ms"]) for size, found in sizes.items()])
     start_mb, slope_mb = line_through([(size, found["memory"]["resident_MB"]) for size, found in sizes.items()])
-    return _costs_served(
+    return _add_server_costs(
         {
             "core_ms_a_turn": start_ms,
             "core_ns_a_picture": 1e6 * slope_ms,
@@ -238,15 +236,15 @@ def line_through(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return max(float(start), 0.0), max(float(slope), 0.0)
 
 
-def _costs_served(turns: dict[str, Any]) -> Costs:
-    serving = json.loads((RESULTS / "serving.json").read_text())
+def _add_server_costs(turns: dict[str, Any]) -> Costs:
+    serving = read_figures(RESULTS / "serving.json")
     cores = int(serving["machine"]["processor"].rsplit(", ", 1)[1].split()[0])
     return Costs.of(turns, serving["crowd"], cores)
 
 
 def plan_on_paper(results: dict[str, Any]) -> dict[str, Any]:
     """The table of pictures and people, for the exact scan."""
-    costs = _costs_served(results["turns"])
+    costs = _add_server_costs(results["turns"])
     return {
         "turns_a_minute": TURNS_A_MINUTE,
         "busy": BUSY,
@@ -270,12 +268,12 @@ LOADS = (0.2, 0.4, 0.6, 0.8)
 STRAGGLERS, SLOWER = 0.01, 5.0
 UP_S, REPAIR_S, NOTICED_S = 8 * 3600.0, 600.0, 10.0
 HEDGE, DEADLINE = 2.0, 8.0
-"""As multiples of the median time of a scan."""
+"""Waiting times, as multiples of the median time of a scan."""
 
 
 def simulate_large(results: dict[str, Any]) -> dict[str, Any]:
     """A hundred million pictures on 32 shards: how long answers take, and how many lack a shard."""
-    serving = json.loads((RESULTS / "serving.json").read_text())
+    serving = read_figures(RESULTS / "serving.json")
     spread = serving["turns"]["p99_over_p50"]
     scan_s = results["turns"]["core_ns_a_picture"] / 1e9 * ALL_PICTURES / SHARDS
     around_s = results["paper"]["core_ms_a_turn"] / 1000
@@ -345,7 +343,7 @@ REAL_LOADS = (0.2, 0.4, 0.6)
 
 
 @dataclass(frozen=True)
-class Run:
+class ShardRun:
     """Queries that two shards answered: when each was due, and for each shard when its scan began and ended (q, s)."""
 
     due_q: np.ndarray
@@ -354,12 +352,12 @@ class Run:
 
     @property
     def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What it is made of."""
+        """The three arrays of the run."""
         return self.due_q, self.began_qs, self.ended_qs
 
     @property
     def seconds_q(self) -> np.ndarray:
-        """From the time it was due to the answer of the last shard."""
+        """Seconds of each query, from the time it was due to the answer of the last shard."""
         return np.asarray(self.ended_qs.max(axis=1) - self.due_q)
 
     @property
@@ -399,7 +397,7 @@ class Shards:
         for pipe in self._pipes:
             pipe.send(None)
 
-    def ask(self, waits_s: Sequence[float] | None, queries: int) -> Run:
+    def ask(self, waits_s: Sequence[float] | None, queries: int) -> ShardRun:
         """Queries after such pauses, whatever is still being answered; None: each when the one before is answered."""
         due_q = np.zeros(queries)
         times_qst = np.zeros((queries, len(self._pipes), 2))
@@ -425,7 +423,7 @@ class Shards:
                 self._send(number)
             for reader in readers:
                 reader.join()
-        return Run(due_q, times_qst[:, :, 0], times_qst[:, :, 1])
+        return ShardRun(due_q, times_qst[:, :, 0], times_qst[:, :, 1])
 
     def _send(self, number: int) -> None:
         for pipe in self._pipes:
@@ -450,7 +448,7 @@ def compare_small(results: dict[str, Any], pictures: int = SHARD_PICTURES, repea
                 before = shards.ask(None, CLOSED)
                 rate = load / float(before.scans_qs.mean(axis=0).max())
                 run = shards.ask([rng.expovariate(rate) for _ in range(OPEN)], OPEN)
-                alone = Run(*map(np.concatenate, zip(before.parts, shards.ask(None, CLOSED).parts, strict=True)))
+                alone = ShardRun(*map(np.concatenate, zip(before.parts, shards.ask(None, CLOSED).parts, strict=True)))
                 running.append(os.getloadavg()[0])
                 measured[load].append(run.seconds_q)
                 scans.append(float(np.median(alone.scans_qs)))

@@ -33,7 +33,7 @@ def always(seconds: float) -> DrawSeconds:
 
 @dataclass(frozen=True)
 class Failures:
-    """Replicas fail and come back, both after exponential times; `noticed_s` passes until nobody asks them any more."""
+    """Replicas fail and come back, both after exponential times; they are still asked for `noticed_s`."""
 
     up_s: float
     repair_s: float
@@ -47,11 +47,11 @@ class Failures:
 
 @dataclass(frozen=True)
 class Fleet:
-    """What answers: shards, replicas of each, cores of each, how long work takes, and what goes wrong.
+    """A fleet of machines: shards, replicas of each, cores of each, how long work takes, and what goes wrong.
 
     `hedge_s`: how long a shard may take before another replica of it is asked as well; None: never.
     `deadline_s`: when the answer goes out without the shards that are missing. Where replicas fail it must be finite:
-    nobody else ends the wait for a shard that is lost.
+    nothing else ends the wait for a shard that is lost.
     """
 
     shards: int
@@ -70,7 +70,7 @@ class Fleet:
 
 @dataclass(frozen=True)
 class Answers:
-    """What became of the queries, in the order they came in: seconds to the answer, and shards missing from it."""
+    """The answers to queries, in the order they came in: seconds to each, and shards missing from it."""
 
     seconds: list[float] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)

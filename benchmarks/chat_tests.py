@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from rows import facts_of, is_measured, kept_row, overlap_flags, write_ranks
+from rows import is_measured, keep_tasks
 
 from viewfinder.data.captions import read_captioned
 from viewfinder.data.splits import split_of
@@ -29,18 +29,18 @@ from viewfinder.evaluation.grounding import ground_phrases
 from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_training_texts
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import SearchDialogue, load_system
-from viewfinder.evaluation.replay import pictures_only
-from viewfinder.evaluation.results import describe_machine, provenance_of, task_result, write_measured_run
+from viewfinder.evaluation.replay import force_pictures
+from viewfinder.evaluation.results import describe_machine, describe_provenance, make_task_result, write_measured_run
 from viewfinder.evaluation.visual_conversation import answer_questions
 
 CAPTIONED = ("flickr8k", "scenes")
 SEEN_PICTURES = 100
-"""Of visual conversation: pictures, about ten questions each."""
+"""Pictures of the test of visual conversation, with about ten questions each."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where everything lies: a folder a data set, their vectors, and the runs."""
+    """The folders of all data sets, of their vectors, and of the runs."""
 
     work: Path
     folders: Mapping[str, Path]
@@ -59,14 +59,14 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Job:
+class MeasuredRow:
     """A system with its weights (None: nothing was trained), where its runs go, and its row and seed."""
 
     system: str
     weights: Path | None
     folder: Path
     place: Place
-    row: str
+    name: str
     seed: int
 
     def plan(self, data: str, protocol: str | None = None) -> Plan:
@@ -80,14 +80,14 @@ def encoder() -> Encoder:
     return load_encoder("starter")
 
 
-def told(line: str) -> None:
-    """To whoever watches."""
+def print_line(line: str) -> None:
+    """Prints a line of progress."""
     print("   ", line, flush=True)
 
 
-def chat(job: Job, out: Path) -> None:
+def rank_chat(row: MeasuredRow, out: Path) -> None:
     """All three tasks; pictures are always shown."""
-    replayed(job.plan("scenes", "chatsearch"), out, without_shown)
+    replay_tasks(row.plan("scenes", "chatsearch"), out, without_shown)
 
 
 def without_shown(task: Task) -> Task:
@@ -101,22 +101,22 @@ def _without_shown(dialogue: SearchDialogue) -> SearchDialogue:
     return replace(dialogue, leaves_out=tuple(dict.fromkeys(name for name in shown if name not in wanted)))
 
 
-def last_turn(job: Job, out: Path) -> None:
-    """The same of mChat without what was said before the last turn; what was shown then is not searched either."""
-    plan = replace(job.plan("scenes", "chatsearch"), task="mchat")
+def rank_last_turn(row: MeasuredRow, out: Path) -> None:
+    """mChat with the last turn alone; pictures that were shown before are not searched either."""
+    plan = replace(row.plan("scenes", "chatsearch"), task="mchat")
 
-    def shortened(task: Task) -> Task:
+    def drop_history(task: Task) -> Task:
         whole = without_shown(task)
         return replace(whole, dialogues=tuple(replace(one, turns=one.turns[-1:]) for one in whole.dialogues))
 
-    replayed(plan, out, shortened)
+    replay_tasks(plan, out, drop_history)
 
 
-def captions(data: str) -> Callable[[Job, Path], None]:
+def rank_captions(data: str) -> Callable[[MeasuredRow, Path], None]:
     """One data set's test pictures by the first caption of each."""
 
-    def run(job: Job, out: Path) -> None:
-        replayed(job.plan(data, "captions"), out, lambda task: of_test_split(task, job.place.folders[data], data))
+    def run(row: MeasuredRow, out: Path) -> None:
+        replay_tasks(row.plan(data, "captions"), out, lambda task: of_test_split(task, row.place.folders[data], data))
 
     return run
 
@@ -130,87 +130,87 @@ def of_test_split(task: Task, folder: Path, data: str) -> Task:
     return replace(task, name=data, split="test", dialogues=talks, gallery=gallery)
 
 
-def replayed(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Encoder | None = None) -> None:
+def replay_tasks(plan: Plan, out: Path, changed: Callable[[Task], Task], reader: Encoder | None = None) -> None:
     """Recorded talks of all tasks of a plan, which are changed first; read by the starter or another encoder."""
     reader = reader or encoder()
-    system = pictures_only(load_system(plan.system, plan.seed, plan.checkpoint))
+    system = force_pictures(load_system(plan.system, plan.seed, plan.checkpoint))
     results = []
     for task in load_tasks(plan):
-        pictures = load_pictures(plan, reader, system, notify=told)
+        pictures = load_pictures(plan, reader, system, notify=print_line)
         known = changed(match_pictures(task, pictures, plan.limit))
-        told(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
+        print_line(f"{known.title}: {len(known.dialogues):,} talks, {len(known.gallery):,} pictures")
         gallery = pictures.gallery(tuple(known.pictures()), known.captions if plan.captions else None)
         table = replay_task(known, gallery, system)
         texts = read_training_texts((plan.data, *plan.learnt_from), known.protocol)
         overlap = measure_overlap(known, plan.data, list_parts(system, reader), texts)
-        results.append(replace(task_result(known, table, compute_figures(known, table)), overlap=overlap))
-    write_run(Run(out, provenance_of(plan, reader), describe_machine(), tuple(results)))
+        results.append(replace(make_task_result(known, table, compute_figures(known, table)), overlap=overlap))
+    write_run(Run(out, describe_provenance(plan, reader), describe_machine(), tuple(results)))
 
 
-def cirr(job: Job, out: Path) -> None:
+def rank_cirr(row: MeasuredRow, out: Path) -> None:
     """One turn about a picture; nothing was learnt of these subsets."""
-    write_run(evaluate(job.plan("cirr", "cirr"), encoder(), out, told).run)
+    write_run(evaluate(row.plan("cirr", "cirr"), encoder(), out, print_line).run)
 
 
-def visual(job: Job, out: Path) -> None:
+def ask_about_pictures(row: MeasuredRow, out: Path) -> None:
     """Questions about pictures of the test split."""
-    plan = replace(job.plan("scenes", "visual"), limit=SEEN_PICTURES)
-    write_measured_run(answer_questions(plan, encoder(), out, told))
+    plan = replace(row.plan("scenes", "visual"), limit=SEEN_PICTURES)
+    write_measured_run(answer_questions(plan, encoder(), out, print_line))
 
 
-def decision(job: Job, out: Path) -> None:
-    """With the leaning of the weights, which was chosen on validation talks."""
-    write_measured_run(measure_decisions(replace(job.plan("scenes", "decision"), limit=500), encoder(), out, told))
+def judge_decisions(row: MeasuredRow, out: Path) -> None:
+    """Decisions with the leaning of the weights, which was chosen on validation talks."""
+    write_measured_run(
+        measure_decisions(replace(row.plan("scenes", "decision"), limit=500), encoder(), out, print_line)
+    )
 
 
-def grounding(data: str, pictures: int, proposals: str) -> Callable[[Job, Path], None]:
+def ground(data: str, pictures: int, proposals: str) -> Callable[[MeasuredRow, Path], None]:
     """Phrases of so many pictures of a data set, among windows or the boxes of a detector."""
 
-    def run(job: Job, out: Path) -> None:
-        plan = replace(job.plan(data, "grounding"), limit=pictures, options={"proposals": proposals})
-        write_measured_run(ground_phrases(plan, encoder(), out, told))
+    def run(row: MeasuredRow, out: Path) -> None:
+        plan = replace(row.plan(data, "grounding"), limit=pictures, options={"proposals": proposals})
+        write_measured_run(ground_phrases(plan, encoder(), out, print_line))
 
     return run
 
 
-TESTS: dict[str, Callable[[Job, Path], None]] = {
-    "chat": chat,
-    "last turn": last_turn,
-    **{f"captions, {data}": captions(data) for data in CAPTIONED},
-    "cirr": cirr,
-    "visual": visual,
-    "decision": decision,
-    "grounding, scenes, boxes": grounding("scenes", 100, "boxes"),
-    "grounding, scenes, windows": grounding("scenes", 10, "windows"),
-    "grounding, coco, boxes": grounding("coco", 80, "boxes"),
+TESTS: dict[str, Callable[[MeasuredRow, Path], None]] = {
+    "chat": rank_chat,
+    "last turn": rank_last_turn,
+    **{f"captions, {data}": rank_captions(data) for data in CAPTIONED},
+    "cirr": rank_cirr,
+    "visual": ask_about_pictures,
+    "decision": judge_decisions,
+    "grounding, scenes, boxes": ground("scenes", 100, "boxes"),
+    "grounding, scenes, windows": ground("scenes", 10, "windows"),
+    "grounding, coco, boxes": ground("coco", 80, "boxes"),
 }
 NEEDS = {"cirr": "cirr"}
 """Folders without which a test waits."""
 
 
-def measure(job: Job, name: str) -> None:
+def measure(row: MeasuredRow, name: str) -> None:
     """A test, unless it is done or its data are not there yet."""
-    out = job.folder / name
-    if is_measured(out) or (name in NEEDS and not job.place.folders[NEEDS[name]].is_dir()):
+    out = row.folder / name
+    if is_measured(out) or (name in NEEDS and not row.place.folders[NEEDS[name]].is_dir()):
         return
-    print(f"{job.folder.name}: {name}", flush=True)
-    TESTS[name](job, out)
+    print(f"{row.folder.name}: {name}", flush=True)
+    TESTS[name](row, out)
     if name in RANKED:
-        keep(job, name, out)
+        keep(row, name, out)
 
 
 RANKED = ("chat", "last turn", "cirr", *(f"captions, {data}" for data in CAPTIONED))
 
 
-def keep(job: Job, name: str, out: Path, benchmark: str = "chatsearcher", data: str = "") -> None:
+def keep(row: MeasuredRow, name: str, out: Path, benchmark: str = "chatsearcher", data: str = "") -> None:
     """Keeps the ranks of a test, of each task by itself; the last turn alone is a row beside the whole dialogue's."""
+    done = f" evaluate DATA --rows '{row.name}'" if not data else " DATA --only claims"
     for task in read_run(out).tasks:
         test = task.title.split(", ")[1] if name in ("chat", "last turn") else name
-        row = f"{job.row}, last turn alone" if name == "last turn" else job.row
-        command = f"python benchmarks/{benchmark}.py" + (
-            f" evaluate DATA --rows '{job.row}'" if not data else " DATA --only claims"
-        )
-        weights, trainings = ([job.weights], [job.folder]) if job.weights else ([], [])
-        facts = facts_of(command, weights, ["own data", *overlap_flags([task])], trainings)
-        gallery = task.ranks.gallery_size
-        write_ranks(benchmark, data + test, row, kept_row({job.seed: [task]}), gallery=gallery, facts=facts)
+        kept_as = f"{row.name}, last turn alone" if name == "last turn" else row.name
+        keep_tasks(
+            benchmark, data + test, kept_as, row.seed, [task], f"python benchmarks/{benchmark}.py{done}",
+            weights=[row.weights] if row.weights else [], training=row.folder if row.weights else None,
+        )  # fmt: skip

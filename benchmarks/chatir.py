@@ -24,53 +24,35 @@ from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
-from machine import described
+from machine import describe_host
 from rows import UNTRAINED, KeptRow, facts_of, write_ranks, write_results
 
 from viewfinder.data.dialogues import read_dialogues
-from viewfinder.encoders import Calibration, Encoded, Pixels, Vocabulary
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
-from viewfinder.pictures import Fit, Stretch
+from viewfinder.testing import ColourEncoder
 
 WIDTH = 256
 FILE = "Human_BLIP2"
 QUESTIONERS = ("Human_BLIP2", "ChatGPT_BLIP2", "Unanswered_ChatGPT_BLIP2", "FLAN_ALPACA_XXL_BLIP2")
 
 
-class StandIn:
+class StandIn(ColourEncoder):
     """An encoder that knows nothing: every text is a direction of its own."""
-
-    name = version = raw_version = sentences_version = "stand-in"
-    fit: Fit = Stretch(224)
-    calibration: Calibration | None = None
-    vocabulary: Vocabulary | None = None
-
-    def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
-        """Never asked for."""
-        raise AssertionError("the pool has vectors, not pictures")
-
-    def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
-        """As they are."""
-        return raw_nd
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Unit vectors drawn from a hash of each text."""
-        return np.stack([_drawn(text) for text in texts])
+        return np.stack([_draw_direction(text) for text in texts])
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """The same as `words`."""
+        """The vectors of `words`."""
         return self.words(texts)
 
-    def region_boxes(self, width: int, height: int) -> Float[np.ndarray, "r 4"]:
-        """Never asked for."""
-        raise AssertionError("the pool has vectors, not pictures")
-
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """Not known."""
+        """Zeros: nothing is known of it."""
         return np.zeros(len(pictures_nd), np.float32)
 
 
-def _drawn(text: str) -> Float[np.ndarray, " d"]:
+def _draw_direction(text: str) -> Float[np.ndarray, " d"]:
     seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
     drawn_d = np.random.default_rng(seed).standard_normal(WIDTH).astype(np.float32)
     unit_d: Float[np.ndarray, " d"] = drawn_d / np.linalg.norm(drawn_d)
@@ -85,7 +67,7 @@ def main() -> None:
     parser.add_argument("--only", choices=("questions",))
     given = parser.parse_args()
     if given.system:
-        print(json.dumps(measured(given.data, given.system)))
+        print(json.dumps(measure_system(given.data, given.system)))
         return
     keep_questions(given.data)
     if given.only:
@@ -95,7 +77,7 @@ def main() -> None:
         command = [sys.executable, __file__, str(given.data), "--system", system]
         results[system] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
         print(system, results[system], flush=True)
-    write_results("chatir", {"talks": FILE, "systems": results, "machine": described()})
+    write_results("chatir", {"talks": FILE, "systems": results, "machine": describe_host()})
 
 
 def keep_questions(data: Path) -> None:
@@ -114,7 +96,7 @@ def keep_questions(data: Path) -> None:
             write_ranks("chatir", test, file, found, gallery=0, facts=facts)
 
 
-def measured(data: Path, system: str) -> dict[str, float]:
+def measure_system(data: Path, system: str) -> dict[str, float]:
     """Seconds, peak memory, and Hits@10 after the last round beside what chance would have."""
     from viewfinder.evaluation import compute_figures, replay_task
     from viewfinder.evaluation.pictures import Pictures

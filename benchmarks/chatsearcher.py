@@ -16,20 +16,20 @@ catalogue --count 0`), both with --sprites DATA/fashion-products.
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from chat_tests import CAPTIONED, Job, Place, measure
+from chat_tests import CAPTIONED, MeasuredRow, Place, measure
 from jaxtyping import Float
-from machine import described
-from rows import MORE, SEEDS, is_measured, measured, minutes, parameters, run, write_results
-from rows import UNTRAINED as NO_SEED
+from machine import describe_host
+from measuring import read_figures, write_json
+from rows import MORE, SEEDS, UNTRAINED, estimate_mean, is_measured, minutes, parameters, write_results
 from talking_speed import talking_speed
+from trainings import BEST, Row, Runner, Stage, add_run_options, run_jobs
 
 from viewfinder.evaluation import Run, read_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
@@ -50,31 +50,29 @@ Settings = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Row:
-    """A training: how, with which seeds, from which stage of which other row on, and how it is measured.
+class ChatRow(Row):
+    """A training: `tests` are of its last weights, `aligned` says that those after stage 1 are measured as well."""
 
-    `tests` are of its last weights, `aligned` of those after stage 1. `same_as`: nothing is trained, the weights are
-    those of a stage of another row.
-    """
-
-    name: str
-    settings: Settings = ()
-    preset: str = "lab"
-    seeds: tuple[int, ...] = (0,)
-    start: tuple[str, str] | None = None
     tests: tuple[str, ...] = ALWAYS
     aligned: bool = False
-    same_as: tuple[str, str] | None = None
-    system: str = SYSTEM
 
     @property
-    def trained(self) -> bool:
-        """Whether there is anything to train."""
+    def has_training(self) -> bool:
+        """Whether it has a training of its own."""
         return bool(self.preset) and self.same_as is None
 
 
+def chat_row(
+    name: str, settings: Settings = (), preset: str = "lab", *, seeds: tuple[int, ...] = (0,),
+    start: Stage | None = None, same_as: Stage | None = None, tests: tuple[str, ...] = ALWAYS, aligned: bool = False,
+    system: str = SYSTEM,
+) -> ChatRow:  # fmt: skip
+    """A row of ChatSearcher itself, unless another system is named."""
+    return ChatRow(name, system, preset, settings, seeds, start, same_as, tests, aligned)
+
+
 LESSONS = 15_000
-"""Of the second stage, whatever its mixture: else kinds would add steps, and what has more of both finds more."""
+"""Lessons of the second stage, equal for all mixtures: otherwise more kinds would mean more steps."""
 
 EQUAL = f"instruction.lessons={LESSONS}"
 
@@ -85,60 +83,60 @@ def mixture(*kinds: str) -> Settings:
     return (f"instruction.mixture={{ {', '.join(f'{kind} = {share}' for kind, share in shares.items())} }}", EQUAL)
 
 
-BASE = Row("ChatSearcher", seeds=MORE, tests=(*ALWAYS, *TALKS, *GROUNDED), aligned=True)
+BASE = chat_row("ChatSearcher", seeds=MORE, tests=(*ALWAYS, *TALKS, *GROUNDED), aligned=True)
 READ, SHOWN = (BASE.name, "language"), (BASE.name, "alignment")
 """Stages of it that others begin after: the language model that has read texts, and stage 1."""
 
-IN_BATCH = Row("in-batch negatives", ("loss.negatives='batch'",), seeds=SEEDS, start=READ, aligned=True)
-FROZEN = Row(
+IN_BATCH = chat_row("in-batch negatives", ("loss.negatives='batch'",), seeds=SEEDS, start=READ, aligned=True)
+FROZEN = chat_row(
     "frozen language model", ("alignment.trains='frozen'", "instruction.trains='frozen'"),
     seeds=SEEDS, start=READ, aligned=True, tests=(*ALWAYS, "visual"),
 )  # fmt: skip
-FROMAGE = Row("FROMAGe, captions alone", preset="fromage", seeds=SEEDS, aligned=True)
-INSTRUCTED = Row(
+FROMAGE = chat_row("FROMAGe, captions alone", preset="fromage", seeds=SEEDS, aligned=True)
+INSTRUCTED = chat_row(
     "FROMAGe, with talks", ("loss.negatives='symmetric'", "instruction.trains='projectors'"),
     seeds=SEEDS, start=(FROMAGE.name, "alignment"), tests=(*ALWAYS, "visual"),
 )  # fmt: skip
 MIXTURES = (
-    Row(
+    chat_row(
         "whole mixture", mixture("tchat", "ichat", "mchat", "visual", "edits"), seeds=MORE, start=SHOWN,
         tests=(*SEARCHES, "visual"),
     ),
-    Row("talks alone", mixture("tchat", "ichat", "mchat"), seeds=MORE, start=SHOWN, tests=(*SEARCHES, "visual")),
-    Row(
+    chat_row("talks alone", mixture("tchat", "ichat", "mchat"), seeds=MORE, start=SHOWN, tests=(*SEARCHES, "visual")),
+    chat_row(
         "talks and questions", mixture("tchat", "ichat", "mchat", "visual"), seeds=SEEDS, start=SHOWN,
         tests=(*SEARCHES, "visual"),
     ),
-    Row(
+    chat_row(
         "talks of words alone, questions, edits", mixture("tchat", "visual", "edits"), seeds=SEEDS, start=SHOWN,
         tests=(*SEARCHES, "visual"),
     ),
-    Row("stage 1 alone", same_as=SHOWN, seeds=SEEDS, tests=SEARCHES),
-    Row("stage 2 alone", ("alignment=none",), start=READ, tests=SEARCHES),
+    chat_row("stage 1 alone", same_as=SHOWN, seeds=SEEDS, tests=SEARCHES),
+    chat_row("stage 2 alone", ("alignment=none",), start=READ, tests=SEARCHES),
 )  # fmt: skip
 SIZES = (250, 4000)
-"""Besides 1,000; a queue that is smaller than a batch has pictures is the batch."""
-QUEUES = tuple(Row(f"queue of {size}", (f"loss.queue={size}",), seeds=SEEDS, aligned=True) for size in SIZES)
+"""Sizes of the queue besides 1,000; one smaller than the pictures of a batch is the batch."""
+QUEUES = tuple(chat_row(f"queue of {size}", (f"loss.queue={size}",), seeds=SEEDS, aligned=True) for size in SIZES)
 CLIP = tuple(
-    Row(name, preset="", tests=SEARCHES, aligned=True, system=name) for name in ("clip-t", "clip-i", "clip-ti")
+    chat_row(name, preset="", tests=SEARCHES, aligned=True, system=name) for name in ("clip-t", "clip-i", "clip-ti")
 )
-UNTRAINED = (
-    Row("random", preset="", tests=SEARCHES, aligned=True, system="random"), *CLIP,
-    Row("composer", preset="", tests=SEARCHES, aligned=True, system="composer"),
+BESIDE = (
+    chat_row("random", preset="", tests=SEARCHES, aligned=True, system="random"), *CLIP,
+    chat_row("composer", preset="", tests=SEARCHES, aligned=True, system="composer"),
 )  # fmt: skip
-BOX = Row("in the box", preset="", tests=BASE.tests, system=SYSTEM)
+BOX = chat_row("in the box", preset="", tests=BASE.tests, system=SYSTEM)
 
-ROWS = {row.name: row for row in (BASE, IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES, *UNTRAINED, BOX)}
-ORDER: tuple[tuple[Row, int], ...] = (
+ROWS = {row.name: row for row in (BASE, IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES, *BESIDE, BOX)}
+ORDER: tuple[tuple[ChatRow, int], ...] = (
     (BASE, 0), (FROMAGE, 0), (BASE, 1), (BASE, 2), (IN_BATCH, 0), (FROZEN, 0),
-    *((row, 0) for row in (*MIXTURES, INSTRUCTED, *QUEUES) if row.trained),
+    *((row, 0) for row in (*MIXTURES, INSTRUCTED, *QUEUES) if row.has_training),
     *(
         (row, seed)
         for seed in SEEDS[1:]
         for row in (IN_BATCH, FROZEN, FROMAGE, INSTRUCTED, *MIXTURES, *QUEUES)
-        if row.trained and seed in row.seeds
+        if row.has_training and seed in row.seeds
     ),
-    *((row, seed) for seed in MORE[len(SEEDS) :] for row in (BASE, *MIXTURES) if row.trained and seed in row.seeds),
+    *((row, seed) for seed in MORE[len(SEEDS) :] for row in (BASE, *MIXTURES) if seed in row.seeds),
 )  # fmt: skip
 """Trainings, the most important first."""
 
@@ -152,38 +150,29 @@ PAPER = {
 }  # fmt: skip
 """The paper's table of its three tasks: R@1, R@5 and R@10 of each, in per cent."""
 PAPER_AVERAGE = {"talks alone": 53.09, "talks and questions": 53.52, "talks of words alone, questions, edits": 49.23}
-"""And of its mixtures: the average alone (its second has LLaVA's, the third also InstructPix2Pix)."""
+"""The paper's averages of mixtures (its second has LLaVA's, the third also InstructPix2Pix)."""
 
 
 def main() -> None:
     """Do one of the things."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("do", choices=("train", "evaluate", "speed", "write"))
-    parser.add_argument("data", type=Path, help="holds flickr8k/ and coco/")
-    parser.add_argument("--rows", "--row", nargs="*", help="these only")
-    parser.add_argument("--seeds", "--seed", type=int, nargs="*", default=MORE, help="likewise")
-    parser.add_argument("--tests", nargs="*", help="likewise, of evaluate")
+    add_run_options(parser, "runs/chatsearcher", processes=1)
+    parser.add_argument("--tests", nargs="*", help="these only, of evaluate")
     parser.add_argument("--scenes", type=Path, default=Path("runs/chatir/scenes"))
     parser.add_argument("--products", type=Path, default=Path("runs/fashioniq/products"))
-    parser.add_argument("--work", type=Path, default=Path("runs/chatsearcher"), help="edits, cirr, vectors and runs")
     given = parser.parse_args()
     if unknown := [name for name in given.rows or () if name not in ROWS]:
         parser.error(f"no rows are called {', '.join(unknown)}; there are: {', '.join(ROWS)}")
     place = place_of(given)
-    jobs = [
-        (row, seed)
-        for row, seed in (*ORDER, *((row, seed) for row in ROWS.values() if not row.trained for seed in row.seeds))
-        if seed in given.seeds and (not given.rows or row.name in given.rows)
-    ]
-    if given.do == "train":
-        for row, seed in jobs:
-            train(row, seed, place)
-    elif given.do == "evaluate":
-        for row, seed in jobs:
-            evaluate_row(row, seed, place, given.tests)
+    others = ((row, seed) for row in ROWS.values() if not row.has_training for seed in row.seeds)
+    if given.do in ("train", "evaluate"):
+        measure_it = partial(measure_row, place=place, only=given.tests)
+        work: Callable[..., object] = runner_of(place).train if given.do == "train" else measure_it
+        run_jobs([(row.name, seed, partial(work, row, seed)) for row, seed in (*ORDER, *others)], given)
     elif given.do == "speed":
-        found = talking_speed(folder_of(BASE, 0, place) / "best.safetensors", place)
-        (place.work / "speed.json").write_text(json.dumps(found, indent=1) + "\n")
+        found = talking_speed(folder_of(BASE, 0, place) / BEST, place)
+        write_json(place.work / "speed.json", found)
     else:
         write_results(
             "chatsearcher", results(place), by_row=("chat", "captions", "cirr", "visual", "decision", "grounding")
@@ -191,7 +180,7 @@ def main() -> None:
 
 
 def place_of(given: argparse.Namespace) -> Place:
-    """Where the folders are."""
+    """The folders of all data sets and runs."""
     data = given.data.resolve()
     folders = {"scenes": given.scenes, "products": given.products, "flickr8k": data / "flickr8k", "coco": data / "coco"}
     return Place(given.work, {**folders, "edits": given.work / "edits", "cirr": given.work / "cirr"})
@@ -200,46 +189,25 @@ def place_of(given: argparse.Namespace) -> Place:
 LEARNT = ("scenes", "flickr8k", "coco", "edits")
 
 
+def runner_of(place: Place) -> Runner:
+    """The runner of all rows."""
+    return Runner(ROWS, place.work / "runs", tuple(place.folders[name] for name in LEARNT), place.features)
+
+
 def folder_of(row: Row, seed: int, place: Place) -> Path:
-    """A row by its seed."""
-    plain = "".join(letter for letter in row.name.replace(" ", "-") if letter.isalnum() or letter == "-")
-    return place.work / "runs" / f"{plain}-{seed}"
+    """The folder of a row, by its seed."""
+    return runner_of(place).folder(row.name, seed)
 
 
-def train(row: Row, seed: int, place: Place) -> None:
-    """As far as it is not done; a row that begins with another's stage is told where that is not there."""
-    out = folder_of(row, seed, place)
-    if not row.trained or (out / "best.safetensors").is_file():
-        return
-    begin = row.start and folder_of(ROWS[row.start[0]], seed, place) / row.start[1] / "best.safetensors"
-    if begin and not begin.is_file():
-        print(f"{out.name}: waits for {begin}", flush=True)
-        return
-    print(f"{out.name}: training", flush=True)
-    run(
-        "train", row.system, "--preset", row.preset, "--seed", str(seed), "--out", str(out), "--resume",
-        "--features", str(place.features),
-        *(part for name in LEARNT for part in ("--data", str(place.folders[name]))),
-        *(part for one in row.settings for part in ("--set", one)), *(("--start", str(begin)) if begin else ()),
-        log=out.with_suffix(".log"),
-    )  # fmt: skip
-
-
-def weights_of(row: Row, seed: int, place: Place, *, aligned: bool = False) -> Path | None:
-    """The trained weights, at the end or after stage 1; None: there are none, as nothing is trained."""
-    if row.same_as is not None:
-        return folder_of(ROWS[row.same_as[0]], seed, place) / row.same_as[1] / "best.safetensors"
+def measure_row(row: ChatRow, seed: int, place: Place, only: Sequence[str] | None = None) -> None:
+    """Does all tests of a row for which its weights are there."""
     folder = folder_of(row, seed, place)
-    return (folder / "alignment" if aligned else folder) / "best.safetensors" if row.trained else None
-
-
-def evaluate_row(row: Row, seed: int, place: Place, only: Sequence[str] | None = None) -> None:
-    """All tests of a row, of whose weights are there."""
     for aligned, tests in ((False, row.tests), (True, ALIGNED if row.aligned else ())):
-        weights = weights_of(row, seed, place, aligned=aligned)
+        weights = runner_of(place).weights(row, seed)
+        if aligned and weights is not None:
+            weights = folder / "alignment" / BEST
         if weights is None or weights.is_file():
-            seed_of = seed if row.trained or row.same_as else NO_SEED
-            job = Job(row.system, weights, folder_of(row, seed, place), place, row.name, seed_of)
+            job = MeasuredRow(row.system, weights, folder, place, row.name, seed if row.preset else UNTRAINED)
             for test in tests:
                 if not only or test in only:
                     measure(job, test)
@@ -260,9 +228,9 @@ def results(place: Place) -> dict[str, Any]:
         "visual": {name: found for name, row in ROWS.items() if (found := told_of(row, "visual", place))},
         "decision": {name: found for name, row in ROWS.items() if (found := told_of(row, "decision", place))},
         "grounding": {test: told for test in GROUNDED if (told := told_of(BASE, test, place))},
-        "speed": json.loads(speed.read_text()) if speed.is_file() else {},
+        "speed": read_figures(speed),
         "minutes of training": round(sum(map(minutes, trained))),
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 
@@ -281,8 +249,8 @@ def folders_with(row: Row, test: str, place: Place) -> list[Path]:
     return [folder for folder in folders if is_measured(folder / test)]
 
 
-def chat_of(row: Row, place: Place) -> dict[str, Any]:
-    """Each task's figures, the average as the paper has it, and what training cost."""
+def chat_of(row: ChatRow, place: Place) -> dict[str, Any]:
+    """The figures of each task, the average as the paper has it, and the cost of training."""
     folders = folders_with(row, "chat", place)
     if not folders:
         return {}
@@ -292,15 +260,15 @@ def chat_of(row: Row, place: Place) -> dict[str, Any]:
     return {
         "seeds": len(folders),
         **{task: {m: rounded(values[m]) for m in METRICS} for task, values in by_task.items()},
-        **{f"{task}, mean": measured(values[MEAN]) for task, values in by_task.items()},
-        "average": measured(average_es),
+        **{f"{task}, mean": estimate_mean(values[MEAN]) for task, values in by_task.items()},
+        "average": estimate_mean(average_es),
         **paper_of(row.name, counted),
-        **(cost_of(row, folders) if row.trained else {}),
+        **(cost_of(row, folders) if row.has_training else {}),
     }
 
 
 def paper_of(name: str, counted: Sequence[str]) -> dict[str, Any]:
-    """What the paper has of a row."""
+    """The paper's figures of a row."""
     if name in PAPER:
         values = [value for value in PAPER[name] if value is not None]
         return {"paper": {"values": PAPER[name], "average": round(sum(values) / len(values), 2), "of": len(values)}}
@@ -309,10 +277,10 @@ def paper_of(name: str, counted: Sequence[str]) -> dict[str, Any]:
 
 def cost_of(row: Row, folders: Sequence[Path]) -> dict[str, Any]:
     """Minutes of each seed (without stages of another row that it began after), and trained numbers."""
-    fixed = ("mean", "deviation", "components", "frequencies", "vectors")
+    fixed = ("*mean", "*deviation", "*components", "*frequencies", "*vectors")
     return {
         "minutes": [round(minutes(folder), 1) for folder in folders],
-        "parameters": parameters(folders[0] / "best.safetensors", fixed),
+        "parameters": parameters(folders[0] / BEST, fixed),
         "begins after": " of ".join(reversed(row.start)) if row.start else "",
     }
 
@@ -324,7 +292,7 @@ def captions_of(row: Row, place: Place) -> dict[str, Any]:
         if folders := folders_with(row, test, place):
             rows[data] = {m: rounded(found(folders, test, m)) for m in METRICS}
             rows[data] |= {
-                "mean": measured(found(folders, test, MEAN)),
+                "mean": estimate_mean(found(folders, test, MEAN)),
                 "seeds": len(folders),
                 **gallery(folders, test),
             }
@@ -339,7 +307,7 @@ def cirr_of(row: Row, place: Place) -> dict[str, Any]:
     values = {metric: found(folders, "cirr", metric) for metric in metrics}
     return {
         "seeds": len(folders), **{metric: rounded(value) for metric, value in values.items()},
-        "R@10, interval": measured(values["R@10"]), "R_subset@1, interval": measured(values["R_subset@1"]),
+        "R@10, interval": estimate_mean(values["R@10"]), "R_subset@1, interval": estimate_mean(values["R_subset@1"]),
         **gallery(folders, "cirr"),
     }  # fmt: skip
 
@@ -358,7 +326,7 @@ def told_of(row: Row, test: str, place: Place) -> dict[str, Any]:
     names = [name for name in runs[0].asked if all(name in one.asked for one in runs)]
     values = {name: np.array([one.asked[name] for one in runs]) for name in names}
     return {"seeds": len(folders), "of": runs[0].figures[0].name.gallery} | {
-        name: measured(known_es)
+        name: estimate_mean(known_es)
         for name, value_es in values.items()
         if (known_es := value_es[:, ~np.isnan(value_es).any(axis=0)]).size
     }
@@ -366,14 +334,10 @@ def told_of(row: Row, test: str, place: Place) -> dict[str, Any]:
 
 def found(folders: Sequence[Path], test: str, metric: str, task: str = "") -> Float[np.ndarray, "e s"]:
     """A figure of every talk of a task after its last turn, by seed."""
-    return np.array([value for folder in folders for value in last_of(run_in(folder / test), metric, task)])
-
-
-def last_of(one: Run, metric: str, task: str) -> Iterator[Float[np.ndarray, " s"]]:
-    """Of the tasks that have this word in their titles."""
-    for result in one.tasks:
-        if task in result.title:
-            yield values_per_dialogue(metric_values(metric, result.ranks), LAST_TURN, "", result.settings)
+    results = [one for folder in folders for one in run_in(folder / test).tasks if task in one.title]
+    return np.array(
+        [values_per_dialogue(metric_values(metric, one.ranks), LAST_TURN, "", one.settings) for one in results]
+    )
 
 
 @cache

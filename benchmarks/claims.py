@@ -11,7 +11,7 @@ equivalent                   else: interval and corrected p (of two one-sided te
                              not all rows find less than 5 % (flag "floor"): nothing can differ by much there
 undecided                    else
 to be measured               ranks are not kept ("again": a figure without ranks is known), or what was trained has
-                             fewer than `FEWEST` seeds: no verdict
+                             fewer than `MIN_SEEDS` seeds: no verdict
 cannot be asked              claims.toml says why
 """
 
@@ -24,21 +24,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import RESULTS
 from jaxtyping import Float
-from rows import RESULTS, UNTRAINED, KeptRow, last_turns, read_facts, read_ranks
+from rows import UNTRAINED, KeptRow, last_turns, read_facts, read_ranks
 
 from viewfinder.errors import BadInput
 from viewfinder.metrics import Interval, correct_holm, seeded_interval, seeded_test
 
 HERE = Path(__file__).parent
-FEWEST = 3
+MIN_SEEDS = 3
 """Seeds that a verdict needs, and as many as are planned."""
 LEVEL = 0.05
 MARGIN = 0.02
 """Two points: differences within are none that matter."""
 
 FLOOR = "floor"
-LEAST = 0.05
+MIN_FOUND = 0.05
 """Rows that all find less are not said to be equivalent: near the floor nothing differs by much."""
 
 REPRODUCED, REFUTED, EQUIVALENT, UNDECIDED = "reproduced", "not reproduced", "equivalent within 2 points", "undecided"
@@ -87,7 +88,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What came of a claim; shares, not points.
+    """The outcome of a claim; shares, not points.
 
     Attributes:
         p_value: of no difference.
@@ -135,7 +136,7 @@ def judge_claims(claims: Sequence[Claim], results: Path = RESULTS) -> list[Judge
 
 
 def papers_of(claims: Iterable[Claim]) -> list[str]:
-    """In the order of their first claims."""
+    """The papers of claims, in the order of their first claims."""
     return list(dict.fromkeys(claim.paper for claim in claims))
 
 
@@ -159,18 +160,18 @@ def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict
     if not seeds or known_c.sum() < 2:
         return Judged(claim=claim, outcome=WAITING, missing=("seeds or conversations that both rows have",))
     values = [np.array([one.get(seed, one.get(UNTRAINED))[known_c] for seed in seeds]) for one in sides]  # type: ignore[index]
-    is_low = "@" in claim.metric and max(side.mean() for side in values) < LEAST
+    is_low = "@" in claim.metric and max(side.mean() for side in values) < MIN_FOUND
     if claim.gain:  # low is what finds little in the end, not what gains little
         late = replace(claim, gain=(), turns=claim.gain[1:])
         ends = [_values_by_seed(late, [kept[test][row] for test in claim.tests], None) for row in needed]
-        is_low = max(np.nanmean([*by_seed.values()]) for by_seed in ends) < LEAST
+        is_low = max(np.nanmean([*by_seed.values()]) for by_seed in ends) < MIN_FOUND
     if claim.over:
         values = [values[0] - values[2], values[1] - values[3]]
     difference_es = values[0] - values[1]
     p_more, p_less = seeded_test(difference_es)
     p_value = min(1.0, 2 * min(p_more, p_less))
     equivalence = max(seeded_test(difference_es, above=-MARGIN)[0], seeded_test(difference_es, above=MARGIN)[1])
-    if len(seeds) > FEWEST:
+    if len(seeds) > MIN_SEEDS:
         p_value, equivalence = min(1.0, 2 * p_value), min(1.0, 2 * equivalence)
     told = [facts[test]["rows"][row]["flags"] for test in claim.tests for row in (claim.rows[0], other)]
     flags = [*claim.flags, *(flag for flags in told for flag in flags), *([FLOOR] if is_low else [])]
@@ -184,7 +185,7 @@ def measure_claim(claim: Claim, kept: dict[str, dict[str, KeptRow]], facts: dict
 
 
 def _values_by_seed(claim: Claim, rows: Sequence[KeptRow], at: int | None) -> dict[int, Float[np.ndarray, " c"]]:
-    """What a claim counts of each conversation of a row's tests, by seed; NaN: it has none."""
+    """A claim's value for each conversation of a row's tests, by seed; NaN: it has none."""
     seeds = set.intersection(*(set(row.seeds) for row in rows))
     return {
         seed: np.concatenate([count_values(row.values_ect[row.seeds.index(seed)], claim, at) for row in rows])
@@ -218,7 +219,7 @@ def count_values(doubled_ct: Any, claim: Claim, at: int | None) -> Float[np.ndar
 def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
     """The claims of one paper with their verdicts, and both p-values corrected over all that can be asked."""
     family = [one for one in found if one.outcome != CLOSED]
-    measured = [not one.outcome and not (one.trained and len(one.seeds) < FEWEST) for one in family]
+    measured = [not one.outcome and not (one.trained and len(one.seeds) < MIN_SEEDS) for one in family]
     differences = correct_holm([one.p_value if is_in else 1.0 for one, is_in in zip(family, measured, strict=True)])
     equivalences = correct_holm(
         [one.equivalence if is_in else 1.0 for one, is_in in zip(family, measured, strict=True)]
@@ -231,7 +232,7 @@ def give_verdicts(found: Sequence[Judged]) -> list[Judged]:
 
 
 def verdict_of(one: Judged) -> str:
-    """What a difference with its corrected p-values says."""
+    """The verdict on a difference with its corrected p-values."""
     assert one.interval is not None, "claims without a difference have no verdict"
     low, high = one.interval.low, one.interval.high
     differs = (low > 0 or high < 0) and one.p_value <= LEVEL

@@ -9,7 +9,7 @@ sentences   say a caption, and then answer whatever is asked, for five turns, tr
 fragments   the same in fragments of two to four words
 mixed       both; they skip questions, describe, correct, compare, and are wrong now and then
 
-Nobody leaves before the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
+All people stay until the last turn, so that all turns count alike. A rank is that of the wanted picture among all.
 Others react to what is shown, after a caption or a fragment and again after the next: they reject the first result that
 is not the wanted one, or, if the wanted one is not among them, all; they say what they do not want ("no dog": the first
 result shows one, the wanted one does not); or, if the wanted one is not shown, pick the result that is most like it.
@@ -30,9 +30,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import RESULTS
 from jaxtyping import Float
-from machine import described
-from quality import ABSENT, interval
+from machine import describe_host
+from measuring import write_json
+from quality import ABSENT, estimate_interval
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.starter import StarterEncoder
@@ -59,7 +61,7 @@ from viewfinder.users.person import Speaks
 from viewfinder.wording.replies import is_dont_know
 
 ROUNDS = 6
-"""What is said first, and five turns after it."""
+"""Turns of a conversation: the first one and five more."""
 
 ANSWERS = ("answer", "open answer", "wrong answer", "don't know")
 
@@ -72,8 +74,8 @@ STYLES: dict[str, dict[str, Any]] = {
 SPOKEN: tuple[Speaks, ...] = ("sentences", "fragments")
 """How those speak who react to what is shown, or ask for what is not there."""
 REACTIONS = ("reject the first", "reject all", "no ...", "like the most similar")
-"""What people do with what is shown."""
-LEAST_LIKENESS = 0.15
+"""Reactions to results."""
+MIN_LIKENESS = 0.15
 """A result that has less in common with the wanted picture, by captions (0 to 1), is not picked."""
 
 _MISSING = """
@@ -82,7 +84,7 @@ surfboard skateboard snowboard skis tennis baseball umbrella clock bench bed lap
 """
 MISSING = tuple(_MISSING.split())
 """Kinds that are taken away."""
-OF_A_KIND = 3
+MAX_OF_A_KIND = 3
 """How many of a kind are looked for at most."""
 
 
@@ -108,11 +110,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1], help="people; each looks for every photograph")
     parser.add_argument("--limit", type=int, help="look for so many photographs only (all are searched all the same)")
     parser.add_argument("--questioner", default="information_gain")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "conversations.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "conversations.json")
     given = parser.parse_args()
     started = time.perf_counter()
     notes = read_photo_notes(given.data.resolve(), "report")
-    pictures = embedded(notes, given.cache)
+    pictures = embed_photographs(notes, given.cache)
     targets = pick_evenly(pictures.keys, given.limit)
     gallery, found = pictures.gallery(), dict[str, Any]()
     for name, style in STYLES.items():
@@ -121,7 +123,7 @@ def main() -> None:
             for seed in given.seeds
             for target in targets
         ]
-        found[name] = measured(notes, talks)
+        found[name] = summarize_style(notes, talks)
         print(name, json.dumps(found[name]), f"{time.perf_counter() - started:.0f} s", flush=True)
     reactions = {
         f"{way}, {speaks}": react(gallery, notes, targets, styles, way)
@@ -130,17 +132,16 @@ def main() -> None:
         for styles in ([SpeakingStyle(speaks=speaks, policy="answers", seed=seed) for seed in given.seeds],)
     }
     print("reactions", json.dumps(reactions), f"{time.perf_counter() - started:.0f} s", flush=True)
-    absent = not_there(notes, pictures, given.questioner, given.limit)
+    absent = look_for_absent(notes, pictures, given.questioner, given.limit)
     print("not there", json.dumps(absent), f"{time.perf_counter() - started:.0f} s", flush=True)
     results = {
         "pictures": len(gallery), "targets": len(targets), "seeds": given.seeds, "styles": found,
-        "reactions": reactions, "not there": absent, "machine": described(),
+        "reactions": reactions, "not there": absent, "machine": describe_host(),
     }  # fmt: skip
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_json(given.out, results)
 
 
-def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:
+def embed_photographs(notes: AnnotatedPhotos, cache: Path) -> Pictures:
     """The vectors of all photographs; the raw ones are kept in the cache, by set."""
     encoder, keys = StarterEncoder(), sorted(notes.pictures)
     raw: dict[str, Float[np.ndarray, " raw"]] = {}
@@ -150,7 +151,7 @@ def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:
             kept = np.load(file)
             raw |= {f"{name}/{key}": row for key, row in zip(kept["names"].tolist(), kept["raw"], strict=True)}
         if not raw.keys() >= set(own):
-            raw_nr = encoded([notes.of(key).path or Path(key) for key in own], encoder)
+            raw_nr = encode_files([notes.of(key).path or Path(key) for key in own], encoder)
             raw |= dict(zip(own, raw_nr, strict=True))
             cache.mkdir(parents=True, exist_ok=True)
             np.savez(file, raw=raw_nr.astype(np.float16), names=np.array([key.partition("/")[2] for key in own]))
@@ -158,7 +159,7 @@ def embedded(notes: AnnotatedPhotos, cache: Path) -> Pictures:
     return Pictures(tuple(keys), vectors_nd.astype(np.float32), encoder)
 
 
-def encoded(paths: Sequence[Path], encoder: StarterEncoder) -> Float[np.ndarray, "n raw"]:
+def encode_files(paths: Sequence[Path], encoder: StarterEncoder) -> Float[np.ndarray, "n raw"]:
     """Raw vectors of picture files, one row a file."""
     limits, found = Limits(), []
     for at in range(0, len(paths), 64):
@@ -202,7 +203,7 @@ def person(notes: AnnotatedPhotos, style: SpeakingStyle) -> Person:
 
 
 def kind_of(turn: Turn, number: int, answerer: AnnotationAnswerer, target: str) -> str:
-    """What kind of turn it is."""
+    """The kind of a turn."""
     if isinstance(turn, Answer):
         if is_dont_know(turn.text) or not turn.question.choices:
             return "don't know" if is_dont_know(turn.text) else "open answer"
@@ -213,7 +214,7 @@ def kind_of(turn: Turn, number: int, answerer: AnnotationAnswerer, target: str) 
 
 
 def text_of(turn: Turn) -> str:
-    """What a turn says, for judging what is known by then."""
+    """The text of a turn, for judging what is known by then."""
     if isinstance(turn, Answer):
         thing = turn.question.text.lower().partition("how many ")[2].split()
         return "" if is_dont_know(turn.text) else " ".join([turn.text, *thing[:1]])
@@ -227,7 +228,7 @@ def is_entailed(question: Question, heard: Sequence[str]) -> bool:
     return answer in question.choices and not is_dont_know(answer) and answer != "something else"
 
 
-def measured(notes: AnnotatedPhotos, talks: Sequence[tuple[str, Sequence[Said]]]) -> dict[str, Any]:
+def summarize_style(notes: AnnotatedPhotos, talks: Sequence[tuple[str, Sequence[Said]]]) -> dict[str, Any]:
     """All figures of one style."""
     turns = [said for _, talk in talks for said in talk]
     kinds = {said.kind: [other for other in turns if other.kind == said.kind] for said in turns if said.kind != "first"}
@@ -244,9 +245,9 @@ def measured(notes: AnnotatedPhotos, talks: Sequence[tuple[str, Sequence[Said]]]
     return {
         "answers": change(answers) if answers else None,
         "kinds": {kind: change(own) for kind, own in sorted(kinds.items())},
-        "R@1": [interval((ranks_r < 1).astype(float).tolist()) for ranks_r in ranks_tr],
-        "R@10": [interval((ranks_r < 10).astype(float).tolist()) for ranks_r in ranks_tr],
-        "three answers": interval(((ranks_tr[3] < 10).astype(float) - (ranks_tr[0] < 10)).tolist()),
+        "R@1": [estimate_interval((ranks_r < 1).astype(float).tolist()) for ranks_r in ranks_tr],
+        "R@10": [estimate_interval((ranks_r < 10).astype(float).tolist()) for ranks_r in ranks_tr],
+        "three answers": estimate_interval(((ranks_tr[3] < 10).astype(float) - (ranks_tr[0] < 10)).tolist()),
         "nothing though among the first ten": share([said.verdict == "nothing" for said in near]),
         "questions per found picture": round(sum(asked_before) / max(len(asked_before), 1), 3),
         "found": share([at is not None for at in firsts]),
@@ -271,13 +272,13 @@ def change(turns: Sequence[Said]) -> dict[str, float]:
     shares = {
         name: round(float(np.mean(signs == sign)), 4) for name, sign in (("better", -1), ("same", 0), ("worse", 1))
     }
-    return {**interval(changes), **shares}
+    return {**estimate_interval(changes), **shares}
 
 
 def react(
     gallery: Gallery, notes: AnnotatedPhotos, targets: Sequence[str], styles: Sequence[SpeakingStyle], way: str
 ) -> dict[str, Any]:
-    """What a reaction to what is shown does to the rank."""
+    """How a reaction to results changes the rank."""
     return change(
         [said for style in styles for target in targets for said in react_twice(gallery, notes, target, style, way)]
     )
@@ -300,7 +301,7 @@ def react_twice(
 
 
 def reaction(notes: AnnotatedPhotos, target: str, shown: Sequence[str], way: str) -> Turn | None:
-    """What somebody does with what is shown; None where it gives no occasion."""
+    """A person's turn in reaction to results; None if they give no occasion for it."""
     others = [key for key in shown if key != target]
     if way == "reject the first":
         return Reject((others[0],))
@@ -313,11 +314,11 @@ def reaction(notes: AnnotatedPhotos, target: str, shown: Sequence[str], way: str
         return Reject()
     likeness = PhotoComparer(notes).likeness
     best = max(shown, key=lambda key: likeness(key, target))
-    return Like(best) if likeness(best, target) >= LEAST_LIKENESS else None
+    return Like(best) if likeness(best, target) >= MIN_LIKENESS else None
 
 
 def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
-    """What most captions of a shown picture name, and none of the wanted one's; "" if there is no such thing."""
+    """A noun in most captions of a shown picture and in none of the wanted one's; "" if there is none."""
     captions = notes.of(shown).captions
     nouns = [phrase.split()[-1] for caption in captions for phrase in noun_phrases(caption)]
     for noun in sorted(set(nouns), key=lambda noun: (-nouns.count(noun), nouns.index(noun))):
@@ -331,7 +332,7 @@ def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
 
 def share(flags: Sequence[bool]) -> dict[str, float]:
     """A share with its interval; nothing where there is nothing to share."""
-    return interval([float(flag) for flag in flags]) if flags else {"n": 0}
+    return estimate_interval([float(flag) for flag in flags]) if flags else {"n": 0}
 
 
 def fits(notes: AnnotatedPhotos, target: str, shown: str) -> bool:
@@ -345,9 +346,9 @@ def fits(notes: AnnotatedPhotos, target: str, shown: str) -> bool:
     )
 
 
-def not_there(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit: int | None) -> dict[str, Any]:
+def look_for_absent(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit: int | None) -> dict[str, Any]:
     """How often "nothing" is said of what is not there: after the first turn, and at the end of a conversation."""
-    removed = list(without(notes, pictures, OF_A_KIND if limit is None else 1))
+    removed = list(remove_kinds(notes, pictures, MAX_OF_A_KIND if limit is None else 1))
     found: dict[str, Any] = {}
     for speaks in SPOKEN:
         style = SpeakingStyle(speaks=speaks, policy="answers")
@@ -375,10 +376,10 @@ def nothing(gallery: Gallery, text: str) -> bool:
     return Session(gallery, load_retriever("composer"), None).say(text).verdict == "nothing"
 
 
-def without(
+def remove_kinds(
     notes: AnnotatedPhotos, pictures: Pictures, most: int
 ) -> Iterator[tuple[AnnotatedPhotos, Gallery, list[str]]]:
-    """For each kind: notes of the captions that name it, the pictures of which no caption names it, and some that do.
+    """Removes each kind: notes of the captions that name it, the pictures of which no caption does, and some that do.
 
     People say first what names the kind.
     """

@@ -14,10 +14,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from chat_tests import Job, Place, chat, replayed, without_shown
+from chat_tests import MeasuredRow, Place, rank_chat, replay_tasks, without_shown
 from chat_tests import keep as keep_chat
-from machine import described
-from rows import UNTRAINED, facts_of, kept_row, overlap_flags, write_ranks, write_results
+from machine import describe_host
+from rows import UNTRAINED, keep_tasks, write_results
 
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import features
@@ -29,8 +29,8 @@ SYSTEMS = ("random", "clip-i", "clip-t", "clip-ti", "composer")
 TALKING = ("composer+oracle", "composer+oracle+information_gain")
 """System, simulated user and what asks: on the scenes, by ChatIR's protocol."""
 
-SCENES, SEED, MOST_TALKS = 8000, 7, 2000
-"""Of so many scenes 1,018 are for testing."""
+SCENES, SEED, MAX_TALKS = 8000, 7, 2000
+"""Scenes that are drawn, of which 1,018 are for testing; their seed; and the limit of talks."""
 
 SHOWN = {"R@10", "Hits@10", "P", "BRI", "mean R@1,5,10,20", "mean R@5,8"}
 """Figures that go into the committed file; the run folders have all."""
@@ -54,17 +54,17 @@ def main() -> None:
             runs = {name: job.result() for name, job in jobs.items()}
         result = {
             "data": {"scenes": f"{SCENES:,} drawn scenes, seed {SEED}, contextual language; test split"},
-            "runs": {name: shown(run) for name, run in runs.items()},
-            "machine": described(),
+            "runs": {name: list_figures(run) for name, run in runs.items()},
+            "machine": describe_host(),
         }
         write_results("evaluate", result)
     if given.only != "figures":
         for system in SYSTEMS:
             keep_one_turn(system, data["products"], given.work)
             out = given.work / "runs" / "chat" / system
-            job = Job(system, None, out, Place(given.work, data), system, UNTRAINED)
-            chat(job, out)
-            keep_chat(job, "chat", out, "evaluate", "scenes, ")
+            row = MeasuredRow(system, None, out, Place(given.work, data), system, UNTRAINED)
+            rank_chat(row, out)
+            keep_chat(row, "chat", out, "evaluate", "scenes, ")
 
 
 def run_one(folder: Path, name: str, work: Path) -> Run:
@@ -73,7 +73,7 @@ def run_one(folder: Path, name: str, work: Path) -> Run:
     system, user, questioner = (*told.split("+"), None, None)[:3]
     protocol = None if user is None else "chatir"
     plan = Plan(
-        system=str(system), data=folder, protocol=protocol, user=user, questioner=questioner, limit=MOST_TALKS,
+        system=str(system), data=folder, protocol=protocol, user=user, questioner=questioner, limit=MAX_TALKS,
         features=work / "features" / data,
     )  # fmt: skip
     done = evaluate(
@@ -92,7 +92,7 @@ def data_sets(data: Path, work: Path) -> dict[str, Path]:
     return {"scenes": scenes, "products": products, "flickr8k": data / "flickr8k"}
 
 
-def shown(run: Run) -> list[dict[str, Any]]:
+def list_figures(run: Run) -> list[dict[str, Any]]:
     """The figures of a run that are shown, rounded: the file is read by people too."""
     return [
         {"task": task.title}
@@ -111,12 +111,10 @@ def keep_one_turn(system: str, products: Path, work: Path) -> None:
         features=work / "features" / "products",
     )  # fmt: skip
     out = work / "runs" / "one-turn" / system
-    replayed(plan, out, without_shown)
+    replay_tasks(plan, out, without_shown)
     for task in read_run(out).tasks:
-        facts = facts_of("python benchmarks/evaluate.py DATA --only claims", (), ["own data", *overlap_flags([task])])
-        test = f"products, {task.title.split(', ')[1]}"
-        found = kept_row({UNTRAINED: [task]})
-        write_ranks("evaluate", test, system, found, gallery=task.ranks.gallery_size, facts=facts)
+        test, command = f"products, {task.title.split(', ')[1]}", "python benchmarks/evaluate.py DATA --only claims"
+        keep_tasks("evaluate", test, system, UNTRAINED, [task], command)
 
 
 if __name__ == "__main__":

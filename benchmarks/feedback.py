@@ -1,4 +1,4 @@
-"""What a turn of relative feedback costs at 50,000 pictures. Prints the figures and writes results/feedback.json.
+"""Measures a turn of relative feedback at 50,000 pictures. Prints the figures and writes results/feedback.json.
 
     python benchmarks/feedback.py DATA [--features DIR] [--checkpoint FILE ...] [--talks 20]
 
@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from itertools import product, repeat
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
-from asking import grown
-from freshness import sign
+from asking import grow_gallery
+from freshness import RESULTS
 from jaxtyping import Float, Float32
-from machine import described
+from measuring import time_call, write_figures
 
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Like
@@ -49,9 +47,9 @@ def main() -> None:
     parser.add_argument("--checkpoint", type=Path, nargs="*", default=[], help="besides those in the box")
     parser.add_argument("--size", type=int, default=SIZE)
     parser.add_argument("--talks", type=int, default=20)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "feedback.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "feedback.json")
     given = parser.parse_args()
-    gallery = grown(given.data, given.features, given.size)
+    gallery = grow_gallery(given.data, given.features, given.size)
     rows = []
     unheard = map("".join, product(ascii_lowercase, repeat=5))
     for checkpoint in (None, *given.checkpoint):
@@ -59,15 +57,13 @@ def main() -> None:
         for words, begins in (("known", repeat("")), ("one new", unheard)):
             said = captions(given.data, begins)
             known = {"weights": weights_name(checkpoint), "words": words}
-            rows.append({**known, **measured(gallery, retriever, said, given.talks)})
+            rows.append({**known, **measure_turns(gallery, retriever, said, given.talks)})
             print(json.dumps(rows[-1]), flush=True)
-    results = {"pictures": given.size, "rows": rows, "machine": described()}
-    sign(results, "feedback")
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
+    write_figures("feedback", {"pictures": given.size, "rows": rows}, given.out)
 
 
 def weights_name(checkpoint: Path | None) -> str:
-    """What a row is called: the preset that the weights were trained by."""
+    """The name of a row: the preset that the weights were trained by."""
     from viewfinder.weights import read_card
 
     return "in the box" if checkpoint is None else read_card(checkpoint).preset
@@ -80,7 +76,7 @@ def captions(data: Path, begins: Iterator[str]) -> Iterator[str]:
         yield from (f"{next(begins)} {join_captions(pair.captions)}".strip() for pair in pairs)
 
 
-def measured(gallery: Gallery, retriever: Any, said: Iterator[str], talks: int) -> dict[str, Any]:
+def measure_turns(gallery: Gallery, retriever: Any, said: Iterator[str], talks: int) -> dict[str, Any]:
     """Medians over the talks, turn by turn."""
     space = retriever.reads.space
     assert space is not None
@@ -105,7 +101,7 @@ def measured(gallery: Gallery, retriever: Any, said: Iterator[str], talks: int) 
 
 
 def rounded(times_t: Float[np.ndarray, " t"]) -> list[float]:
-    """For people."""
+    """Times rounded to hundredths."""
     return [round(float(one), 2) for one in times_t]
 
 
@@ -121,7 +117,7 @@ class Timed:
 
     def step(self, state: Any, turn: Any) -> Any:
         """The step, timed: words to vectors, and the network on the history."""
-        self.step_ms, after = timed(partial(self._retriever.step, state, turn))
+        after, self.step_ms = time_call(self._retriever.step, state, turn)
         return after
 
 
@@ -133,18 +129,11 @@ def talk(
     session = Session(gallery, watched, None, n=10, memo=ByteCache())
     liked, times = gallery.snapshot.ids[start], []
     for _ in range(TURNS):
-        turn_ms, hits = timed(partial(session.search, Like(liked, next(said))))
-        scan_ms, _ = timed(partial(dot_scores, matrix_nd, np.ones(matrix_nd.shape[1], np.float32)))
+        hits, turn_ms = time_call(session.search, Like(liked, next(said)))
+        _, scan_ms = time_call(dot_scores, matrix_nd, np.ones(matrix_nd.shape[1], np.float32))
         times.append((turn_ms, watched.step_ms, scan_ms))
         liked = hits[0].id
     return times
-
-
-def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Milliseconds, and what came of it."""
-    started = time.perf_counter()
-    found = work()
-    return (time.perf_counter() - started) * 1000, found
 
 
 if __name__ == "__main__":

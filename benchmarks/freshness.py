@@ -46,7 +46,7 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """As in "speed/finding"."""
+        """The name of the figures, such as "speed/finding"."""
         return f"{self.result}/{self.part}"
 
 
@@ -182,7 +182,7 @@ def sign(results: dict[str, Any], name: str, parts: Iterable[str] = ("all",), *,
 
 
 def why_stale(signed: Mapping[str, Any] | None, root: Path = ROOT) -> str:
-    """What has changed since figures were signed, by the files that they name themselves; "": nothing."""
+    """Names the files that have changed since figures were signed; "" if none has."""
     if signed is None:
         return "it does not say which files it measured"
     before, now = signed["hashes"], hashes_of(signed["files"], root)
@@ -213,7 +213,7 @@ def figures_in(kept: Mapping[str, Any], part: str) -> Any:
 
 
 def check_freshness(stale: Mapping[str, str], overdue: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    """What to print, and what to fail with: stale figures that wait, and others; also those that wait in vain."""
+    """Lines to print (stale figures that wait), and lines to fail with (others, and those that wait in vain)."""
     waiting = [f"overdue ({overdue[name]}): {line}" for name, line in stale.items() if name in overdue]
     wrong = [f"stale: {line}" for name, line in stale.items() if name not in overdue]
     wrong += [f"{name}: is up to date; take it out of benchmarks/overdue.toml" for name in overdue if name not in stale]

@@ -34,7 +34,7 @@ class Grown:
 
     @staticmethod
     def of(features: Path, width: int, pictures: int) -> Grown:
-        """From what `viewfinder features` wrote: the folder with its `regions-*.npy`."""
+        """A collection grown from a folder of `viewfinder features`, with its `regions-*.npy`."""
         [path] = features.glob("regions-*.npy")
         return Grown(principal(np.load(path, mmap_mode="r"), width), pictures)
 
@@ -100,6 +100,6 @@ def principal(raw_pre: Float[np.ndarray, "p r e"], width: int) -> Float32[np.nda
 
 
 def unit(vectors: Float32[np.ndarray, "*n d"]) -> Float32[np.ndarray, "*n d"]:
-    """Each brought to length 1."""
+    """Vectors brought to length 1."""
     vectors /= np.linalg.norm(vectors, axis=-1, keepdims=True)
     return vectors

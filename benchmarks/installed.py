@@ -15,32 +15,31 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from typing import Any
 
-from freshness import sign
-from machine import described
+from freshness import RESULTS
+from measuring import write_figures
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("src", "pyproject.toml", "README.md", "LICENSE")
-"""What is packed; building leaves files behind, so it is done elsewhere."""
+"""The files to pack; building leaves files behind, so it is done elsewhere."""
 
 
 def main() -> None:
     """Build, install, measure."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "installed.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "installed.json")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         wheel, _ = build_distributions(Path(folder))
         packages = install_wheel(wheel, Path(folder) / "empty")
-        results = {
+        results: dict[str, Any] = {
             "site_packages_MB": round(size_of(packages) / 1e6),
             "packages": len(list(packages.glob("*.dist-info"))),
             "wheel_MB": round(wheel.stat().st_size / 1e6, 1),
-            "machine": described(),
         }
-    sign(results, "installed")
+    write_figures("installed", results, given.out)
     print(json.dumps(results, indent=1))
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 def build_distributions(folder: Path) -> tuple[Path, Path]:

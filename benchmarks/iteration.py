@@ -1,4 +1,4 @@
-"""What a turn of MAI costs besides reading words. Prints the figures and writes results/iteration.json.
+"""Measures the cost of a turn of MAI besides reading words. Prints the figures and writes results/iteration.json.
 
     python benchmarks/iteration.py
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,9 +19,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from freshness import sign
-from jaxtyping import Float
-from machine import described
+from freshness import RESULTS
+from measuring import time_in_turn, write_figures
 from threadpoolctl import threadpool_limits
 
 from viewfinder.retrievers.mai import memory, numpy_network
@@ -50,24 +48,22 @@ def main() -> None:
     """Measure everything once."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=100)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "iteration.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "iteration.json")
     given = parser.parse_args()
     torch.set_num_threads(1)
     threadpool_limits(1)
     rng = np.random.default_rng(0)
     results = {
         "pictures": PICTURES,
-        "iteration": [iteration(name, width, rng, given.rounds) for name in FORMS for width in SIZES.values()],
-        "step_ms": steps(rng, given.rounds),
-        "scoring": [scoring(width, rng, given.rounds) for width in WIDTHS],
-        "machine": described(),
+        "iteration": [measure_iteration(name, width, rng, given.rounds) for name in FORMS for width in SIZES.values()],
+        "step_ms": measure_steps(rng, given.rounds),
+        "scoring": [measure_scoring(width, rng, given.rounds) for width in WIDTHS],
     }
-    sign(results, "iteration")
+    write_figures("iteration", results, given.out)
     print(json.dumps(results, indent=1))
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]:
+def measure_iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]:
     """One talk's choice in numpy; that of many talks in one call, and one after the other."""
     tokens_bth = rng.standard_normal((TALKS, TOKENS, width), dtype=np.float32)
     torch_bth, settings = torch.from_numpy(tokens_bth), FORMS[form]
@@ -76,7 +72,7 @@ def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> d
         lambda: memory.select_tokens(torch_bth, KEPT, settings),
         lambda: [memory.select_tokens(tokens_th[None], KEPT, settings) for tokens_th in torch_bth],
     ]
-    one, batched, looped = timed(works, rounds)
+    one, batched, looped = least_ms(works, rounds)
     return {
         "form": form,
         "width": width,
@@ -87,7 +83,7 @@ def iteration(form: str, width: int, rng: np.random.Generator, rounds: int) -> d
     }
 
 
-def steps(rng: np.random.Generator, rounds: int) -> dict[str, dict[str, float]]:
+def measure_steps(rng: np.random.Generator, rounds: int) -> dict[str, dict[str, float]]:
     """A step at some turns of a talk, by what is carried: all tokens, or those that MIO keeps."""
     found = {}
     for kind in ("mio", "concatenation"):
@@ -103,12 +99,12 @@ def steps(rng: np.random.Generator, rounds: int) -> dict[str, dict[str, float]]:
         for _ in range(max(TURNS)):
             carried.append(numpy_network.numpy_encode_turn(arrays, settings, carried[-1], said)[0])
         works = [partial(numpy_network.numpy_encode_turn, arrays, settings, carried[turn - 1], said) for turn in TURNS]
-        times = timed(works, rounds)
+        times = least_ms(works, rounds)
         found[kind] = {str(turn): round(float(ms), 2) for turn, ms in zip(TURNS, times, strict=True)}
     return found
 
 
-def scoring(width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]:
+def measure_scoring(width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]:
     """All pictures, one vector each: the engine's scores over the bare product, in its faster order."""
     matrix_nd = rng.standard_normal((PICTURES, width), dtype=np.float32)
     query_d = rng.standard_normal(width, dtype=np.float32)
@@ -118,22 +114,14 @@ def scoring(width: int, rng: np.random.Generator, rounds: int) -> dict[str, Any]
         lambda: matrix_nd @ query_d[:, None],
         lambda: single_vector_scores(block, query_d),
     ]
-    *orders, ours = map(float, timed(works, rounds))
+    *orders, ours = least_ms(works, rounds)
     bare = min(orders)
     return {"width": width, "bare_ms": round(bare, 2), "ours_ms": round(ours, 2), "ratio": round(ours / bare, 2)}
 
 
-def timed(works: Sequence[Callable[[], object]], rounds: int) -> Float[np.ndarray, " w"]:
-    """The least milliseconds of each piece of work; in turns, so that a busy moment meets them all."""
-    found = np.zeros((rounds, len(works)))
-    for work in works:
-        work()
-    for row in found:
-        for place, work in enumerate(works):
-            started = time.perf_counter()
-            work()
-            row[place] = (time.perf_counter() - started) * 1000
-    return np.asarray(found.min(axis=0))
+def least_ms(works: Sequence[Callable[[], object]], rounds: int) -> list[float]:
+    """The least milliseconds of each piece of work."""
+    return [min(times) for times in time_in_turn(dict(enumerate(works)), rounds).values()]
 
 
 if __name__ == "__main__":

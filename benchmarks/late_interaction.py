@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from freshness import sign
+from freshness import RESULTS
 from grown_regions import Grown
 from jaxtyping import Float32, Int64
-from machine import described
+from machine import describe_host
+from measuring import read_figures, time_call, time_in_turn, write_figures
 
 from viewfinder.conversation import Say
 from viewfinder.encoders.starter import StarterEncoder
@@ -63,21 +63,19 @@ def main() -> None:
     )
     parser.add_argument("--million", type=int, default=1_000_000, help="pictures of that part")
     parser.add_argument("--repeats", type=int, default=40)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "late_interaction.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "late_interaction.json")
     given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
+    results = read_figures(given.out)
     for name in given.only:
         results[name] = PARTS[name](given)
-        results["machine"] = described()
-        sign(results, "late_interaction", [name])
+        write_figures("late_interaction", results, given.out, [name])
         print(name, json.dumps(results[name], indent=1), flush=True)
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
 # -- 10,000 pictures: over the bare product
 
 
-def product(given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_product(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Exact scores over the fastest bare product of all regions with the queries, for each width and count."""
     rows = []
     for width in (128, 256):
@@ -93,7 +91,8 @@ def product(given: argparse.Namespace) -> list[dict[str, Any]]:
                 "queries @ regions.T": partial(np.matmul, query_md, flat_fd.T),
             }
             scores = {"exact scores": partial(late_interaction, block, query_md)}
-            spent = median_ms(orders | scores, given.repeats)
+            taken = time_in_turn(orders | scores, given.repeats)
+            spent = {name: float(np.median(times)) for name, times in taken.items()}
             ours = spent.pop("exact scores")
             rows.append(
                 {
@@ -108,22 +107,6 @@ def product(given: argparse.Namespace) -> list[dict[str, Any]]:
     return rows
 
 
-def median_ms(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median milliseconds of each way; the ways take turns, after one round to warm up."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(repeats + 1):
-        for name, way in ways.items():
-            taken[name].append(timed(way)[1])
-    return {name: float(np.median(times[1:])) for name, times in taken.items()}
-
-
-def timed(way: Callable[[], Any]) -> tuple[Any, float]:
-    """A result, and the milliseconds it took."""
-    started = time.perf_counter()
-    result = way()
-    return result, (time.perf_counter() - started) * 1000
-
-
 def block_of(grown: Grown) -> RegionBlock:
     """The whole collection in memory."""
     pieces = (piece_nrd for _, piece_nrd in grown.pieces())
@@ -133,7 +116,7 @@ def block_of(grown: Grown) -> RegionBlock:
 # -- 50,000 pictures: time, and what is found
 
 
-def large(given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_large(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Ways to the best ten of 50,000 pictures; the truth is the definition, written down as it reads."""
     grown = Grown.of(given.features, 128, 50_000)
     block = block_of(grown)
@@ -144,7 +127,7 @@ def large(given: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
     for vectors in VECTORS:
         queries = grown.queries(given.repeats, vectors, 1)
-        truth = [top_k(scores_n, K) for scores_n in defined(grown, queries)]
+        truth = [top_k(scores_n, K) for scores_n in score_by_definition(grown, queries)]
         rows += [{"pictures": len(block), "vectors": vectors, **row} for row in curve(ways, queries, truth)]
     return rows
 
@@ -154,7 +137,7 @@ def nearly(block: RegionBlock, candidates: int, query_md: Float32[np.ndarray, "m
     return top_k(late_interaction_near(block, query_md, candidates=candidates), K)
 
 
-def defined(grown: Grown, queries: Queries) -> Float32[np.ndarray, "q n"]:
+def score_by_definition(grown: Grown, queries: Queries) -> Float32[np.ndarray, "q n"]:
     """The definition as it reads: all cosines, softmax with max-subtraction, mean over query vectors."""
     scores_qn = np.empty((len(queries), grown.pictures), np.float32)
     for start, piece_nrd in grown.pieces():
@@ -177,7 +160,7 @@ def curve(
         del name
     for query_md, best_k in zip(queries, truth, strict=True):
         for name, way in ways.items():
-            found_k, taken = timed(partial(way, query_md))
+            found_k, taken = time_call(way, query_md)
             spent[name].append(taken)
             shared[name].append(len(np.intersect1d(found_k, best_k)) / len(best_k))
     for name in ways:
@@ -200,11 +183,11 @@ class Million:
     groups: RegionCodes
 
 
-def million(given: argparse.Namespace) -> dict[str, Any]:
+def measure_million(given: argparse.Namespace) -> dict[str, Any]:
     """Ways to the best ten of a million pictures; the truth is exact, found while the pictures pass by."""
     grown = Grown.of(given.features, 128, given.million)
     queries = grown.queries(given.repeats, 3, 2)
-    stored, truth = coded(grown, queries)
+    stored, truth = encode_collection(grown, queries)
     finders = candidate_finders(stored)
     wanted = np.unique(np.concatenate([find(query_md) for query_md in queries for find in finders.values()]))
     kept = RegionBlock.of(grown.of_rows(wanted))
@@ -222,7 +205,7 @@ def million(given: argparse.Namespace) -> dict[str, Any]:
         "GB_in_8_bits": round(stored.codes.codes_nrd.nbytes / 1e9, 2),
         "GB_of_groups": round(stored.groups.codes_nrd.nbytes / 1e9, 2),
         "ways": list(curve(ways, queries, truth)),
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 
@@ -251,7 +234,7 @@ def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray
     )
 
 
-def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
+def encode_collection(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
     """The collection in 8 bits, and the true best ten of every query, in one pass over its pieces."""
     shapes = {"codes": grown.regions, "groups": GROUPS}
     stored = {
@@ -269,11 +252,11 @@ def coded(grown: Grown, queries: Queries) -> tuple[Million, list[Rows]]:
             stored[name].steps_n[start : start + len(made)] = made.steps_n
         scores_qn = query_vector_scores(RegionBlock.of(piece_nrd), vectors_md)
         scores_qn = scores_qn.reshape(len(queries), -1, len(piece_nrd)).mean(axis=1)
-        best = [merged(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
+        best = [merge_best(known, start, scores_n) for known, scores_n in zip(best, scores_qn, strict=True)]
     return Million(**stored), [rows_k for rows_k, _ in best]
 
 
-def merged(
+def merge_best(
     known: tuple[Rows, Float32[np.ndarray, " k"]], start: int, scores_n: Float32[np.ndarray, " n"]
 ) -> tuple[Rows, Float32[np.ndarray, " k"]]:
     """The best ten so far and the pictures from row `start` on: the best ten of both."""
@@ -287,7 +270,7 @@ def merged(
 # -- a sentence
 
 
-def step(given: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_step(given: argparse.Namespace) -> list[dict[str, Any]]:
     """Milliseconds of a step with a sentence of 5 to 10 words, without and with the sentence's encoding."""
     encoder = StarterEncoder()
     rows = []
@@ -315,7 +298,7 @@ def talk_ms(retriever: Any, texts: Sequence[str], vectors: SentenceEncoder) -> l
     state, spent = retriever.begin(), []
     for number, text in enumerate(texts, start=1):
         turn = ResolvedTurn(Say(text), number, no_words, text, sentences=vectors)
-        state, taken = timed(partial(retriever.step, state, turn))
+        state, taken = time_call(retriever.step, state, turn)
         spent.append(taken)
     return spent
 
@@ -344,10 +327,10 @@ def percentiles(spent: Sequence[float]) -> dict[str, float]:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
-    "product": product,
-    "large": large,
-    "million": million,
-    "step": step,
+    "product": measure_product,
+    "large": measure_large,
+    "million": measure_million,
+    "step": measure_step,
 }
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 PACKAGES = ("viewfinder", "numpy", "onnxruntime", "lancedb", "pillow")
 
 
-def described() -> dict[str, str]:
+def describe_host() -> dict[str, str]:
     """Processor, cores, GPU if there is one, date and the versions that matter."""
     model = "unknown processor"
     cpuinfo = Path("/proc/cpuinfo")
@@ -38,7 +38,7 @@ def _gpus() -> list[str]:
 
 
 def _versions() -> dict[str, str]:
-    """Those of the packages that are installed."""
+    """The versions of the packages that are installed."""
     found = {}
     for name in PACKAGES:
         with suppress(PackageNotFoundError):

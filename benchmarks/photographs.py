@@ -15,39 +15,38 @@ import argparse
 import csv
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
-from machine import described
+from machine import describe_host
+from remembering import RememberingEncoder
 from rows import (
     MORE,
-    SEEDS,
     UNTRAINED,
-    facts_of,
+    estimate_mean,
     is_kept,
-    kept_row,
-    measured,
+    keep_tasks,
     parameters,
     read_facts,
     read_ranks,
     run,
-    write_ranks,
     write_results,
 )
+from trainings import Row, Runner, add_run_options, run_jobs
 
 from viewfinder.data import CaptionedPicture
 from viewfinder.data.splits import PARTS, names_digest, read_photographs
-from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.encoders import Encoder
 from viewfinder.evaluation import Plan, Task, replay_task
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.overlap import list_parts, measure_overlap
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.evaluation.replay import pictures_only
-from viewfinder.evaluation.results import task_result
+from viewfinder.evaluation.replay import force_pictures
+from viewfinder.evaluation.results import make_task_result
 
 NAME = "photographs"
 TURNS = 5
@@ -62,102 +61,60 @@ TESTS = ("photographs", "sequences")
 LEARN = "learn"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A system and how it is trained; without a preset it is not.
-
-    `start` names a row whose first stage is trained further, `first_of` one whose first stage this is.
-    """
-
-    name: str
-    system: str
-    settings: tuple[str, ...] = ()
-    preset: str = "lab"
-    start: str = ""
-    first_of: str = ""
-    trained: tuple[int, ...] = SEEDS
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """Those of its trainings; the one that stands for none."""
-        return self.trained if self.preset else (UNTRAINED,)
-
-
 SHIPPED = ("drilldown", "chatir", "fashioniq", "chatsearcher", "mai")
 
 LONG = ("training.epochs=8", "training.validate_epochs=2")
 FURTHER = ("learned=none", "training.learning_rate=3e-4", "training.epochs=3")
-"""As long and as fast as the stage in which a policy learns."""
+"""A training as long and as fast as the stage in which a policy learns."""
+
+LEARNED = ("learned 3x32", "fixed")
+"""The first stage of the training in which a policy is learnt."""
 
 ROWS = (
-    Row("plain encoder, whole text", "clip-t", preset=""),
+    Row("plain encoder, whole text", "clip-t", ""),
     Row("dialogues", "chatir"),
-    Row("captions only", "chatir", ("rounds=0",)),
-    Row("mask none", "chatir", ("mask=none",)),
-    Row("R-HRE 96", "r-hre", LONG, trained=MORE),
-    Row("learned 3x32", "drilldown", (*LONG, "learned.epochs=3")),
-    Row("fixed 3x32", "drilldown", first_of="learned 3x32"),
-    Row("HRE 96, mean of regions", "hre", (*LONG, "model.pooled=true")),
-    Row("R-RankFusion 96", "r-rankfusion", LONG),
-    Row("R-RE 96", "r-re", LONG, trained=MORE),
-    Row("fixed 3x32, further", "drilldown", FURTHER, start="learned 3x32"),
-    Row("fixed 3x128", "drilldown", (*LONG, "model.width=128", "learned=none")),
-    Row("HRE 384, mean of regions", "hre", (*LONG, "model.width=384", "model.pooled=true")),
-    *(Row(f"{system}, as shipped", system, preset="") for system in ("composer", *SHIPPED)),
+    Row("captions only", "chatir", settings=("rounds=0",)),
+    Row("mask none", "chatir", settings=("mask=none",)),
+    Row("R-HRE 96", "r-hre", settings=LONG, seeds=MORE),
+    Row("learned 3x32", "drilldown", settings=(*LONG, "learned.epochs=3")),
+    Row("fixed 3x32", "drilldown", same_as=LEARNED),
+    Row("HRE 96, mean of regions", "hre", settings=(*LONG, "model.pooled=true")),
+    Row("R-RankFusion 96", "r-rankfusion", settings=LONG),
+    Row("R-RE 96", "r-re", settings=LONG, seeds=MORE),
+    Row("fixed 3x32, further", "drilldown", settings=FURTHER, start=LEARNED),
+    Row("fixed 3x128", "drilldown", settings=(*LONG, "model.width=128", "learned=none")),
+    Row("HRE 384, mean of regions", "hre", settings=(*LONG, "model.width=384", "model.pooled=true")),
+    *(Row(f"{system}, as shipped", system, "") for system in ("composer", *SHIPPED)),
 )
-
-
-class KeepingEncoder(StarterEncoder):
-    """The starter, which reads a sentence once for all rows."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[str, Float[np.ndarray, " s"]] = {}
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """As the starter has them."""
-        if new := list(dict.fromkeys(text for text in texts if text not in self._known)):
-            self._known |= dict(zip(new, super().sentences(new), strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where everything lies."""
-
-    work: Path
-    encoder: KeepingEncoder = field(default_factory=KeepingEncoder)
-
-    def folder(self, row: str, seed: int) -> Path:
-        """A training."""
-        return self.work / "runs" / f"{row.replace(' ', '-').replace(',', '')}-{seed}"
-
-    def weights(self, row: Row, seed: int) -> Path | None:
-        """The network that a row measures."""
-        if row.first_of:
-            return self.folder(row.first_of, seed) / "fixed" / "best.safetensors"
-        return self.folder(row.name, seed) / "best.safetensors" if row.preset else None
 
 
 def main() -> None:
     """Train, rank, keep; write one file."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--work", type=Path, default=Path("runs/photographs"), help="pictures, vectors and trainings")
-    parser.add_argument("--rows", nargs="*", help="these only; the file has all that are done")
+    add_run_options(parser, "runs/photographs", processes=1)
     given = parser.parse_args()
-    place = Place(given.work)
     lists = make_folders(given.data.resolve(), given.work)
-    for row in ROWS:
-        for seed in row.seeds if not given.rows or row.name in given.rows else ():
-            if not all(is_kept(NAME, test, row.name, seed) for test in TESTS):
-                train(row, seed, place)
-                keep(row, seed, place)
-    write_results(NAME, {**lists, "rows": dict(results(place)), "machine": described()}, by_row=["rows"])
+    rows, encoder = {row.name: row for row in ROWS}, RememberingEncoder()
+    learn = (given.work / LEARN,)
+    runner = Runner(rows, given.work / "runs", learn, given.work / "features" / LEARN)
+    jobs = [
+        (row.name, seed, partial(measure, row, seed, runner, given.work, encoder))
+        for row in ROWS
+        for seed in seeds_of(row)
+        if not all(is_kept(NAME, test, row.name, seed) for test in TESTS)
+    ]
+    given.seeds = [*given.seeds, UNTRAINED]
+    run_jobs(jobs, given)
+    write_results(NAME, {**lists, "rows": dict(results(runner)), "machine": describe_host()}, by_row=["rows"])
+
+
+def seeds_of(row: Row) -> tuple[int, ...]:
+    """The seeds of a row's trainings, or the one that stands for none."""
+    return row.seeds if row.preset else (UNTRAINED,)
 
 
 def make_folders(data: Path, work: Path) -> dict[str, Any]:
-    """What is learnt from and what is searched, each a folder with captions and vectors; their sizes and lists."""
+    """Makes the folders to learn from and to search, with captions and vectors; returns their sizes and lists."""
     folders = list_pictures(data)
     for name, pictures in folders.items():
         write_folder(work / name, pictures)
@@ -190,45 +147,25 @@ def write_folder(folder: Path, pictures: Sequence[CaptionedPicture]) -> None:
                 shutil.copy2(picture.path, place)
 
 
-def train(row: Row, seed: int, place: Place) -> None:
-    """Train a row, or go on where that was stopped."""
-    if row.first_of:
-        [whole] = (one for one in ROWS if one.name == row.first_of)
-        train(whole, seed, place)
-    if not row.preset or row.first_of:
-        return
-    out = place.folder(row.name, seed)
-    settings = [part for setting in row.settings for part in ("--set", setting)]
-    if row.start:
-        [base] = (one for one in ROWS if one.name == row.start)
-        train(base, seed, place)
-        settings += ["--start", str(place.folder(base.name, seed) / "fixed" / "best.safetensors")]
-    run(
-        "train", row.system, "--data", str(place.work / LEARN), "--features", str(place.work / "features" / LEARN),
-        "--preset", row.preset, "--seed", str(seed), "--out", str(out), "--resume", *settings,
-        log=out.with_suffix(".log"),
-    )  # fmt: skip
-
-
-def keep(row: Row, seed: int, place: Place) -> None:
-    """Rank both tests and keep the ranks."""
-    weights = place.weights(row, seed)
+def measure(row: Row, seed: int, runner: Runner, work: Path, encoder: Encoder) -> None:
+    """Trains a row, ranks both tests and keeps the ranks."""
+    weights = runner.train(row, seed)
     for test in TESTS:
         plan = Plan(
-            system=row.system, data=place.work / test, protocol="captions", features=place.work / "features" / test,
+            system=row.system, data=work / test, protocol="captions", features=work / "features" / test,
             checkpoint=weights,
         )  # fmt: skip
-        retriever = pictures_only(load_system(plan.system, 0, weights))  # shown pictures, whatever it would say
-        pictures = load_pictures(plan, place.encoder, retriever)
+        retriever = force_pictures(load_system(plan.system, 0, weights))  # shown pictures, whatever it would say
+        pictures = load_pictures(plan, encoder, retriever)
         [task] = load_tasks(plan)
         task = match_pictures(of_test(task, test), pictures)
         table = replay_task(task, pictures.gallery(task.gallery), retriever)
-        found = kept_row({seed: [task_result(task, table, ())]})
-        files, trainings = ([weights], [place.folder(row.name, seed)]) if weights is not None else ([], [])
-        overlap = measure_overlap(task, plan.data, list_parts(retriever, place.encoder))
-        flags = [*([] if row.preset else [OTHER_DATA]), *overlap.flags]
-        facts = facts_of(f"python benchmarks/photographs.py DATA --rows '{row.name}'", files, flags, trainings)
-        write_ranks(NAME, test, row.name, found, gallery=len(task.gallery), facts=facts)
+        overlap = measure_overlap(task, plan.data, list_parts(retriever, encoder))
+        keep_tasks(
+            NAME, test, row.name, seed, [replace(make_task_result(task, table, ()), overlap=overlap)],
+            f"python benchmarks/photographs.py DATA --rows '{row.name}'", weights=[weights] if weights else [],
+            training=runner.folder(row.name, seed) if weights else None, flags=[] if row.preset else [OTHER_DATA],
+        )  # fmt: skip
         print(f"{row.name}, seed {seed}, {test}: {np.mean(table.best_st < 10):.3f}", flush=True)
 
 
@@ -240,14 +177,14 @@ def of_test(task: Task, test: str) -> Task:
     return replace(task, dialogues=tuple(chosen))
 
 
-def results(place: Place) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Of every row that is kept in all seeds, one of them from here: R@10 after every turn, its size and its cost."""
+def results(runner: Runner) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """R@10 after every turn, size and cost of every row that is kept in all seeds, one of them from here."""
     kept, facts = read_ranks(NAME), read_facts(NAME)["kept"][TESTS[0]]["rows"]
     for row in ROWS:
-        here = [file for seed in row.seeds if (file := place.weights(row, seed)) is not None and file.is_file()]
-        if (row.preset and not here) or not all(
-            is_kept(NAME, test, row.name, seed) for seed in row.seeds for test in TESTS
-        ):
+        files = [runner.weights(row, seed) for seed in seeds_of(row)]
+        here = [file for file in files if file is not None and file.is_file()]
+        is_whole = all(is_kept(NAME, test, row.name, seed) for seed in seeds_of(row) for test in TESTS)
+        if (row.preset and not here) or not is_whole:
             continue
         found = {test: kept[test][row.name].values_ect / 2 < 10 for test in TESTS}
         yield (
@@ -255,9 +192,9 @@ def results(place: Place) -> Iterator[tuple[str, Mapping[str, Any]]]:
             {
                 "system": row.system,
                 "parameters": parameters(here[0]) if here else 0,
-                "minutes": [facts[row.name]["seeds"][str(seed)].get("minutes", 0.0) for seed in row.seeds],
+                "minutes": [facts[row.name]["seeds"][str(seed)].get("minutes", 0.0) for seed in seeds_of(row)],
                 "R@10": {
-                    test: [measured(found_ect[:, :, turn].astype(np.float64)) for turn in range(TURNS)]
+                    test: [estimate_mean(found_ect[:, :, turn].astype(np.float64)) for turn in range(TURNS)]
                     for test, found_ect in found.items()
                 },
             },

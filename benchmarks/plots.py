@@ -25,10 +25,10 @@ class Plot:
         file = folder / self.name
         stale = not file.is_file() or fingerprint(self.figures) not in file.read_text(encoding="utf-8")
         if stale and not check:
-            file.write_text(self.drawn(), encoding="utf-8")
+            file.write_text(self.draw(), encoding="utf-8")
         return stale
 
-    def drawn(self) -> str:
+    def draw(self) -> str:
         """The plot as SVG."""
         import matplotlib
 
@@ -46,5 +46,5 @@ class Plot:
 
 
 def fingerprint(figures: Any) -> str:
-    """What a drawing of these figures carries, so that a check need not draw."""
+    """A mark in a drawing that identifies its figures, so that a check need not draw."""
     return "drawn of " + hashlib.sha256(json.dumps(figures).encode()).hexdigest()[:16]

@@ -21,8 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from freshness import RESULTS
 from jaxtyping import Float, Int
-from machine import described
+from machine import describe_host
+from measuring import read_figures, write_json
 
 import viewfinder
 from viewfinder.data import CaptionedPicture
@@ -40,7 +42,7 @@ GALLERY = 1000
 """Photographs, as many as the official test part of Flickr8k has."""
 
 SEEDS = (0, 1, 2)
-"""Of the trainings that are taken apart."""
+"""Seeds of the trainings that are taken apart."""
 
 ABSENT = {
     "a wiring diagram": "wiring", "an excel spreadsheet with totals": "spreadsheet", "a whale breaching": "whale",
@@ -60,40 +62,39 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path("runs/starter"), help="where `train starter` has written")
     parser.add_argument("--only", choices=["photos", "verdicts", "shop", "heads"])
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "quality.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "quality.json")
     given = parser.parse_args()
     data, measured = given.data.resolve(), {}
     parts: dict[str, Callable[[], Any]] = {
-        "photos": lambda: photos(data),
-        "verdicts": lambda: verdicts(data),
-        "shop": lambda: shop(data),
-        "heads": lambda: heads(data, given.cache),
+        "photos": lambda: measure_photos(data),
+        "verdicts": lambda: measure_verdicts(data),
+        "shop": lambda: measure_shop(data),
+        "heads": lambda: measure_heads(data, given.cache),
     }
     for name in [given.only] if given.only else parts:
         measured[name] = parts[name]()
     # Read only now, since the parts may run side by side.
-    results = json.loads(given.out.read_text()) if given.out.exists() else {}
-    results |= {**measured, "machine": described()}
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
+    results = read_figures(given.out)
+    results |= {**measured, "machine": describe_host()}
+    write_json(given.out, results)
 
 
-def photos(data: Path) -> dict[str, Any]:
+def measure_photos(data: Path) -> dict[str, Any]:
     """Captions of Flickr8k said as turns, in a gallery of `GALLERY` photographs of `report`."""
-    gallery, asked = reported(data)
+    gallery, asked = read_gallery(data)
     with library_of([picture.path for picture in gallery]) as library:
         ranks_nt = [ranks_by_turn(library, picture) for picture in asked]
     found = {
-        f"R@{k} after turn {turn + 1}": interval([float(ranks[turn] < k) for ranks in ranks_nt])
+        f"R@{k} after turn {turn + 1}": estimate_interval([float(ranks[turn] < k) for ranks in ranks_nt])
         for turn in range(5)
         for k in (1, 10)
     }
     return {"gallery": len(gallery), "list": names_digest(gallery), "asked": len(asked), **found}
 
 
-def verdicts(data: Path) -> dict[str, Any]:
-    """What is answered in the same gallery to the first caption of every photo, and to things that are in none."""
-    gallery, _ = reported(data)
+def measure_verdicts(data: Path) -> dict[str, Any]:
+    """The verdicts in the gallery of `photos` on the first caption of every photo, and on things that are in none."""
+    gallery, _ = read_gallery(data)
     said = " ".join(caption for picture in gallery for caption in picture.captions).lower()
     absent = [text for text, word in ABSENT.items() if not re.search(rf"\b{word}s?\b", said)]
     with library_of([picture.path for picture in gallery]) as library:
@@ -102,13 +103,13 @@ def verdicts(data: Path) -> dict[str, Any]:
             "what is not": [library.find(text, n=1).verdict for text in absent],
         }
     return {
-        f'"{verdict}" to {name}': interval([float(answer == verdict) for answer in answers])
+        f'"{verdict}" to {name}': estimate_interval([float(answer == verdict) for answer in answers])
         for name, answers in given.items()
         for verdict in ("found", "nothing")
     }
 
 
-def reported(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]]:
+def read_gallery(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]]:
     """The gallery, Flickr8k first, and those of Flickr8k in it that have five captions, which are asked about."""
     sets = read_photographs(data, "report")
     flickr = [*sets.pop("flickr8k"), *sets.pop("flickr8k-more")]
@@ -116,12 +117,12 @@ def reported(data: Path) -> tuple[list[CaptionedPicture], list[CaptionedPicture]
     return gallery, [picture for picture in flickr if len(picture.captions) == 5]
 
 
-def heads(data: Path, cache: Path) -> list[dict[str, Any]]:
-    """What each part of the training brings, on the same gallery: a row a part, seeds `SEEDS` where there is chance."""
+def measure_heads(data: Path, cache: Path) -> list[dict[str, Any]]:
+    """The gain from each part of the training, in the gallery of `photos`; several seeds where there is chance."""
     from viewfinder.encoders.starter.refine import train_head
 
     pictures = read_training_pictures(data, cache, StarterEncoder(), print)
-    gallery, asked = reported(data)
+    gallery, asked = read_gallery(data)
     shelf = pictures.photos["report"].of(np.arange(len(gallery)))
     row_k = np.flatnonzero(np.bincount(shelf.owners_m) == 5)[: len(asked)]
     assert [gallery[row] for row in row_k] == asked and gallery[-1].captions[-1] == shelf.texts[-1]
@@ -145,7 +146,7 @@ def heads(data: Path, cache: Path) -> list[dict[str, Any]]:
     found = []
     for what, of_seeds in rows.items():
         by_seed = [hits(head, shelf, row_k) for head in of_seeds]
-        means = {name: interval(np.mean([one[name] for one in by_seed], axis=0)) for name in by_seed[0]}
+        means = {name: estimate_interval(np.mean([one[name] for one in by_seed], axis=0)) for name in by_seed[0]}
         found.append({"what": what, "seeds": len(of_seeds), **means})
         print(found[-1], flush=True)
     return found
@@ -178,7 +179,7 @@ def ranks_by_turn(library: Library, picture: CaptionedPicture) -> list[int]:
     return ranks
 
 
-def shop(data: Path) -> dict[str, Any]:
+def measure_shop(data: Path) -> dict[str, Any]:
     """A shop and its own items: products that the head in the box has not seen, before and after `tune`.
 
     `own` items have rows in the table that was learnt, every fifth item is `new` and has none. Found by pictures alone,
@@ -236,14 +237,14 @@ def by_verdict(
     for what, texts in asked.items():
         chosen = np.random.default_rng(0).permutation(len(texts))[:200]
         answers = [library.find(texts[at]) for at in chosen]
-        found[f"{what}: found"] = interval([float(hits.verdict == "found") for hits in answers])
+        found[f"{what}: found"] = estimate_interval([float(hits.verdict == "found") for hits in answers])
         for at, hits in zip(chosen, answers, strict=True):
             if what.startswith("kinds"):
                 right = [" ".join((known[hit.id]["baseColour"], known[hit.id]["articleType"])).lower() for hit in hits]
                 likely += [
                     float(kind == texts[at]) for kind, hit in zip(right, hits, strict=True) if hit.match == "likely"
                 ]
-    return found | {"likely hits of kinds that are right": interval(likely)}
+    return found | {"likely hits of kinds that are right": estimate_interval(likely)}
 
 
 def by_word(
@@ -272,8 +273,8 @@ def by_word(
         "first hit likely": [float(hits[0].match == "likely") for hits in answers],
     }
     return {
-        **{f"one telling word here: {what}": interval(values) for what, values in found.items()},
-        "one telling word not here: found": interval([float(verdict == "found") for verdict in lost]),
+        **{f"one telling word here: {what}": estimate_interval(values) for what, values in found.items()},
+        "one telling word not here: found": estimate_interval([float(verdict == "found") for verdict in lost]),
     }
 
 
@@ -290,13 +291,13 @@ def telling_words(rows: Sequence[dict[str, str]]) -> list[tuple[str, str]]:
 
 
 def by_name(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> dict[str, Any]:
-    """Each product asked for by its name."""
+    """The recall of products that are asked for by their names."""
     ranks = []
     for row in pool:
         chat = library.chat(questioner=None)
         chat.say(row["productDisplayName"])
         ranks.append(chat.rank_of(id_of(library, folder / "images" / f"{row['id']}.jpg")))
-    return {f"R@{k}": interval([float(rank < k) for rank in ranks]) for k in (1, 10)}
+    return {f"R@{k}": estimate_interval([float(rank < k) for rank in ranks]) for k in (1, 10)}
 
 
 def by_colour(library: Library, folder: Path, pool: Sequence[dict[str, str]]) -> dict[str, Any]:
@@ -316,7 +317,7 @@ def by_colour(library: Library, folder: Path, pool: Sequence[dict[str, str]]) ->
         hits = library.chat(questioner=None).like(ids[row["id"]], but=colour.lower())
         right = sum(kinds[hit.id] == (row["articleType"], colour) for hit in hits)
         found.append(right / min(10, there[row["articleType"], colour]))
-    return {"like this but <colour>": interval(found)}
+    return {"like this but <colour>": estimate_interval(found)}
 
 
 def images(folder: Path, rows: Sequence[dict[str, str]]) -> list[Path]:
@@ -351,7 +352,7 @@ def id_of(library: Library, path: Path) -> str:
 _IDS: dict[Path, dict[str, str]] = {}
 
 
-def interval(values: Sequence[float] | Float[np.ndarray, " n"]) -> dict[str, float]:
+def estimate_interval(values: Sequence[float] | Float[np.ndarray, " n"]) -> dict[str, float]:
     """Mean and 95 % bootstrap interval over sessions."""
     found = bootstrap_interval(values)
     return {"mean": round(found.mean, 4), "low": round(found.low, 4), "high": round(found.high, 4), "n": len(values)}

@@ -1,4 +1,4 @@
-"""What ranking costs beyond the matrix product it needs, and ChatIR's whole protocol on stand-in vectors.
+"""Measures ranking beyond the matrix product it needs, and ChatIR's whole protocol on stand-in vectors.
 
     python benchmarks/ranks.py [--repeats N]        # writes results/ranks.json
 
@@ -16,15 +16,15 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from freshness import sign
+from freshness import RESULTS
 from jaxtyping import Float32
-from machine import described
+from measuring import time_in_turn, write_figures
 
 from viewfinder.metrics import best_log_rank_integral, has_hit, rank_bounds, ranks_between
 
@@ -40,21 +40,19 @@ def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "ranks.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "ranks.json")
     parser.add_argument("--protocol", action="store_true", help="only run the protocol, and print its figures")
     given = parser.parse_args()
     if given.protocol:
-        print(json.dumps(protocol()))
+        print(json.dumps(run_protocol()))
         return
     child = subprocess.run([sys.executable, __file__, "--protocol"], check=True, capture_output=True, text=True)
-    results = {"kernel": kernel(given.repeats), "protocol": json.loads(child.stdout), "machine": described()}
-    sign(results, "ranks")
+    results = {"kernel": measure_kernel(given.repeats), "protocol": json.loads(child.stdout)}
+    write_figures("ranks", results, given.out)
     print(json.dumps(results, indent=1))
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
 
 
-def kernel(repeats: int) -> dict[str, Any]:
+def measure_kernel(repeats: int) -> dict[str, Any]:
     """Median seconds of each way, and the ratios to the fastest bare product."""
     queries_qd, gallery_nd = unit(0, QUERIES), unit(1, PICTURES)
     gallery_dn = np.ascontiguousarray(gallery_nd.T)
@@ -69,7 +67,8 @@ def kernel(repeats: int) -> dict[str, Any]:
         "ranks": lambda: rank_bounds(queries_qd, gallery_nd, targets_q, tie=TIE),
         "ranks with a bias": lambda: rank_bounds(queries_qd, gallery_nd, targets_q, bias_n=bias_n, tie=TIE),
     }
-    seconds = median_seconds(ways | ranking, repeats)
+    taken = time_in_turn(ways | ranking, repeats)
+    seconds = {name: float(np.median(times)) / 1000 for name, times in taken.items()}
     bare = min(seconds[name] for name in ways)
     return {
         "queries": QUERIES,
@@ -92,7 +91,7 @@ def bare_product(
     return scores_bn
 
 
-def protocol() -> dict[str, Any]:
+def run_protocol() -> dict[str, Any]:
     """Seconds from vectors to figures, and the peak memory of the process with everything in it."""
     queries_qd, gallery_nd = unit(0, TALKS * ROUNDS), unit(1, PICTURES)
     targets_q = np.repeat(np.random.default_rng(2).integers(0, PICTURES, TALKS), ROUNDS)
@@ -121,17 +120,6 @@ def unit(seed: int, count: int) -> Float32[np.ndarray, "n d"]:
     vectors_nd = np.random.default_rng(seed).standard_normal((count, WIDTH), dtype=np.float32)
     vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
     return vectors_nd
-
-
-def median_seconds(ways: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median time of each way; the ways take turns, after one round to warm up."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(repeats + 1):
-        for name, way in ways.items():
-            started = time.perf_counter()
-            way()
-            taken[name].append(time.perf_counter() - started)
-    return {name: float(np.median(times[1:])) for name, times in taken.items()}
 
 
 if __name__ == "__main__":

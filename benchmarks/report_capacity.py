@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cells import machine_line, percent, table
+from cells import format_interval, format_percent, format_table, machine_line
 from plots import Plot
 
 COLOURS = {1: "#c2571a", 2: "#1b6ca8", 3: "#2e7d4f"}
 
 
 def capacity_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """All tables of `capacity.py`; none where nothing is measured."""
-    if not found:
-        return {}
+    """All tables of `capacity.py`."""
     return {
         "capacity-costs": costs_table(found["turns"], found["paper"]),
         "capacity-plan": plan_table(found["paper"]),
-        "capacity-indexed": indexed_table(found.get("indexed", {}), found["paper"]),
+        "capacity-indexed": indexed_table(found["indexed"], found["paper"]),
         "capacity-fleet": fleet_table(found["fleet"]),
         "capacity-assumed": assumed_lines(found["fleet"]),
         "capacity-small": small_table(found["small"]),
@@ -27,14 +25,14 @@ def capacity_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def costs_table(turns: dict[str, Any], paper: dict[str, Any]) -> list[str]:
-    """What a turn costs at each size, and the line through that."""
+    """The cost of a turn at each size, and the line through these."""
     rows = [[f"{row['pictures']:,}", f"{row['core_ms']:.1f} ms"] for row in turns["rows"]]
     line = (
         f"{paper['core_ms_a_turn']:.1f} ms a turn with what the server adds, and "
         f"{turns['core_ns_a_picture']:.0f} ns more a picture; {turns['bytes_a_picture']:,} bytes a picture that "
         f"searching maps, beside {turns['process_mb']:,} MB of the process"
     )
-    return [*table(["pictures", "a turn with its question, time of a core"], rows), "", line + "."]
+    return [*format_table(["pictures", "a turn with its question, time of a core"], rows), "", line + "."]
 
 
 def plan_table(paper: dict[str, Any]) -> list[str]:
@@ -52,7 +50,7 @@ def plan_table(paper: dict[str, Any]) -> list[str]:
         f"dollars a month at ${paper['core_hour']} a core-hour, ${paper['gigabyte_hour']} a GB-hour: all assumed."
     )
     head = ["pictures", "a turn on one core", "memory", *(f"{n:,} people" for n in people)]
-    return [*table(head, rows), "", assumed]
+    return [*format_table(head, rows), "", assumed]
 
 
 def _gigabytes(memory: float) -> str:
@@ -61,8 +59,6 @@ def _gigabytes(memory: float) -> str:
 
 def indexed_table(indexed: dict[str, Any], paper: dict[str, Any]) -> list[str]:
     """The plan over an index."""
-    if not indexed:
-        return ["No turns over an index were measured when this was computed."]
     scan = indexed["scan"]
     lines = (
         f"{indexed['core_ms_a_turn']:.1f} ms a turn with what the server adds, and "
@@ -86,8 +82,7 @@ def fleet_table(fleet: dict[str, Any]) -> list[str]:
             f"{100 * row['load']:.0f} % ({row['load'] * fleet['most_per_s']:.1f}/s)",
             "yes" if row["asked_twice"] else "no",
             *(_milliseconds(row[f"p{share}_ms"]) for share in (50, 95, 99)),
-            f"{percent(row['incomplete']['mean'])} ({100 * row['incomplete']['low']:.1f} to "
-            f"{100 * row['incomplete']['high']:.1f})",
+            format_interval(row["incomplete"]),
         ]
         for row in fleet["rows"]
     ]
@@ -95,7 +90,7 @@ def fleet_table(fleet: dict[str, Any]) -> list[str]:
     theory = ", ".join(
         f"{share:.2%} with {replicas}" for replicas, share in enumerate(fleet["incomplete_in_theory"], start=1)
     )
-    return [*table(head, rows), "", f"Theory, if failures were noticed at once: {theory}."]
+    return [*format_table(head, rows), "", f"Theory, if failures were noticed at once: {theory}."]
 
 
 def _milliseconds(found: dict[str, float]) -> str:
@@ -103,11 +98,11 @@ def _milliseconds(found: dict[str, float]) -> str:
 
 
 def assumed_lines(fleet: dict[str, Any]) -> list[str]:
-    """What the simulation was told."""
+    """The assumptions of the simulation."""
     return [
         f"{fleet['pictures']:,} pictures on {fleet['shards']} shards; a replica has {fleet['cores']} cores. Measured: "
         f"a shard takes {fleet['scan_ms']:,.0f} ms of a core, its p99 is {fleet['p99_over_p50']} times that. Assumed: "
-        f"{percent(fleet['stragglers'])} of scans take {fleet['slower']:.0f} times as long; a replica runs "
+        f"{format_percent(fleet['stragglers'])} of scans take {fleet['slower']:.0f} times as long; a replica runs "
         f"{fleet['up_h']:.0f} h, is back after {fleet['repair_min']:.0f} min, and is still asked for "
         f"{fleet['noticed_s']:.0f} s after it failed; another one is asked after {fleet['hedge_ms']:,} ms, and after "
         f"{fleet['deadline_ms']:,} ms the answer goes out without the shard. {fleet['episodes']} runs of "
@@ -116,7 +111,7 @@ def assumed_lines(fleet: dict[str, Any]) -> list[str]:
 
 
 def small_table(small: dict[str, Any]) -> list[str]:
-    """What two processes did beside what the simulation said."""
+    """The times of two real processes beside those of the simulation."""
     rows = [
         [f"{100 * row['load']:.0f} %", who, *(f"{row[who][f'p{share}_ms']:,.0f} ms" for share in (50, 95, 99))]
         for row in small["rows"]
@@ -128,11 +123,11 @@ def small_table(small: dict[str, Any]) -> list[str]:
         f"{small['scans_under_load_over_alone']:.2f} times as long as between. {small['others_running']:.1f} programs "
         "wanted the two cores on average."
     )
-    return [*table(["load", "", "p50", "p95", "p99"], rows), "", told]
+    return [*format_table(["load", "", "p50", "p95", "p99"], rows), "", told]
 
 
 def capacity_plot(found: dict[str, Any]) -> Plot:
-    """What a fleet of machines takes under load."""
+    """The time of an answer of a fleet under load."""
     return Plot("capacity.svg", found["fleet"]["rows"], paint_fleet)
 
 

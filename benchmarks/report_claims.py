@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cells import table
-from claims import CLOSED, EQUIVALENT, FEWEST, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
+from cells import format_table
+from claims import CLOSED, EQUIVALENT, MIN_SEEDS, OUTCOMES, REFUTED, UNDECIDED, VERDICTS, WAITING, Judged, papers_of
+from freshness import RESULTS
 from plots import Plot
-from rows import RESULTS, UNTRAINED, read_facts
+from rows import UNTRAINED, read_facts
 
 NOTHING = "none trained"
 EARLIER = "earlier figure, ranks not kept"
@@ -48,10 +49,14 @@ def scoreboard(judged: Sequence[Judged]) -> list[str]:
                 )
     total = Counter(one.outcome for one in judged)
     rows.append(["all", str(len(judged)), *(str(total[name]) for name in OUTCOMES)])
-    return [*table(["", "claims", *OUTCOMES], rows), "", leaning([one for one in judged if one.outcome == UNDECIDED])]
+    return [
+        *format_table(["", "claims", *OUTCOMES], rows),
+        "",
+        leaning_line([one for one in judged if one.outcome == UNDECIDED]),
+    ]
 
 
-def leaning(undecided: Sequence[Judged]) -> str:
+def leaning_line(undecided: Sequence[Judged]) -> str:
     """How many intervals of the undecided lie on one side of 0: where more seeds may decide."""
     intervals = [one.interval for one in undecided if one.interval and not one.claim.same]
     above, below = sum(one.low > 0 for one in intervals), sum(one.high < 0 for one in intervals)
@@ -71,12 +76,12 @@ def claims_table(judged: Sequence[Judged]) -> list[str]:
     same = [at for at in range(5, 9) if len(known) > 1 and len({row[at] for row in known}) == 1 and known[0][at]]
     above = [f"{head[at].capitalize()} of all that is measured: {known[0][at]}." for at in same]
     keep = [at for at in range(len(head)) if at not in same and any(row[at] for row in rows)]
-    lines = table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
+    lines = format_table([head[at] for at in keep], [[row[at] for at in keep] for row in rows])
     return [*above, *([""] if above else []), *lines]
 
 
 def claim_cells(one: Judged) -> list[str]:
-    """What the table says of a claim."""
+    """The cells of a claim in its table."""
     claim = one.claim
     says = f"*Ours:* {claim.says}" if claim.ours else claim.says
     paper = f"{claim.effect:+.1f} ({claim.where})" if claim.effect is not None else ""
@@ -84,14 +89,14 @@ def claim_cells(one: Judged) -> list[str]:
         return [says, "", "", "", paper, "", "", "", "", f"{one.outcome}: {claim.reason}"]
     if one.interval is None:
         outcome = f"{WAITING} again" if claim.earlier else WAITING
-        return [says, *counted(one), earlier(one), paper, "", "", "", ", ".join(claim.flags), outcome]
+        return [says, *compared_cells(one), earlier_cell(one), paper, "", "", "", ", ".join(claim.flags), outcome]
     low, high = 100 * one.interval.low, 100 * one.interval.high
     sides = " − ".join(f"{100 * value:.1f}" for value in one.values)
     ours = f"{sides} = **{100 * one.interval.mean:+.1f}** ({low:+.1f} to {high:+.1f}){p_cell(one)}"
     seeds = str(len(one.seeds)) if one.trained else NOTHING
     gallery = ", ".join(f"{size:,}" for size in one.gallery if size)
-    outcome = f"{one.outcome}: fewer than {FEWEST} seeds" if one.outcome == WAITING else one.outcome
-    cells = [says, *counted(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
+    outcome = f"{one.outcome}: fewer than {MIN_SEEDS} seeds" if one.outcome == WAITING else one.outcome
+    cells = [says, *compared_cells(one), ours, paper, seeds, f"{one.conversations:,}", gallery]
     return [*cells, ", ".join(one.flags), outcome]
 
 
@@ -105,10 +110,10 @@ def p_cell(one: Judged) -> str:
     return f", {shown} of equivalence" if is_of_equivalence else f", {shown}"
 
 
-def counted(one: Judged) -> list[str]:
+def compared_cells(one: Judged) -> list[str]:
     """Which rows a claim compares, and by what."""
     claim = one.claim
-    names = [*one.rows] if one.rows else [claim.rows[0], _named(claim.rows[1])]
+    names = [*one.rows] if one.rows else [claim.rows[0], _name_row(claim.rows[1])]
     if claim.over:
         names = [f"({name} over {before})" for name, before in zip(names, claim.over, strict=True)]
     at = ""
@@ -124,12 +129,12 @@ def counted(one: Judged) -> list[str]:
     return [" − ".join(names), f"{claim.metric}{at} ({'; '.join(claim.tests)})"]
 
 
-def _named(row: Any) -> str:
+def _name_row(row: Any) -> str:
     return row if isinstance(row, str) else f"the best of {', '.join(row)}"
 
 
-def earlier(one: Judged) -> str:
-    """What was measured before ranks were kept."""
+def earlier_cell(one: Judged) -> str:
+    """The figure that was measured before ranks were kept; "" if there is none."""
     if not one.claim.earlier:
         return ""
     found, low, high, seeds = one.claim.earlier
@@ -156,7 +161,7 @@ def measured_lines(judged: Sequence[Judged], results: Path) -> list[str]:
                 rows.setdefault(about, []).append(test)
     if not rows:
         return ["No row behind these claims has its ranks kept yet."]
-    lines = table(
+    lines = format_table(
         ["row", "tests", "command", "commit", "weights, by seed", "day"],
         [
             [row, "; ".join(tests), command, commit, weights, day]
@@ -181,7 +186,7 @@ def few_seeds(page: str) -> list[str]:
             head = cells
         elif head and len(cells) == len(head) and cells[head.index("outcome")] in VERDICTS:
             count = cells[head.index("seeds")] if "seeds" in head else seeds
-            if count != NOTHING and (not count.isdigit() or int(count) < FEWEST):
+            if count != NOTHING and (not count.isdigit() or int(count) < MIN_SEEDS):
                 found.append(f"{count or 'no'} seeds: {cells[0]}")
     return found
 
@@ -189,7 +194,7 @@ def few_seeds(page: str) -> list[str]:
 # -- the plot
 
 
-def plotted(judged: Sequence[Judged]) -> list[dict[str, Any]]:
+def effect_points(judged: Sequence[Judged]) -> list[dict[str, Any]]:
     """The claims of which both sides have an effect: in points, with the interval; `kept`: from kept ranks."""
     points = []
     for one in judged:
@@ -204,7 +209,7 @@ def plotted(judged: Sequence[Judged]) -> list[dict[str, Any]]:
 
 def claims_plot(judged: Sequence[Judged]) -> Plot:
     """The effects of all claims."""
-    return Plot("claims.svg", plotted(judged), paint_effects, (7, 4.5))
+    return Plot("claims.svg", effect_points(judged), paint_effects, (7, 4.5))
 
 
 def paint_effects(axes: Any, points: Sequence[dict[str, Any]]) -> None:

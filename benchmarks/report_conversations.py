@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cells import interval, machine_line, spread, table
+from cells import format_interval, format_spread, format_table, machine_line
+from plots import Plot
 
 STYLES = {
     "sentences": ("whole sentences", "#2563a8"),
@@ -12,14 +13,11 @@ STYLES = {
     "mixed": ("mixed, with mistakes", "#3a7d44"),
 }
 KINDS = ("answer", "open answer", "say", "correction", "reject", "like ... but", "wrong answer", "don't know")
-LEFT, RIGHT, TOP, BOTTOM = 50, 330, 30, 230
-"""Where a panel of the curves lies, in pixels."""
+DASHES = {"R@1": "--", "R@10": "-"}
 
 
 def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """All tables of `conversations.py`; none where nothing is measured."""
-    if not found:
-        return {}
+    """All tables of `conversations.py`."""
     styles = found["styles"]
     people = f"{found['targets']:,} of {found['pictures']:,} photographs, each looked for by {len(found['seeds'])}"
     return {
@@ -36,24 +34,31 @@ def aims_table(styles: dict[str, Any], absent: dict[str, Any]) -> list[str]:
     """One row a figure that is aimed at, one column a style."""
     rows = [
         ["an answer that says something: change of log2 rank", "< 0, reach -0.3"]
-        + [change(style["answers"]) for style in styles.values()],
+        + [change_cell(style["answers"]) for style in styles.values()],
         ["R@10 after three turns, over R@10 after the first, in points", ">= 8"]
-        + [spread(style["three answers"]) for style in styles.values()],
+        + [format_spread(style["three answers"]) for style in styles.values()],
         ['"nothing like that here" though it is among the first ten', "<= 5 %"]
-        + [known(style["nothing though among the first ten"]) for style in styles.values()],
+        + [known_share(style["nothing though among the first ten"]) for style in styles.values()],
         ["questions that what was said had answered", "few"]
-        + [known(style["entailed questions"]) for style in styles.values()],
-        ["ever among the first ten", ""] + [known(style["found"]) for style in styles.values()],
+        + [known_share(style["entailed questions"]) for style in styles.values()],
+        ["ever among the first ten", ""] + [known_share(style["found"]) for style in styles.values()],
         ["questions until it was, of those", ""]
         + [f"{style['questions per found picture']:.2f}" for style in styles.values()],
     ]
     for when in ("after the first turn", "after the last turn"):
-        said = [known(absent[name][when]) if name in absent else "" for name in styles]
+        said = [known_share(absent[name][when]) if name in absent else "" for name in styles]
         rows.append([f'a kind that is not there, {when}: "nothing"', ">= 70 %", *said])
     rows.append(
-        ['20 things that no caption names: "nothing"', "", known(absent["phrases"]), known(absent["their nouns"])]
+        [
+            '20 things that no caption names: "nothing"',
+            "",
+            known_share(absent["phrases"]),
+            known_share(absent["their nouns"]),
+        ]
     )
-    return table(["", "reach", *(STYLES[name][0] for name in styles)], [[*row, *[""] * (5 - len(row))] for row in rows])
+    return format_table(
+        ["", "reach", *(STYLES[name][0] for name in styles)], [[*row, *[""] * (5 - len(row))] for row in rows]
+    )
 
 
 def turns_table(styles: dict[str, Any]) -> list[str]:
@@ -64,58 +69,62 @@ def turns_table(styles: dict[str, Any]) -> list[str]:
         for metric in ("R@1", "R@10")
     ]
     turns = max(len(row) for row in rows) - 2
-    return table(["", "x 100", "first", *(f"turn {turn}" for turn in range(1, turns))], rows)
+    return format_table(["", "x 100", "first", *(f"turn {turn}" for turn in range(1, turns))], rows)
 
 
 def kinds_table(styles: dict[str, Any]) -> list[str]:
-    """What each kind of turn does to the rank."""
+    """How each kind of turn changes the rank."""
     rows = [
-        [kind, STYLES[name][0], change(found), *shares, f"{found['n']:,}"]
+        [kind, STYLES[name][0], change_cell(found), *shares, f"{found['n']:,}"]
         for kind in KINDS
         for name, style in styles.items()
         if (found := style["kinds"].get(kind)) is not None
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
     ]
-    return table(["turn", "said in", "change of log2 rank", "better", "same", "worse", "turns"], rows)
+    return format_table(["turn", "said in", "change of log2 rank", "better", "same", "worse", "turns"], rows)
 
 
 def reactions_table(reactions: dict[str, Any]) -> list[str]:
-    """What people do with what is shown, and what that does to the rank; one row a way and a style."""
+    """How reactions to results change the rank; one row a reaction and a style."""
     rows = [
-        [way, STYLES[style][0], change(found), *shares, f"{found['n']:,}"]
+        [way, STYLES[style][0], change_cell(found), *shares, f"{found['n']:,}"]
         for name, found in reactions.items()
         for way, style in (name.split(", "),)
         for shares in ([f"{100 * found[way]:.0f} %" for way in ("better", "same", "worse")],)
     ]
-    return table(["turn", "said before", "change of log2 rank", "better", "same", "worse", "turns"], rows)
+    return format_table(["turn", "said before", "change of log2 rank", "better", "same", "worse", "turns"], rows)
 
 
 def matches_table(styles: dict[str, Any]) -> list[str]:
     """How often the first result is the wanted picture, or one of its like, by what it was called."""
     rows = [
-        [match, STYLES[name][0], known(found["target"]), known(found["by captions"]), f"{found['target']['n']:,}"]
+        [
+            match,
+            STYLES[name][0],
+            known_share(found["target"]),
+            known_share(found["by captions"]),
+            f"{found['target']['n']:,}",
+        ]
         for match in ("likely", "maybe", "unlikely")
         for name, style in styles.items()
         for found in (style["matches"][match],)
     ]
     head = ["first result called", "said in", "is the wanted one", "captions name the same two things", "turns"]
-    return table(head, rows)
+    return format_table(head, rows)
 
 
-def change(found: dict[str, float] | None) -> str:
+def change_cell(found: dict[str, float] | None) -> str:
     """A mean change with its interval."""
     return f"{found['mean']:+.2f} ({found['low']:+.2f} to {found['high']:+.2f})" if found else ""
 
 
-def known(found: dict[str, float]) -> str:
+def known_share(found: dict[str, float]) -> str:
     """A share with its interval, where there is one."""
-    return interval(found) if found["n"] else ""
+    return format_interval(found) if found["n"] else ""
 
 
 def short_rows(found: dict[str, Any]) -> list[str]:
-    """What the README's first screen has room for."""
-    if not found:
-        return []
+    """The few figures of the README's first screen."""
     said, typed = (found["styles"][name]["R@10"] for name in ("sentences", "fragments"))
     rows = {
         f"one sentence among {found['pictures']:,} photos, never seen before: in the first ten": said[0],
@@ -126,48 +135,24 @@ def short_rows(found: dict[str, Any]) -> list[str]:
     return [f"| {what} | {100 * figure['mean']:.0f} % |" for what, figure in rows.items()]
 
 
-def curves(found: dict[str, Any]) -> str:
-    """R@1 and R@10 over the turns, a line a style with its intervals, as SVG."""
-    panels = [
-        f'<g transform="translate({340 * place} 0)">\n{panel(metric, found["styles"])}\n</g>'
-        for place, metric in enumerate(("R@1", "R@10"))
-    ]
-    keys = [
-        f'<path d="M{60 + 220 * place} 285 h24" stroke="{colour}" stroke-width="3"/>'
-        f'<text x="{90 + 220 * place}" y="290">{said}</text>'
-        for place, (said, colour) in enumerate(STYLES.values())
-    ]
-    label = "Share of photographs at the first place, and among the first ten, after each turn of a conversation"
-    return "\n".join([
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 305" font-family="sans-serif" font-size="13"'
-        f' role="img" aria-label="{label}">',
-        '<rect width="700" height="305" fill="#ffffff"/>', *panels, *keys, "</svg>\n",
-    ])  # fmt: skip
+def conversations_plot(found: dict[str, Any]) -> Plot:
+    """The recalls over the turns of a conversation."""
+    curves = {name: {metric: style[metric] for metric in DASHES} for name, style in found["styles"].items()}
+    return Plot("conversations.svg", curves, paint_curves, (7, 4))
 
 
-def panel(metric: str, styles: dict[str, Any]) -> str:
-    """One metric: grid, axes, a band and a line a style."""
-    parts = [f'<text x="{LEFT}" y="18" font-weight="bold">{metric}</text>']
-    for percent in range(0, 101, 20):
-        y = height(percent / 100)
-        parts.append(f'<path d="M{LEFT} {y} H{RIGHT}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end" fill="#555">{percent} %</text>')
+def paint_curves(axes: Any, styles: dict[str, Any]) -> None:
+    """R@1 and R@10 over the turns, a line a style with its intervals."""
     for name, style in styles.items():
-        points, colour = style[metric], STYLES[name][1]
-        xs = [LEFT + (RIGHT - LEFT) * turn / (len(points) - 1) for turn in range(len(points))]
-        upper = [f"{x:.0f} {height(point['high'])}" for x, point in zip(xs, points, strict=True)]
-        lower = [f"{x:.0f} {height(point['low'])}" for x, point in zip(xs, points, strict=True)]
-        line = [f"{x:.0f} {height(point['mean'])}" for x, point in zip(xs, points, strict=True)]
-        parts.append(f'<path d="M{" L".join([*upper, *lower[::-1]])} z" fill="{colour}" opacity="0.15"/>')
-        parts.append(f'<path d="M{" L".join(line)}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        if name == next(iter(styles)):
-            labels = ("first", *map(str, range(1, len(points))))
-            parts += [f'<text x="{x:.0f}" y="{BOTTOM + 18}" text-anchor="middle" fill="#555">{said}</text>'
-                      for x, said in zip(xs, labels, strict=True)]  # fmt: skip
-    parts.append(f'<text x="{(LEFT + RIGHT) // 2}" y="{BOTTOM + 36}" text-anchor="middle" fill="#555">turn</text>')
-    return "\n".join(parts)
-
-
-def height(share: float) -> int:
-    """Where a share lies from top to bottom, in pixels."""
-    return round(BOTTOM - (BOTTOM - TOP) * share)
+        said, colour = STYLES[name]
+        for metric, dash in DASHES.items():
+            turns = range(len(style[metric]))
+            middle, low, high = ([100 * point[end] for point in style[metric]] for end in ("mean", "low", "high"))
+            axes.plot(turns, middle, dash, color=colour, label=f"{said}, {metric}")
+            axes.fill_between(turns, low, high, color=colour, alpha=0.15, linewidth=0)
+            axes.set_xticks(turns, ["first", *map(str, turns[1:])])
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("turn")
+    axes.set_ylabel("% of photographs (95 % interval)")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=8, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1))

@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from cells import machine_line, spread, table, tenths
+from cells import format_spread, format_table, format_tenths, machine_line
 from jaxtyping import Float, Real
 from mai import GOES_BACK, TABLES, paper_of
-from rows import KeptRow, last_turns, measured
+from rows import KeptRow, estimate_mean, last_turns
 
 DEPTHS = (1, 5, 10, 20)
 SESSION_DEPTHS = (5, 8)
@@ -50,7 +50,7 @@ class Line:
     @cached_property
     def last(self) -> dict[str, float]:
         """The mean recall over all settings in the last turn, with its interval."""
-        return measured(np.concatenate(self.recalls(), axis=1))
+        return estimate_mean(np.concatenate(self.recalls(), axis=1))
 
 
 def mai_parts(mai: dict[str, Any], kept: Kept) -> dict[str, list[str]]:
@@ -75,7 +75,7 @@ def mai_parts(mai: dict[str, Any], kept: Kept) -> dict[str, list[str]]:
 
 
 def lines_of(names: Iterable[str], kept: Kept, facts: dict[str, Any], tests: Sequence[str] = SETTINGS) -> list[Line]:
-    """Those of which the ranks of all these tests are kept."""
+    """The rows of which the ranks of all these tests are kept."""
     lines = []
     for name in names:
         if all(name in kept[test] for test in tests):
@@ -88,50 +88,50 @@ def lines_of(names: Iterable[str], kept: Kept, facts: dict[str, Any], tests: Seq
 
 
 def parts_table(title: str, lines: Sequence[Line]) -> list[str]:
-    """What each finds in the last turn, by setting; the paper's mean; what it cost."""
+    """The recalls of each row in the last turn, by setting; the paper's mean; the cost."""
     head = [f"{setting[:4]}. R@{depth}" for setting in SETTINGS for depth in DEPTHS]
     head += ["comb. mean", "roll. mean", "**Mean**", "paper", "minutes", "seeds"]
     rows = []
     for line in lines:
         by_depth = zip(*(line.recall(depth) for depth in DEPTHS), strict=True)
-        cells = [tenths(share) for of_setting in by_depth for share in of_setting]
-        cells += [tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [spread(line.last)]
+        cells = [format_tenths(share) for of_setting in by_depth for share in of_setting]
+        cells += [format_tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [format_spread(line.last)]
         cells += [published(title, line.name), ", ".join(f"{value:.1f}" for value in line.minutes if value)]
         rows.append([line.name, *cells, line.seeds])
-    return table(["", *head], rows)
+    return format_table(["", *head], rows)
 
 
 def turns_table(lines: Sequence[Line]) -> list[str]:
-    """The mean recall turn by turn, and what is found in the mean of all turns."""
+    """The mean recall turn by turn, and in the mean of all turns."""
     head = ["turn 1", "turn 2", "turn 3", *(f"R@{depth}, every turn" for depth in DEPTHS), "mean, every turn"]
     rows = []
     for line in lines:
-        cells = [tenths(line.mean(turn)) for turn in range(3)]
-        cells += [tenths(float(np.mean([line.recall(depth, turn) for turn in range(3)]))) for depth in DEPTHS]
-        rows.append([line.name, *cells, spread(measured(np.concatenate(line.recalls(None), axis=1)))])
-    return table(["", *head], rows)
+        cells = [format_tenths(line.mean(turn)) for turn in range(3)]
+        cells += [format_tenths(float(np.mean([line.recall(depth, turn) for turn in range(3)]))) for depth in DEPTHS]
+        rows.append([line.name, *cells, format_spread(estimate_mean(np.concatenate(line.recalls(None), axis=1)))])
+    return format_table(["", *head], rows)
 
 
 def memories_table(lines: Sequence[Line], sizes: dict[str, Any]) -> list[str]:
-    """What a memory carries as a dialogue goes on, its weights, and what is found with it in the last turn."""
+    """The size of a memory as a dialogue goes on, its weights, and the recalls with it in the last turn."""
     head = ["bytes after turn 1", "after 3", "after 10", "bytes of weights", "comb. mean", "roll. mean", "**Mean**"]
     rows = []
     for line in lines:
         carried = sizes[line.name]["carried bytes"]
         cells = [f"{carried[turn]:,}" for turn in ("1", "3", "10")] + [f"{sizes[line.name]['weights bytes']:,}"]
-        cells += [tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [spread(line.last)]
+        cells += [format_tenths(float(found_ec.mean())) for found_ec in line.recalls()] + [format_spread(line.last)]
         rows.append([line.name, *cells, published("memories", line.name), line.seeds])
-    return table(["", *head, "paper", "seeds"], rows)
+    return format_table(["", *head, "paper", "seeds"], rows)
 
 
 def rollback_table(lines: Sequence[Line]) -> list[str]:
     """Every way to treat the picture when a turn goes back."""
     rows = []
     for line in lines:
-        cells = [tenths(line.recall(depth)[0]) for depth in DEPTHS] + [spread(line.last)]
+        cells = [format_tenths(line.recall(depth)[0]) for depth in DEPTHS] + [format_spread(line.last)]
         name = line.name.partition(GOES_BACK)[2].strip() or "replace"
         rows.append([name, *cells, published("rollback", line.name), line.seeds])
-    return table(["", *(f"R@{depth}" for depth in DEPTHS), "**mean**", "paper", "seeds"], rows)
+    return format_table(["", *(f"R@{depth}" for depth in DEPTHS), "**mean**", "paper", "seeds"], rows)
 
 
 def sessions_table(rows: dict[str, KeptRow]) -> list[str]:
@@ -140,9 +140,11 @@ def sessions_table(rows: dict[str, KeptRow]) -> list[str]:
     for name, row in rows.items():
         last_ec = last_ranks(row.values_ect) / 2
         found = [(last_ec < depth).astype(np.float64) for depth in SESSION_DEPTHS]
-        cells = [tenths(float(found_ec.mean())) for found_ec in found] + [spread(measured(np.mean(found, axis=0)))]
+        cells = [format_tenths(float(found_ec.mean())) for found_ec in found] + [
+            format_spread(estimate_mean(np.mean(found, axis=0)))
+        ]
         lines.append([name, *cells, str(len(row.seeds))])
-    return table(["", *(f"R@{depth}" for depth in SESSION_DEPTHS), "**mean**", "seeds"], lines)
+    return format_table(["", *(f"R@{depth}" for depth in SESSION_DEPTHS), "**mean**", "seeds"], lines)
 
 
 def last_ranks(doubled_ect: Real[np.ndarray, "e c t"]) -> Real[np.ndarray, "e c"]:
@@ -152,6 +154,6 @@ def last_ranks(doubled_ect: Real[np.ndarray, "e c t"]) -> Real[np.ndarray, "e c"
 
 
 def published(title: str, name: str) -> str:
-    """What the paper has for a line of a table, if it has it."""
+    """The paper's figure for a line of a table; "" if it has none."""
     figure = paper_of(title, name)
-    return "" if figure is None else tenths(figure)
+    return "" if figure is None else format_tenths(figure)

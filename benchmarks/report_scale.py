@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cells import machine_line, percent, table
+from cells import format_percent, format_table, machine_line
 from plots import Plot
 
 TURNS = {
@@ -17,25 +17,21 @@ TURNS = {
 COLOURS = {"index": "#1b6ca8", "scan": "#c2571a", "product": "#777777"}
 
 
-LEAST = 0.95
-"""Of the scan's ten best, what the index is meant to find with every kind of turn."""
+MIN_RECALL = 0.95
+"""The share of the scan's ten best that the index is meant to find with every kind of turn."""
 
 
 def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, list[str]]:
     """All parts by name."""
-    if not scale:
-        names = ("likeness", "turns", "index", "snapshot", "kinds", "people", "machine")
-        return {f"scale-{name}": ["Not measured yet: run `benchmarks/scale.py`."] for name in names}
-    sizes = {int(size): found for size, found in scale["sizes"].items()}
-    sizes = dict(sorted(sizes.items()))
-    largest = max((size for size, found in sizes.items() if "kinds" in found), default=0)
+    sizes = dict(sorted((int(size), found) for size, found in scale["sizes"].items()))
+    largest = max(size for size, found in sizes.items() if "kinds" in found)
     return {
         "scale-likeness": likeness_table(scale["likeness"]),
         "scale-turns": turns_table(sizes),
         "scale-index": index_table(sizes),
         "scale-snapshot": snapshot_table(sizes),
-        "scale-kinds": kinds_table(sizes, largest) if largest else ["Not run yet."],
-        "scale-people": people_table(capacity.get("people", {})),
+        "scale-kinds": kinds_table(sizes, largest),
+        "scale-people": people_table(capacity["people"]),
         "scale-machine": [machine_line(scale["machine"])],
     }
 
@@ -48,7 +44,7 @@ def likeness_table(likeness: dict[str, Any]) -> list[str]:
         for name in likeness["real"]
         for which, key in (("photographs", "real"), ("made", "made"))
     ]
-    return table(head, rows)
+    return format_table(head, rows)
 
 
 def turns_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
@@ -65,11 +61,11 @@ def turns_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
                 *("" if one is None else f"{_time(one)}, recall {one['recall']:.3f}" for one in engines),
             ]
         )
-    return table(["ms: median (at work)", *(f"{size:,}" for size in sizes)], rows)
+    return format_table(["ms: median (at work)", *(f"{size:,}" for size in sizes)], rows)
 
 
 def scale_plot(scale: dict[str, Any]) -> Plot:
-    """What a turn costs as pictures grow."""
+    """The cost of a turn as the collection grows."""
     turns = {int(size): found["turns"] for size, found in scale["sizes"].items() if "turns" in found}
     lines = {key: [[size, turns[size][key]["cpu_ms"]] for size in sorted(turns)] for key in COLOURS}
     return Plot("scale.svg", lines, paint_turns)
@@ -95,18 +91,19 @@ def _time(found: dict[str, float]) -> str:
 
 
 def index_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
-    """What an index is and takes, a row a size."""
+    """The size, recall and cost of an index, a row a size."""
     rows = [
         [
             f"{size:,}", f"{found['made_s']:.0f} s", f"{found['grown_s']:.1f} s for {found['grown_by']:,}",
-            f"{' or '.join(map(str, found['probes']))} of {found['lists']}", " or ".join(map(percent, found["recall"])),
+            f"{' or '.join(map(str, found['probes']))} of {found['lists']}",
+            " or ".join(map(format_percent, found["recall"])),
             f"{found['memory']['resident_MB']:,} MB", f"{found['memory']['private_MB']:,} MB",
         ]
         for size, found in sizes.items()
         if "made_s" in found
     ]  # fmt: skip
     head = ["pictures", "made in", "grown in", "lists looked into", "recall, its card", "memory", "of that private"]
-    return table(head, rows)
+    return format_table(head, rows)
 
 
 def snapshot_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
@@ -121,7 +118,7 @@ def snapshot_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
     ]  # fmt: skip
     head = ["pictures", "all: ready in (at work)", "written", "1,000 more: stored in", "ready in (at work)", "written"]
     last = [of_size["snapshot"]["machine"] for of_size in sizes.values() if "snapshot" in of_size][-1:]
-    return [*table(head, rows), *(line for machine in last for line in ("", machine_line(machine)))]
+    return [*format_table(head, rows), *(line for machine in last for line in ("", machine_line(machine)))]
 
 
 def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
@@ -132,31 +129,29 @@ def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
     order = [*sizes[largest]["kinds"], *(name for name in found if name not in sizes[largest]["kinds"])]
     rows = [
         [
-            name if size == largest else f"{name}, {size:,} pictures", percent(row["recall"]), percent(row["verdicts"]),
-            _time(row["index"]), _time(row["scan"]), str(row["asked"]),
+            name if size == largest else f"{name}, {size:,} pictures", format_percent(row["recall"]),
+            format_percent(row["verdicts"]), _time(row["index"]), _time(row["scan"]), str(row["asked"]),
         ]
         for name, (size, row) in ((name, found[name]) for name in order)
     ]  # fmt: skip
     fewer = ", ".join(
         f"{row[0]} ({row[1]} of {row[-1]})" for row, name in zip(rows, order, strict=True)
-        if found[name][1]["recall"] < LEAST
+        if found[name][1]["recall"] < MIN_RECALL
     )  # fmt: skip
     head = ["the last turn", "of the scan's ten", "same verdict", "index, ms (at work)", "scan, ms (at work)", "asked"]
-    below = [] if not fewer else ["", f"Below {100 * LEAST:.0f} %: {fewer}."]
-    return [f"{largest:,} pictures:", "", *table(head, rows), *below]
+    below = [] if not fewer else ["", f"Below {100 * MIN_RECALL:.0f} %: {fewer}."]
+    return [f"{largest:,} pictures:", "", *format_table(head, rows), *below]
 
 
 def people_table(people: dict[str, Any]) -> list[str]:
     """Cores for pictures and people, as `capacity.py` computes them."""
-    if not people:
-        return ["Not computed yet: run `benchmarks/capacity.py --only people`."]
     crowds = sorted({row["people"] for row in people["rows"]})
     cells = {(row["pictures"], row["people"]): row["cores"] for row in people["rows"]}
     rows = [
         [f"{size:,}, {people['by'][str(size)]}", *(_serve(cells[size, crowd]) for crowd in crowds)]
         for size in sorted({row["pictures"] for row in people["rows"]})
     ]
-    return table(["pictures", *(f"{crowd:,} people" for crowd in crowds)], rows)
+    return format_table(["pictures", *(f"{crowd:,} people" for crowd in crowds)], rows)
 
 
 def _serve(cores: int) -> str:

@@ -3,84 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
-from cells import machine_line, most, percent, spread, table, tenths
+from cells import (
+    EARLIER_DATA,
+    Column,
+    cell_of,
+    format_percent,
+    format_spread,
+    format_table,
+    format_tenths,
+    machine_line,
+    mark_earlier,
+    minutes_cell,
+    reach_table,
+    rows_table,
+)
 
 TASKS = ("tChat", "iChat", "mChat")
 METRICS = ("R@1", "R@5", "R@10")
 SHARED = "R@10"
 BASE = "ChatSearcher"
-EARLIER = " (earlier)"
 
 
 def talking_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     """All tables of `chatsearcher.py`, but for claims. Rows whose ranks are not kept are marked: of earlier data."""
-    if not found:
-        return {}
     kept = {name for test in found["kept"].values() for name in test["rows"]}
-
-    def marked(part: str) -> dict[str, Any]:
-        return {name if name in kept else f"{name}{EARLIER}": row for name, row in found[part].items()}
-
+    chat, captions, cirr, visual, decision = (
+        mark_earlier(found[part], kept) for part in ("chat", "captions", "cirr", "visual", "decision")
+    )
     spent = f"{found['minutes of training']} minutes of training in all, by the clock"
     return {
-        "chatsearcher-chat": chat_table(marked("chat")),
-        "chatsearcher-captions": captions_table(marked("captions")),
+        "chatsearcher-chat": chat_table(chat),
+        "chatsearcher-captions": captions_table(captions),
         "chatsearcher-queue": queue_table(found, kept),
-        "chatsearcher-cirr": cirr_table(marked("cirr")),
-        "chatsearcher-visual": visual_table(marked("visual")),
+        "chatsearcher-cirr": cirr_table(cirr),
+        "chatsearcher-visual": visual_table(visual),
         "chatsearcher-kinds": kinds_table(found["visual"]),
-        "chatsearcher-decision": decision_table(marked("decision")),
-        "chatsearcher-grounding": grounding_table(found["grounding"]),
+        "chatsearcher-decision": shares_table(decision),
+        "chatsearcher-grounding": shares_table(found["grounding"]),
         "chatsearcher-speed": speed_table(found["speed"]),
         "chatsearcher-machine": [f"{found['data']}; {spent}. {machine_line(found['machine'])}"],
     }
 
 
 def photograph_talk_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """What `talking.py` found of the shipped weights."""
+    """The tables of `talking.py`, about the shipped weights."""
     asked, talks = found["asked"], found["talks"]
-    figures = ("accuracy", "text only", "majority by kind")
-    by_kind = {"anything": {figure: asked[figure] for figure in figures}, **asked["by kind"]}
-    questions = [[kind, *(spread(row[figure]) for figure in figures)] for kind, row in by_kind.items()]
-    turns = [[name, spread(talked)] for name, talked in talks.items() if name != "talks"]
+    by_kind = {"anything": asked, **asked["by kind"]}
+    turns = [[name, format_spread(talked)] for name, talked in talks.items() if name != "talks"]
     return {
         "talking-asked": [
-            *table(["question about", "accuracy", "text only", "majority of the kind"], questions),
+            *answers_table(by_kind),
             "",
             f"{asked['of']}. {machine_line(found['machine'])}",
         ],
-        "talking-talks": table([f"{talks['talks']} conversations", ""], turns),
+        "talking-talks": format_table([f"{talks['talks']} conversations", ""], turns),
     }
 
 
 def chat_table(rows: dict[str, Any]) -> list[str]:
-    """One row a training: the three tasks, the average, the paper's average, and what it cost."""
-    head = ["", *(f"{task[0]} {metric}" for task in TASKS for metric in METRICS)]
-    head += ["**average**", "paper", "minutes", "seeds"]
-    lines = []
-    for name, row in rows.items():
-        cells = [tenths(row[task][metric]) if task in row else "" for task in TASKS for metric in METRICS]
-        paper = row.get("paper", {})
-        cells += [spread(row["average"]), f"{paper['average']:.1f}" if paper else ""]
-        cells += [", ".join(f"{value:.0f}" for value in row.get("minutes", ())), str(row["seeds"])]
-        lines.append([name, *cells])
-    return table(head, lines)
+    """One row a training: the three tasks, the average, the paper's average, and the cost."""
+    columns: dict[str, Column] = {
+        **{f"{task[0]} {metric}": cell_of(format_tenths, task, metric) for task in TASKS for metric in METRICS},
+        "**average**": cell_of(format_spread, "average"),
+        "paper": cell_of("{:.1f}".format, "paper", "average"),
+        "minutes": partial(minutes_cell, digits=0),
+        "seeds": cell_of(str, "seeds"),
+    }
+    return rows_table(rows, columns)
 
 
 def captions_table(rows: dict[str, Any]) -> list[str]:
     """One row a training: its first stage's text-to-image search, on photos and on scenes."""
     sets = {"flickr8k": "photos", "scenes": "scenes"}
-    head = ["", *(f"{said}, {metric}" for said in sets.values() for metric in METRICS)]
-    head += [*(f"{said}, mean" for said in sets.values()), "seeds"]
-    lines = []
-    for name, row in rows.items():
-        known = [row.get(data, {}) for data in sets]
-        cells = [tenths(one[metric]) if one else "" for one in known for metric in METRICS]
-        cells += [most(one, "mean") for one in known]
-        lines.append([name, *cells, str(max(one.get("seeds", 0) for one in known))])
-    return table(head, lines)
+    columns: dict[str, Column] = {
+        **{
+            f"{said}, {metric}": cell_of(format_tenths, data, metric)
+            for data, said in sets.items()
+            for metric in METRICS
+        },
+        **{f"{said}, mean": cell_of(format_spread, data, "mean") for data, said in sets.items()},
+        "seeds": lambda row: str(max(row[data]["seeds"] for data in sets if data in row)),
+    }
+    return rows_table(rows, columns)
 
 
 def queue_table(found: dict[str, Any], kept: Collection[str]) -> list[str]:
@@ -92,22 +99,22 @@ def queue_table(found: dict[str, Any], kept: Collection[str]) -> list[str]:
     cells = []
     for said, name in lines:
         first = found["captions"].get(name, {})
-        means = [most(first.get(data, {}), "mean") for data in ("flickr8k", "scenes")]
+        means = [cell_of(format_spread, data, "mean")(first) for data in ("flickr8k", "scenes")]
         chat = found["chat"][name]
-        cells.append([f"{said}{EARLIER * (name not in kept)}", *means, spread(chat["average"]), str(chat["seeds"])])
-    return table(["pictures in the queue", "photos, mean", "scenes, mean", "average of t, i, m", "seeds"], cells)
+        cells.append(
+            [f"{said}{EARLIER_DATA * (name not in kept)}", *means, format_spread(chat["average"]), str(chat["seeds"])]
+        )
+    return format_table(["pictures in the queue", "photos, mean", "scenes, mean", "average of t, i, m", "seeds"], cells)
 
 
 def cirr_table(rows: dict[str, Any]) -> list[str]:
     """One row a system, CIRR's figures."""
-    metrics = ("R@1", "R@5", "R@50", "R_subset@2", "R_subset@3")
-    head = ["", *metrics, "**R@10**", "**R_subset@1**", "seeds"]
-    lines = [
-        [name, *(tenths(row[metric]) for metric in metrics), spread(row["R@10, interval"]),
-         spread(row["R_subset@1, interval"]), str(row["seeds"])]
-        for name, row in rows.items()
-    ]  # fmt: skip
-    return table(head, lines)
+    columns: dict[str, Column] = {
+        **{metric: cell_of(format_tenths, metric) for metric in ("R@1", "R@5", "R@50", "R_subset@2", "R_subset@3")},
+        **{f"**{metric}**": cell_of(format_spread, f"{metric}, interval") for metric in ("R@10", "R_subset@1")},
+        "seeds": cell_of(str, "seeds"),
+    }
+    return rows_table(rows, columns)
 
 
 VISUAL = ("accuracy", "text only", "majority", "majority by kind", "above text only", "above majority by kind")
@@ -115,48 +122,37 @@ VISUAL = ("accuracy", "text only", "majority", "majority by kind", "above text o
 
 def visual_table(rows: dict[str, Any]) -> list[str]:
     """One row a training: its answers about pictures, and what they are above."""
-    return table(
-        ["", *VISUAL, "seeds"],
-        [[name, *(most(row, figure) for figure in VISUAL), str(row["seeds"])] for name, row in rows.items()],
-    )
+    columns = {figure: cell_of(format_spread, figure) for figure in VISUAL}
+    return rows_table(rows, {**columns, "seeds": cell_of(str, "seeds")})
 
 
 def kinds_table(rows: dict[str, Any]) -> list[str]:
     """The main row's answers by the kind of question."""
-    row: dict[str, Any] = rows.get(BASE) or next(iter(rows.values()), {})
+    row = rows[BASE]
     kinds = [name.removeprefix("accuracy: ") for name in row if name.startswith("accuracy: ")]
-    figures = ("accuracy", "text only", "majority by kind")
-    return table(
-        ["question about", "accuracy", "text only", "majority of the kind"],
-        [[kind, *(most(row, f"{figure}: {kind}") for figure in figures)] for kind in kinds],
-    )
+    found = {kind: {one: row[name] for one in ASKED if (name := f"{one}: {kind}") in row} for kind in kinds}
+    return answers_table(found)
 
 
-def decision_table(rows: dict[str, Any]) -> list[str]:
-    """One row a training: how often it answers in the right way."""
-    names = list(dict.fromkeys(name for row in rows.values() for name in row if name not in ("seeds", "of")))
-    return table(
-        ["", *names, "seeds"],
-        [[name, *(most(row, one) for one in names), str(row["seeds"])] for name, row in rows.items()],
-    )
+ASKED = {"accuracy": "accuracy", "text only": "text only", "majority by kind": "majority of the kind"}
 
 
-def grounding_table(rows: dict[str, Any]) -> list[str]:
-    """One row a choice of boxes: the share of phrases whose thing is found."""
-    names = list(dict.fromkeys(name for row in rows.values() for name in row if name not in ("seeds", "of")))
-    return table(
-        ["", *names, "seeds"],
-        [
-            [name.removeprefix("grounding, "), *(most(row, one) for one in names), str(row["seeds"])]
-            for name, row in rows.items()
-        ],
-    )
+def answers_table(kinds: dict[str, Any]) -> list[str]:
+    """One row a kind of question: the figures of the answers to it."""
+    columns = {said: cell_of(format_spread, figure) for figure, said in ASKED.items()}
+    return rows_table(kinds, columns, first="question about")
+
+
+def shares_table(rows: dict[str, Any]) -> list[str]:
+    """One row a training, or a choice of boxes: its shares, a column each."""
+    names = dict.fromkeys(name for row in rows.values() for name in row if name not in ("seeds", "of"))
+    columns = {name: cell_of(format_spread, name) for name in names}
+    named = {name.removeprefix("grounding, "): row for name, row in rows.items()}
+    return rows_table(named, {**columns, "seeds": cell_of(str, "seeds")})
 
 
 def speed_table(speed: dict[str, Any]) -> list[str]:
-    """What turns cost."""
-    if not speed:
-        return ["(not measured yet)"]
+    """The costs of turns."""
     turns = speed["turn_ms"]
     rows = [
         ["turn 10 over turn 2, equally long", "<= 1.3", f"{speed['turn 10 over turn 2']:.2f}"],
@@ -169,16 +165,14 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
         ["a turn answered in words, up to the last one", "", f"{speed['a turn answered in words, p50 ms']:.0f} ms"],
         ["all pictures made ready, once", "", f"{speed['all pictures made ready, s']:.0f} s"],
     ]  # fmt: skip
-    return [*table(["what", "reach", "measured"], rows), "", machine_line(speed["machine"])]
+    return [*reach_table(rows), "", machine_line(speed["machine"])]
 
 
 # -- side by side
 
 
 def side_by_side_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """The table of all systems, and that of what the protocols themselves count; none where nothing is measured."""
-    if not found:
-        return {}
+    """The table of all systems, and that of what the protocols themselves count."""
     names = [name for name in found["tests"] if any(name in row["found"] for row in found["systems"].values())]
     return {
         "side-by-side": systems_table(found, names, SHARED),
@@ -200,30 +194,32 @@ def systems_table(found: dict[str, Any], names: list[str], metric: str | None) -
     }
     lines = []
     for system, row in systems.items():
-        cells = [cell(row["found"].get(name), of[name], best[name]) for name in names]
+        cells = [figure_cell(row["found"].get(name), of[name], best[name]) for name in names]
         lines.append([system, row["trained on"], *cells])
     head = [f"{name}, {of[name]}" if metric is None else name for name in names]
-    return table(["system", "has learnt from the training part of", *head], lines)
+    return format_table(["system", "has learnt from the training part of", *head], lines)
 
 
-def cell(one: dict[str, Any] | None, metric: str, best: float) -> str:
+def figure_cell(one: dict[str, Any] | None, metric: str, best: float) -> str:
     """A figure with half the width of its interval, marked where pictures looked for may have been learnt from."""
     if one is None:
         return ""
     figure = one[metric]
-    text = f"{tenths(figure['mean'])} ± {tenths((figure['high'] - figure['low']) / 2)}"
+    text = f"{format_tenths(figure['mean'])} ± {format_tenths((figure['high'] - figure['low']) / 2)}"
     text = f"**{text}**" if figure["mean"] == best else text
     return f"{text} †" if one.get("flags") else text
 
 
 def tests_table(found: dict[str, Any], names: list[str]) -> list[str]:
-    """What each column is."""
+    """The data and the protocol of each column."""
     lines = []
     for name in names:
         test = found["tests"][name]
         talks = max(row["found"][name]["talks"] for row in found["systems"].values() if name in row["found"])
         sizes = [f"{size:,}" for size in test["pictures"]]
         drawn = found["systems"].get("random", {"found": {}})["found"].get(name)
-        chance = percent(drawn[SHARED]["mean"]) if drawn else ""
+        chance = format_percent(drawn[SHARED]["mean"]) if drawn else ""
         lines.append([name, test["data"], test["protocol"], f"{talks:,}", " / ".join(sizes), chance])
-    return table(["column", "data", "protocol", "dialogues", "pictures to search in", "R@10 by chance, drawn"], lines)
+    return format_table(
+        ["column", "data", "protocol", "dialogues", "pictures to search in", "R@10 by chance, drawn"], lines
+    )

@@ -1,11 +1,11 @@
-"""What benchmarks of trained systems share: verbs on one processor, ranks that are kept, intervals.
+"""Verbs on one core, ranks that are kept and intervals; shared by the benchmarks of trained systems.
 
 Ranks of a benchmark are kept in results/ranks/BENCHMARK.npz, and what is known about them (gallery, command, commit,
-weights, date, flags) in results/BENCHMARK.json under "kept", so that anybody can recompute what claims.py says.
+weights, date, flags) in results/BENCHMARK.json under "kept", so that the verdicts of claims.py can be recomputed.
 
     TEST/ids        the conversations
     TEST/ROW        [seeds, conversations, turns]: best + worst rank, from 0, so twice the rank; -1: no such turn.
-                    Ranks from `DEPTH` on are kept as `DEPTH`. Other figures (CIDEr-D) are kept as float32.
+                    Ranks from `MAX_DEPTH` on are kept as `MAX_DEPTH`. Other figures (CIDEr-D) are kept as float32.
     TEST/ROW/seeds  the seeds of the trainings; [UNTRAINED] where nothing was trained
 """
 
@@ -20,28 +20,30 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock
+from freshness import RESULTS
 from jaxtyping import Bool, Float, Int, Real
-from machine import described
+from machine import describe_host
+from measuring import read_figures, write_json
 
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.results import TaskResult
 from viewfinder.metrics import seeded_interval
 from viewfinder.weights import read_weights
 
-RESULTS = Path(__file__).parent / "results"
-DEPTH = 100
+MAX_DEPTH = 100
 """Ranks that are told apart; no claim counts deeper, and a file of ranks stays small."""
 
 SEEDS = (0, 1, 2)
-"""Of every row that is trained."""
+"""Seeds of a row that is trained."""
 
 MORE = (*SEEDS, 3, 4, 5)
-"""Of rows behind a claim whose interval over three seeds was more than 2 points from 0, and which was yet undecided."""
+"""Seeds of rows behind a claim that three seeds left undecided with an interval more than 2 points from 0."""
 
 UNTRAINED = -1
 """Stands for the seed where nothing was trained: such a row is beside every seed of another."""
@@ -49,7 +51,7 @@ UNTRAINED = -1
 
 @dataclass(frozen=True, eq=False)
 class KeptRow:
-    """What a row found on a test: doubled ranks (or values) of every conversation after every turn, by seed."""
+    """The doubled ranks (or values) of a row on a test, for every conversation after every turn, by seed."""
 
     ids: tuple[str, ...]
     seeds: tuple[int, ...]
@@ -105,12 +107,12 @@ def write_ranks(
             arrays[f"{title}/ids"] = np.array(next(iter(tested.values())).ids)
             for name, kept in tested.items():
                 is_rank = np.issubdtype(kept.values_ect.dtype, np.integer)
-                values_ect = np.minimum(kept.values_ect, 2 * DEPTH) if is_rank else kept.values_ect
+                values_ect = np.minimum(kept.values_ect, 2 * MAX_DEPTH) if is_rank else kept.values_ect
                 arrays[f"{title}/{name}"] = values_ect.astype(np.int32 if is_rank else np.float32)
                 arrays[f"{title}/{name}/seeds"] = np.array(kept.seeds)
         (results / "ranks").mkdir(parents=True, exist_ok=True)
         np.savez_compressed(results / "ranks" / f"{benchmark}.npz", **arrays)  # type: ignore[arg-type]  # names are ours
-        (results / f"{benchmark}.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        write_json(results / f"{benchmark}.json", record)
 
 
 def _facts_by_seed(facts: Mapping[str, Any], seeds: Sequence[int], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,9 +152,8 @@ def last_turns(known_ct: Bool[np.ndarray, "*c t"]) -> Int[np.ndarray, "*c"]:
 
 
 def read_facts(benchmark: str, results: Path = RESULTS) -> dict[str, Any]:
-    """What results/BENCHMARK.json says; nothing, if it has not been run yet."""
-    file = results / f"{benchmark}.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
+    """The content of results/BENCHMARK.json; nothing, if it has not been run yet."""
+    return read_figures(results / f"{benchmark}.json")
 
 
 def write_results(
@@ -174,8 +175,7 @@ def write_results(
         rows = now[part]
         fewer = {name for name, row in before.get(part, {}).items() if _seeds(rows.get(name)) < _seeds(row)}
         now[part] = {**before.get(part, {}), **{name: row for name, row in rows.items() if name not in fewer}}
-    text = json.dumps({**new, **kept}, indent=1) + "\n"
-    (results / f"{benchmark}.json").write_text(text, encoding="utf-8")
+    write_json(results / f"{benchmark}.json", {**new, **kept})
 
 
 def _seeds(row: Any) -> int:
@@ -193,7 +193,7 @@ def is_kept(benchmark: str, test: str, row: str, seed: int, results: Path = RESU
 def facts_of(
     command: str, weights: Sequence[Path] = (), flags: Sequence[str] = (), trainings: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """What is known of a measurement, and where it was made; its commit ends in "-dirty" where src/ differs from it.
+    """The facts about a measurement: how, when and where it was made; the commit ends in "-dirty" if src/ differs.
 
     Args:
         command: what measures it again.
@@ -205,7 +205,7 @@ def facts_of(
     day = datetime.now(UTC).date().isoformat()
     return {
         "command": command, "commit": describe_commit(), "weights": hashes, "date": day, "flags": list(flags),
-        "minutes": [round(minutes(folder), 1) for folder in trainings], "machine": described()["processor"],
+        "minutes": [round(minutes(folder), 1) for folder in trainings], "machine": describe_host()["processor"],
     }  # fmt: skip
 
 
@@ -219,14 +219,14 @@ def describe_commit(root: Path = RESULTS.parents[1]) -> str:
 
 
 def overlap_flags(tasks: Sequence[TaskResult]) -> list[str]:
-    """What tests share with what was learnt from, as `evaluate` counted it; once each."""
+    """Flags for what tests share with training, as `evaluate` counted it; once each."""
     counted = [getattr(task, "overlap", None) for task in tasks]
     flags = (one.flags if one is not None else ("overlap: not counted",) for one in counted)
     return list(dict.fromkeys(flag for of_task in flags for flag in of_task))
 
 
 def kept_row(by_seed: Mapping[int, Sequence[TaskResult]]) -> KeptRow:
-    """What tasks of runs found, by seed; of several tasks a conversation is named with its task."""
+    """Joins the ranks of runs, by seed, into a row; of several tasks a conversation is named with its task."""
     rows = []
     for seed, tasks in by_seed.items():
         turns = max(task.ranks.best_st.shape[1] for task in tasks)
@@ -243,19 +243,25 @@ def kept_row(by_seed: Mapping[int, Sequence[TaskResult]]) -> KeptRow:
     return joined
 
 
-def run(*command: str, log: Path | None = None) -> None:
-    """A verb of the command line, on one processor."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+def keep_tasks(
+    benchmark: str, test: str, row: str, seed: int, tasks: Sequence[TaskResult], command: str, *,
+    weights: Sequence[Path] = (), training: Path | None = None, flags: Sequence[str] = ("own data",),
+) -> None:  # fmt: skip
+    """Keeps the ranks of a row on the tasks of a test; a row of several networks has the hashes of all."""
+    facts = facts_of(command, weights, [*flags, *overlap_flags(tasks)], [training] if training else [])
+    facts["weights"] = ["+".join(facts["weights"])] if weights else []
+    gallery = sum(task.ranks.gallery_size for task in tasks)
+    write_ranks(benchmark, test, row, kept_row({seed: tasks}), gallery=gallery, facts=facts)
+
+
+def run(*command: object, log: Path | None = None) -> None:
+    """Runs a verb of the command line on one core."""
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
-    with (log or Path(os.devnull)).open("a") as told:
-        subprocess.run(
-            [str(Path(sys.executable).with_name("viewfinder")), *command],
-            check=True,
-            env=environment,
-            stdout=told,
-            stderr=told,
-        )
+    program = (sys.executable, "-m", "viewfinder")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    with (log or Path(os.devnull)).open("a") as out:
+        subprocess.run([*program, *map(str, command)], check=True, env=environment, stdout=out, stderr=out)
 
 
 def is_measured(folder: Path) -> bool:
@@ -263,10 +269,10 @@ def is_measured(folder: Path) -> bool:
     return (folder / "results.json").is_file()
 
 
-def parameters(file: Path, fixed: Sequence[str] = ("_mean", "_deviation")) -> int:
-    """Numbers that were trained: without those, by the ends of their names, that were measured of the data."""
-    arrays = read_weights(file).arrays
-    return int(sum(array.size for name, array in arrays.items() if not name.endswith(tuple(fixed))))
+def parameters(file: Path, fixed: Sequence[str] = ("*_mean", "*_deviation")) -> int:
+    """The count of numbers that were trained; those of arrays that `fixed` names were not."""
+    arrays = read_weights(file).arrays.items()
+    return int(sum(array.size for name, array in arrays if not any(fnmatchcase(name, one) for one in fixed)))
 
 
 def minutes(folder: Path) -> float:
@@ -278,6 +284,6 @@ def minutes(folder: Path) -> float:
     return seconds / 60
 
 
-def measured(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
+def estimate_mean(values_es: Float[np.ndarray, "e s"]) -> dict[str, float]:
     """Mean and 95 % interval over seeds and conversations."""
     return {name: round(float(value), 4) for name, value in asdict(seeded_interval(values_es)).items()}

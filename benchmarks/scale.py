@@ -15,16 +15,15 @@ import json
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
-from freshness import sign
+from freshness import RESULTS
 from jaxtyping import Bool, Float32
-from machine import described
+from measuring import read_figures, time_call, time_call_and_cores, write_figures
 from scale_others import OTHERS
 from scale_snapshot import measure_snapshot
 from scale_vectors import describe_likeness, make_vectors, read_vectors
@@ -50,7 +49,7 @@ SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 
 SIZES = (10_000, 50_000, 200_000, 1_000_000)
 
-BUT_UP_TO = 200_000
+MAX_BUT_PICTURES = 200_000
 """Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
 
 
@@ -68,7 +67,7 @@ def main() -> None:
         help="parts to leave out",
         choices=["snapshot", "index", "turns", "others", "kinds"],
     )
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scale.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "scale.json")
     parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if len(given.sizes) > 1:
@@ -83,7 +82,7 @@ def main() -> None:
     if given.memory_of:
         print(json.dumps(memory_here(given.memory_of, [said[0] for said in photos.captions[:50]])))
         return
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {"sizes": {}}
+    results = read_figures(given.out) or {"sizes": {}}
     texts = [said[0] for said in photos.captions]
     texts_md = encoder.words(texts[-200:])
     results["likeness"], made_by = describe_likeness(photos, texts_md)
@@ -102,10 +101,7 @@ def main() -> None:
         if "kinds" not in given.without:
             found["kinds"] = kinds(library, photos.captions, given.asked)
         found["memory"] = memory_of(given.data, given.work, library.folder)
-        results["machine"] = described()
-        sign(results, "scale", [f"sizes.{size}"])
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
+        write_figures("scale", results, given.out, [f"sizes.{size}"])
         print(size, json.dumps(found, indent=1), flush=True)
 
 
@@ -162,8 +158,8 @@ def index_of(library: Library) -> dict[str, Any]:
     ids, vectors_nd, background_n = gallery.snapshot.ids, gallery.snapshot.matrix_nd, gallery.background_n
     known = len(ids) - len(ids) // 100
     asked = queries_like(gallery)
-    made, spent = timed(build_index, ids[:known], vectors_nd[:known], background_n[:known], asked)
-    _, grown = timed(made.add, ids[known:], with_background(vectors_nd[known:], background_n[known:]))
+    made, spent = time_call(build_index, ids[:known], vectors_nd[:known], background_n[:known], asked)
+    _, grown = time_call(made.add, ids[known:], with_background(vectors_nd[known:], background_n[known:]))
     write_index(made, library.folder, gallery.snapshot.space)
     card = made.card
     return {
@@ -180,10 +176,10 @@ def turns(library: Library, captions: Sequence[str], asked: int) -> dict[str, An
     encoder, matrix_nd = near.encoder, near.snapshot.matrix_nd
     for at in range(asked):
         new = captions[4 * at : 4 * at + 3]
-        vector_1d = measured(spent["words"], encoder.words, [new[0]])
-        measured(spent["product"], lambda vector_d: top_k(dot_scores(matrix_nd, vector_d), 10), vector_1d[0])
+        vector_1d = note_time(spent["words"], encoder.words, [new[0]])
+        note_time(spent["product"], lambda vector_d: top_k(dot_scores(matrix_nd, vector_d), 10), vector_1d[0])
         for name, gallery, text in (("index", near, new[1]), ("scan", scan, new[2])):
-            measured(spent[name], Session(gallery, Composer(), None, memo=ByteCache()).search, Say(text))
+            note_time(spent[name], Session(gallery, Composer(), None, memo=ByteCache()).search, Say(text))
     return {name: medians(times[asked // 5 :]) for name, times in spent.items()}
 
 
@@ -194,11 +190,11 @@ def others(library: Library, encoder: Encoder, captions: Sequence[str], work: Pa
     queries_mw = np.stack([as_query(encoder.words([text])[0], 1.0) for text in captions])
     found: dict[str, Any] = {}
     for name, make in OTHERS.items():
-        engine, spent = timed(make, vectors_nw, work, library.folder)
+        engine, spent = time_call(make, vectors_nw, work, library.folder)
         if engine is None:
             continue
         times: list[tuple[float, float]] = []
-        rows = [measured(times, engine, query_w) for query_w in queries_mw]
+        rows = [note_time(times, engine, query_w) for query_w in queries_mw]
         best = [top_k(vectors_nw @ query_w, 10) for query_w in queries_mw]
         recall = float(np.mean([np.isin(best_k, rows_k).mean() for best_k, rows_k in zip(best, rows, strict=True)]))
         found[name] = {
@@ -223,7 +219,7 @@ def kinds(library: Library, captions: Sequence[Sequence[str]], asked: int) -> di
                 session = Session(gallery, Composer(), None, where=where, memo=ByteCache())
                 for turn in script[:-1]:
                     session.take_turn(turn)
-                hits[which] = measured(spent[which], session.search, script[-1])
+                hits[which] = note_time(spent[which], session.search, script[-1])
             ids = [{hit.id for hit in hits[which]} for which in ("index", "scan")]
             same.append(len(ids[0] & ids[1]) / max(len(ids[1]), 1))
             verdicts.append(hits["index"].verdict == hits["scan"].verdict)
@@ -260,7 +256,7 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
         "a picture picked": (lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1])], {}, few),
         "an answer": (answered, {}, few),
     }  # fmt: skip
-    if size <= BUT_UP_TO:
+    if size <= MAX_BUT_PICTURES:
         found["but red"] = (
             lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1], "red")], {}, max(asked // 10, 1),
         )  # fmt: skip
@@ -274,14 +270,14 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
 
 
 def memory_of(data: Path, work: Path, library: Path) -> dict[str, Any]:
-    """What a process that opens a library and takes fifty turns needs, in megabytes."""
+    """Megabytes of a process that opens a library and takes fifty turns."""
     command = [sys.executable, __file__, str(data), "--work", str(work), "--memory-of", str(library)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return dict(json.loads(said.strip().splitlines()[-1]))
 
 
 def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
-    """The same of this process; `private` is what it shares with no file."""
+    """Opens a library, takes turns and returns this process's memory; `private` is what it shares with no file."""
     opened = viewfinder.open(library)
     for text in captions:
         Session(opened.gallery(), Composer(), None).search(Say(text))
@@ -292,18 +288,10 @@ def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
 # -- time
 
 
-def timed(work: Callable[..., Any], *given: Any) -> tuple[Any, float]:
-    """A result, and the milliseconds it took."""
-    started = time.perf_counter()
-    result = work(*given)
-    return result, (time.perf_counter() - started) * 1000
-
-
-def measured(times: list[tuple[float, float]], work: Callable[..., Any], *given: Any) -> Any:
-    """A result; how long it took, and how long this process was at work for it, is noted."""
-    started, at_work = time.perf_counter(), time.process_time()
-    result = work(*given)
-    times.append(((time.perf_counter() - started) * 1000, (time.process_time() - at_work) * 1000))
+def note_time(times: list[tuple[float, float]], work: Callable[..., Any], *given: Any) -> Any:
+    """Returns the result of a call, and adds to `times` how long it took and how long this process was at work."""
+    result, *spent = time_call_and_cores(work, *given)
+    times.append((spent[0], spent[1]))
     return result
 
 

@@ -16,8 +16,8 @@ from viewfinder.search.approximate import ApproximateIndex, load_index
 
 Engine = Callable[[np.ndarray], np.ndarray]
 PROBES = 32
-QDRANT_UP_TO = 50_000
-"""Its embedded client is meant for small collections, and says so above 20,000."""
+MAX_QDRANT_PICTURES = 50_000
+"""Qdrant's embedded client is meant for small collections, and says so above 20,000."""
 
 
 def faiss_alone(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
@@ -61,7 +61,7 @@ def lance(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> 
 
 def qdrant(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
     """Qdrant's embedded client, in memory."""
-    if find_spec("qdrant_client") is None or len(vectors_nw) > QDRANT_UP_TO:
+    if find_spec("qdrant_client") is None or len(vectors_nw) > MAX_QDRANT_PICTURES:
         return None
     from qdrant_client import QdrantClient, models
 

@@ -11,14 +11,15 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from freshness import RESULTS
+from machine import describe_host
+from measuring import read_figures, time_call_and_cores, write_json
 
 import viewfinder
 from viewfinder.data.splits import read_photographs
@@ -42,13 +43,13 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "scale.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "scale.json")
     given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {"sizes": {}}
+    results = read_figures(given.out) or {"sizes": {}}
     for size in given.sizes:
         found = measure_snapshot(given.data, given.work, size)
         results["sizes"].setdefault(str(size), {})["snapshot"] = found
-        given.out.write_text(json.dumps(results, indent=1) + "\n")
+        write_json(given.out, results)
         print(size, json.dumps(found, indent=1), flush=True)
 
 
@@ -63,7 +64,7 @@ def measure_snapshot(data: Path, work: Path, size: int) -> dict[str, Any]:
     folder, space = library.folder / "snapshots", library.encoder.version
     shutil.rmtree(folder, ignore_errors=True)
     library.encoder.words(["a dog"])  # its networks are read
-    made, made_at_work = timed(lambda: library.gallery().warm())
+    made, made_at_work = time_seconds(lambda: library.gallery().warm())
     written_at_first = size_of(folder)
     library.build_index()
     library.gallery().warm()
@@ -72,8 +73,8 @@ def measure_snapshot(data: Path, work: Path, size: int) -> dict[str, Any]:
     for start in range(0, len(ids), ADDED):
         before = size_of(folder)
         new = partial(add_pictures, library, ids[start : start + ADDED], captions, seed=start + 1)
-        stored.append(timed(new)[0])
-        shown.append(timed(lambda: library.gallery().warm()))
+        stored.append(time_seconds(new)[0])
+        shown.append(time_seconds(lambda: library.gallery().warm()))
         written.append(size_of(folder) - before)
         assert library.gallery().snapshot.ordered == few, "it has grown"
     library.store.delete(ids)
@@ -82,7 +83,7 @@ def measure_snapshot(data: Path, work: Path, size: int) -> dict[str, Any]:
         "made_s": round(made, 1), "made_cpu_s": round(made_at_work, 1), "made_MB": round(written_at_first / 1e6),
         "added": ADDED, "stored_s": [round(wall, 2) for wall in stored],
         "shown_s": [round(wall, 2) for wall, _ in shown], "shown_cpu_s": [round(cpu, 2) for _, cpu in shown],
-        "written_MB": [round(size / 1e6, 1) for size in written], "machine": described(),
+        "written_MB": [round(size / 1e6, 1) for size in written], "machine": describe_host(),
     }  # fmt: skip
 
 
@@ -117,11 +118,10 @@ def size_of(folder: Path) -> int:
     return sum({status.st_ino: status.st_size for status in found}.values())
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
+def time_seconds(work: Callable[[], object]) -> tuple[float, float]:
     """The seconds that something took, and how long this process was at work for it."""
-    started, at_work = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - started, time.process_time() - at_work
+    _, spent_ms, worked_ms = time_call_and_cores(work)
+    return spent_ms / 1000, worked_ms / 1000
 
 
 if __name__ == "__main__":

@@ -110,21 +110,21 @@ SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
-class Recipe:
+class VectorRecipe:
     """How new vectors are made of photographs."""
 
     near_nk: Int64[np.ndarray, "n k"]
     share: float
 
 
-def describe_likeness(photos: Photographs, texts_md: Float32[np.ndarray, "m d"]) -> tuple[dict[str, Any], Recipe]:
+def describe_likeness(photos: Photographs, texts_md: Float32[np.ndarray, "m d"]) -> tuple[dict[str, Any], VectorRecipe]:
     """The recipe, and how near pictures are to their nearest, and sentences to their best: photographs and as many new.
 
     Sentences are compared with the best picture, the tenth and the hundredth.
     """
     real_nd = photos.vectors_nd
     near_nk = nearest(real_nd, min(NEIGHBOURS, len(real_nd) - 1))
-    recipe = Recipe(near_nk, fit_share(real_nd, near_nk, SEED))
+    recipe = VectorRecipe(near_nk, fit_share(real_nd, near_nk, SEED))
     made_nd = np.concatenate(list(grow(real_nd, near_nk, len(real_nd), recipe.share, SEED + 1)))
     found: dict[str, Any] = {"photographs": len(real_nd), "sentences": len(texts_md), "share": round(recipe.share, 4)}
     found |= {"quantiles": QUANTILES, "seed": SEED}
@@ -137,7 +137,7 @@ def describe_likeness(photos: Photographs, texts_md: Float32[np.ndarray, "m d"])
     return found, recipe
 
 
-def make_vectors(photos: Photographs, recipe: Recipe, count: int, work: Path) -> Float32[np.ndarray, "n d"]:
+def make_vectors(photos: Photographs, recipe: VectorRecipe, count: int, work: Path) -> Float32[np.ndarray, "n d"]:
     """`count` new vectors, mapped from a file in `work` that is made once."""
     file = work / f"made-{count}-{recipe.share:.4f}.npy"
     if not file.exists():

@@ -1,4 +1,4 @@
-"""What the server costs beyond the engine, and how it copes with many people at once; writes results/serving.json.
+"""Measures what the server costs beyond the engine, and with many people at once; writes results/serving.json.
 
     python benchmarks/serving.py PICTURES          # a folder of at least 600 photos
 
@@ -8,7 +8,6 @@ were measured in turn, in one run.
 
 from __future__ import annotations
 
-import argparse
 import http.client
 import json
 import os
@@ -24,13 +23,13 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
-from freshness import sign
-from machine import described
+from measuring import measure_parts, time_call
 from speed import SIZE, library_of_vectors, phrases
 from threadpoolctl import threadpool_limits
 
@@ -45,36 +44,17 @@ SHOWN = 50
 PROGRAM = str(Path(sys.executable).with_name("viewfinder"))
 
 
-def main() -> None:
-    """Run every part, or those named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", type=Path)
-    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=list(PARTS))
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "serving.json")
-    given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
-    is_whole = set(given.only) == set(PARTS)
-    for name in given.only:
-        found = PARTS[name](sorted(given.pictures.resolve().glob("*.jpg")))
-        results[name] = found if is_whole else found | {"machine": described()}
-        print(name, json.dumps(results[name], indent=1), flush=True)
-    if is_whole:
-        results["machine"] = described()
-    sign(results, "serving", given.only)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
-
-
 # -- one person
 
 
-def turns(files: Sequence[Path]) -> dict[str, Any]:
+def measure_turns(files: Sequence[Path]) -> dict[str, Any]:
     """Text to first results over HTTP, over the same turn of a session in process; in turn, on different words.
 
     Both with products on one thread, as the server has them.
     """
     del files
     one_thread = threadpool_limits(1, user_api="blas")
-    with library_of_vectors(SIZE) as library, served(library.folder) as server, one_thread:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, one_thread:
         client = Client(server.port)
         talk, chat = client.talk(), library.chat(n=SHOWN)
         over_http, in_process = [], []
@@ -83,9 +63,7 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
                 talk, chat = client.talk(), library.chat(n=SHOWN)
             over_http.append(client.say(talk, f"{text} please"))
             client.events(talk, at % 10 + 1)  # the question is there before the next turn
-            started = time.perf_counter()
-            chat.search(Say(text))
-            in_process.append((time.perf_counter() - started) * 1000)
+            in_process.append(time_call(chat.search, Say(text))[1])
             chat.follow_up()
         over_http, in_process = over_http[20:], in_process[20:]
         p50, p99 = percentiles(over_http, 50, 99)
@@ -103,21 +81,13 @@ def turns(files: Sequence[Path]) -> dict[str, Any]:
 # -- many people
 
 
-def crowd(files: Sequence[Path]) -> dict[str, Any]:
-    """32 people who talk without a pause for a minute, over the same turns of sessions in one process."""
+def measure_crowd(files: Sequence[Path], processes: int = 1) -> dict[str, Any]:
+    """32 people who talk without a pause for a minute, over the same turns of sessions in as many processes.
+
+    The engine alone is measured before and after the people: what else the machine does changes with time.
+    """
     del files
-    return _crowd(1)
-
-
-def workers(files: Sequence[Path]) -> dict[str, Any]:
-    """The same with two processes that serve, over sessions in two processes."""
-    del files
-    return _crowd(2)
-
-
-def _crowd(processes: int) -> dict[str, Any]:
-    """The engine alone is measured before and after the people: what else the machine does changes with time."""
-    with library_of_vectors(SIZE) as library, served(library.folder, "--workers", str(processes)) as server:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder, "--workers", str(processes)) as server:
         for text in phrases(8 * processes):  # warms every worker: a connection may reach any of them
             warming = Client(server.port)
             warming.say(warming.talk(), f"{text} warm")
@@ -188,7 +158,7 @@ def _engine_throughput(library: Path, processes: int) -> dict[str, float]:
 # -- while pictures come in
 
 
-def indexing(files: Sequence[Path]) -> dict[str, Any]:
+def measure_indexing(files: Sequence[Path]) -> dict[str, Any]:
     """Turns of one person at 50,000 pictures, while a folder of photos is being added and while none is."""
     with library_of_vectors(SIZE) as library, tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "photos"
@@ -196,7 +166,7 @@ def indexing(files: Sequence[Path]) -> dict[str, Any]:
         for copy in range(6):
             for file in files[:600]:  # a few bytes after the end of a JPEG make it a different picture
                 (root / f"{copy}-{file.name}").write_bytes(file.read_bytes() + bytes([copy]))
-        with served(library.folder, "--root", str(root)) as server:
+        with serve_library(library.folder, "--root", str(root)) as server:
             client = Client(server.port)
             idle = _paced_turns(client, "idle", 150)
             job = client.post("/collection/folders", {"root": 0, "folder": ""})
@@ -230,19 +200,19 @@ def _paced_turns(client: Client, word: str, count: int) -> list[float]:
 # -- memory
 
 
-def memory(files: Sequence[Path]) -> dict[str, Any]:
-    """What an open talk of ten turns costs a server beyond the states of its retriever, which are bounded."""
+def measure_memory(files: Sequence[Path]) -> dict[str, Any]:
+    """Memory of an open talk of ten turns in a server, beyond the states of its retriever, which are bounded."""
     del files
     sessions = 200
-    with library_of_vectors(SIZE) as library, served(library.folder) as server:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder) as server:
         client = Client(server.port)
         texts = phrases(80)
         for number in range(20):  # warmed up: threads, buffers, the memory of the encoder
             _talk_of_ten(client, texts, f"warm {number}")
-        before, states_before = server.memory(), client.states_bytes()
+        before, states_before = server.own_bytes(), client.states_bytes()
         for number in range(sessions):
             _talk_of_ten(client, texts, f"talk {number}")
-        after, states = server.memory(), client.states_bytes()
+        after, states = server.own_bytes(), client.states_bytes()
     return {
         "sessions": sessions,
         "turns_each": 10,
@@ -261,14 +231,14 @@ def _talk_of_ten(client: Client, texts: Sequence[str], word: str) -> None:
 # -- people who say nothing
 
 
-def idle(files: Sequence[Path]) -> dict[str, Any]:
-    """500 conversations of two turns each, whose last events somebody has asked for and waits: what they cost."""
+def measure_idle(files: Sequence[Path]) -> dict[str, Any]:
+    """The costs of 500 conversations of two turns each, with a client that waits for the events of each."""
     del files
     people, seconds = 500, 30
-    with library_of_vectors(SIZE) as library, served(library.folder) as server, ExitStack() as stack:
+    with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, ExitStack() as stack:
         _talk_of_ten(Client(server.port), phrases(80), "warm")
-        nobody = _share_of_a_core(server, seconds)
-        before, states_before = server.memory(), Client(server.port).states_bytes()
+        without_people = _share_of_a_core(server, seconds)
+        before, states_before = server.own_bytes(), Client(server.port).states_bytes()
         for number in range(people):
             talker = Client(server.port)
             talk = talker.talk()
@@ -280,13 +250,13 @@ def idle(files: Sequence[Path]) -> dict[str, Any]:
             path = f"/api/v1/sessions/{talk}/turns/2/events"
             waiting.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             talker.close()
-        everybody = _share_of_a_core(server, seconds)
-        after, states = server.memory(), Client(server.port).states_bytes()
+        with_people = _share_of_a_core(server, seconds)
+        after, states = server.own_bytes(), Client(server.port).states_bytes()
     return {
         "conversations": people,
         "seconds": seconds,
-        "share_of_a_core_without": round(nobody, 4),
-        "share_of_a_core_with": round(everybody, 4),
+        "share_of_a_core_without": round(without_people, 4),
+        "share_of_a_core_with": round(with_people, 4),
         "kb_per_conversation": round((after - before - (states - states_before)) / people / 1024, 1),
         "sessions_in_memory": 256,
     }
@@ -301,20 +271,20 @@ def _share_of_a_core(server: Server, seconds: float) -> float:
 # -- the page
 
 
-def paint(files: Sequence[Path]) -> dict[str, Any]:
+def measure_paint(files: Sequence[Path]) -> dict[str, Any]:
     """A talk's address opened: until its 200 results are on the screen, and until all their pictures are."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder:
         library = viewfinder.open(Path(folder) / "library")
         library.add(*files[:700])
-        with served(library.folder) as server, sync_playwright() as playwright:
+        with serve_library(library.folder) as server, sync_playwright() as playwright:
             client = Client(server.port)
             talk = client.talk(n=RESULTS)
             client.say(talk, "people")
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
             address = f"http://127.0.0.1:{server.port}/talk/{talk}/1"
-            rows = [_opened(browser, address) for _ in range(8)][1:]  # the first makes the thumbnails
+            rows = [_time_page(browser, address) for _ in range(8)][1:]  # the first makes the thumbnails
             browser.close()
     static = Path(viewfinder.__file__).parent / "server" / "static"
     whole = sum(file.stat().st_size for kind in ("js", "css") for file in static.rglob(f"*.{kind}"))
@@ -330,8 +300,8 @@ def paint(files: Sequence[Path]) -> dict[str, Any]:
     }
 
 
-def _opened(browser: Any, address: str) -> dict[str, float]:
-    """Opens an address as somebody who was never there; milliseconds from the click, by the page's own clock."""
+def _time_page(browser: Any, address: str) -> dict[str, float]:
+    """Opens an address in a browser with an empty cache; milliseconds from the click, by the page's own clock."""
     context = browser.new_context(viewport={"width": 1920, "height": 1080})
     page = context.new_page()
     page.add_init_script(WATCH)
@@ -397,7 +367,7 @@ class Server:
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self.process, self.port = process, port
 
-    def memory(self) -> int:
+    def own_bytes(self) -> int:
         """Bytes that the server has to itself (what it maps of the library is shared with the disk's cache)."""
         return sum(int(one.memory_full_info().uss) for one in self._processes())
 
@@ -412,7 +382,7 @@ class Server:
 
 
 @contextmanager
-def served(library: Path, *options: str) -> Iterator[Server]:
+def serve_library(library: Path, *options: str) -> Iterator[Server]:
     """A server over a library, on a free port, ready."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -437,14 +407,14 @@ class Client:
 
     def get(self, path: str) -> Any:
         """JSON of a GET."""
-        return self._asked("GET", path)
+        return self._request("GET", path)
 
     def post(self, path: str, body: Any) -> Any:
         """JSON of a POST."""
-        return self._asked("POST", path, json.dumps(body))
+        return self._request("POST", path, json.dumps(body))
 
     def close(self) -> None:
-        """Nothing more is asked."""
+        """Closes the connection."""
         self._connection.close()
 
     def talk(self, n: int = SHOWN) -> str:
@@ -454,21 +424,19 @@ class Client:
     def say(self, talk: str, text: str) -> float:
         """One turn; the milliseconds until its results were read."""
         body = json.dumps({"say": text})
-        started = time.perf_counter()
-        self._bytes("POST", f"/sessions/{talk}/turns", body)
-        return (time.perf_counter() - started) * 1000
+        return time_call(self._bytes, "POST", f"/sessions/{talk}/turns", body)[1]
 
     def events(self, talk: str, number: int) -> str:
         """Waits for the question and the reasons."""
         return self._bytes("GET", f"/sessions/{talk}/turns/{number}/events").decode()
 
     def states_bytes(self) -> int:
-        """What the retrievers' states take, by the server's own metrics."""
+        """Bytes of the retrievers' states, by the server's own metrics."""
         [found] = re.findall(r"^viewfinder_states_bytes ([\d.e+]+)$", self._bytes("GET", "/metrics").decode(), re.M)
         return int(float(found))
 
     def until(self, ready: Callable[[], bool], seconds: float = 120) -> None:
-        """Waits until something is so."""
+        """Waits until a condition holds."""
         end = time.monotonic() + seconds
         while True:
             try:
@@ -480,7 +448,7 @@ class Client:
                 sys.exit("the server was not ready in time")
             time.sleep(0.1)
 
-    def _asked(self, method: str, path: str, body: str | None = None) -> Any:
+    def _request(self, method: str, path: str, body: str | None = None) -> Any:
         return json.loads(self._bytes(method, path, body))
 
     def _bytes(self, method: str, path: str, body: str | None = None) -> bytes:
@@ -499,14 +467,14 @@ def percentiles(numbers: Sequence[float], *which: float) -> tuple[float, ...]:
 
 
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
-    "turns": turns,
-    "crowd": crowd,
-    "workers": workers,
-    "idle": idle,
-    "indexing": indexing,
-    "memory": memory,
-    "paint": paint,
+    "turns": measure_turns,
+    "crowd": measure_crowd,
+    "workers": partial(measure_crowd, processes=2),
+    "idle": measure_idle,
+    "indexing": measure_indexing,
+    "memory": measure_memory,
+    "paint": measure_paint,
 }
 
 if __name__ == "__main__":
-    main()
+    measure_parts("serving", __doc__, PARTS)

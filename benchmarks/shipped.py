@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 from photographs import LEARN, make_folders, write_folder
 from rows import minutes, run
+from trainings import train_system
 
 from viewfinder.data import CaptionedPicture, read_catalogue, read_products
 from viewfinder.data.splits import split_of
@@ -69,7 +70,7 @@ RECIPES = {
     # In the package, its first three stages are of a run before `fragments` (CARD.md).
     "chatsearcher": Recipe("modern", ("scenes", "edits", NAMED, ASKED), CHATSEARCHER),
 }
-"""In the order of their training: a Fashion IQ retriever learns from the captioner."""
+"""The recipes of all weights, in the order of their training: a Fashion IQ retriever learns from the captioner."""
 
 
 def main() -> None:
@@ -96,16 +97,13 @@ def train(system: str, recipe: Recipe, data: Path, work: Path) -> Path:
     features = work / "features" if len(folders) > 1 else work / "features" / folders[0].name
     captioner = work / "runs" / "shipped" / "captioner" / "best.safetensors"
     simulator = (f"simulator='{captioner}'",) if system == "fashioniq" else ()
-    run(
-        "train", system, *(part for folder in folders for part in ("--data", str(folder))), "--features", str(features),
-        "--preset", recipe.preset, "--seed", str(SEED), "--out", str(out), "--resume",
-        *(part for one in (*recipe.settings, *simulator) for part in ("--set", one)), log=out.with_suffix(".log"),
-    )  # fmt: skip
+    settings = (*recipe.settings, *simulator)
+    train_system(system, out, folders, features, preset=recipe.preset, seed=SEED, settings=settings)
     return out
 
 
 def install(weights: Path, place: Path) -> None:
-    """Into the package; large weights in half precision, which readers widen again."""
+    """Copies weights into the package; large ones in half precision, which readers widen again."""
     tensors, record = read_tensors(weights, schema=NETWORK)
     if weights.stat().st_size > LARGE:
         tensors = {name: one.half() if one.dtype == torch.float32 else one for name, one in tensors.items()}

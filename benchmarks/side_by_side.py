@@ -10,38 +10,38 @@ table says so. Needs the scenes and the catalogue that chatir.py and fashioniq.p
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from chat_tests import replayed, without_shown
+from chat_tests import replay_tasks, without_shown
+from freshness import RESULTS
 from jaxtyping import Float
-from machine import described
-from rows import is_measured, measured, overlap_flags
+from machine import describe_host
+from measuring import write_json
+from remembering import RememberingEncoder
+from rows import estimate_mean, is_measured, overlap_flags
 
 from viewfinder.data.captions import read_captioned
 from viewfinder.data.splits import split_of
 from viewfinder.encoders import Encoder
-from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.errors import ViewfinderError
 from viewfinder.evaluation import Plan, Run, Task, evaluate, read_run, write_run
 from viewfinder.evaluation.figures import LAST_TURN, metric_values, values_per_dialogue
 from viewfinder.evaluation.results import TaskResult
 
-HERE = Path(__file__).parent
 TALKS = 200
-"""Of a task at most, taken evenly."""
+"""Maximum number of dialogues of a task, taken evenly."""
 
 SHARED = "R@10"
-"""What all protocols are compared by, after the last turn."""
+"""The metric by which all protocols are compared, after the last turn."""
 
 
 @dataclass(frozen=True)
 class Test:
-    """What a system is tried on: a folder, a protocol, and the words that its tasks have in their titles.
+    """A test of all systems: a folder, a protocol, and the words that its tasks have in their titles.
 
     `own` is what the protocol itself counts; the figures are those after the last turn. `unseen`: only talks about
     pictures of the test split, where a protocol knows no splits. `captions`: whether what is written about pictures
@@ -77,7 +77,7 @@ READS_CAPTIONS = {
     f"{name}, captions read": Test("products", "mai", "mean R@1,5,10,20", name.partition(": ")[2], captions=True)
     for name in ("mai: rollback", "mai: combination")
 }
-"""For the one system that reads what is written about pictures."""
+"""Tests for the one system that reads what is written about pictures."""
 
 NOTHING = "nothing beyond the encoder, whose head learnt from products and photos"
 TRAINED = {
@@ -115,14 +115,14 @@ def main() -> None:
     parser.add_argument("--weights", nargs="*", default=(), metavar="SYSTEM=FILE", help="in place of those in the box")
     parser.add_argument("--systems", nargs="*", default=tuple(TRAINED), help="do these; the file has all that are done")
     parser.add_argument("--tests", nargs="*", default=tuple(TESTS), help="likewise")
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "side_by_side.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "side_by_side.json")
     given = parser.parse_args()
     folders = {
         "scenes": given.scenes, "products": given.products, "cirr": given.cirr,
         "flickr8k": given.data.resolve() / "flickr8k",
     }  # fmt: skip
     weights = {name: Path(file) for name, _, file in (one.partition("=") for one in given.weights)}
-    encoder = Remembering()
+    encoder = RememberingEncoder()
     for system in given.systems:
         if "anew" in system and system not in weights:
             print(f"{system}: left out, it needs --weights '{system}=FILE'", flush=True)
@@ -130,36 +130,19 @@ def main() -> None:
         for name, test in tests_of(system).items():
             if (name in given.tests or name in READS_CAPTIONS) and folders[test.data].is_dir():
                 plan = plan_of(system, test, folders, given.features, weights.get(system))
-                seen = held_out(folders[test.data]) if test.unseen else None
-                once(plan, encoder, given.work / plain(system) / plain(name), simulated=test.simulated, among=seen)
-    given.out.write_text(json.dumps(results(given.work), indent=1) + "\n")
-
-
-class Remembering(StarterEncoder):
-    """The starter, which reads each text once: most systems are told the same."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: dict[tuple[str, str], Float[np.ndarray, " d"]] = {}
-
-    def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """In the space of the pictures."""
-        return self._once("words", super().words, texts)
-
-    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """Frozen sentence vectors."""
-        return self._once("sentences", super().sentences, texts)
-
-    def _once(
-        self, kind: str, read: Callable[[Sequence[str]], Float[np.ndarray, "n d"]], texts: Sequence[str]
-    ) -> Float[np.ndarray, "n d"]:
-        if new := list(dict.fromkeys(text for text in texts if (kind, text) not in self._known)):
-            self._known |= {(kind, text): row_d for text, row_d in zip(new, read(new), strict=True)}
-        return np.stack([self._known[kind, text] for text in texts]) if texts else read(texts)
+                seen = list_test_pictures(folders[test.data]) if test.unseen else None
+                evaluate_once(
+                    plan,
+                    encoder,
+                    given.work / folder_name(system) / folder_name(name),
+                    simulated=test.simulated,
+                    among=seen,
+                )
+    write_json(given.out, results(given.work))
 
 
 def tests_of(system: str) -> dict[str, Test]:
-    """What a system is tried on."""
+    """The tests of a system."""
     return {**TESTS, **(READS_CAPTIONS if system.startswith("mai") else {})}
 
 
@@ -171,12 +154,14 @@ def plan_of(system: str, test: Test, folders: Folders, features: Path, checkpoin
     )  # fmt: skip
 
 
-def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: frozenset[str] | None = None) -> None:
+def evaluate_once(
+    plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: frozenset[str] | None = None
+) -> None:
     """Evaluates unless it is done, `among` these talks only; a system without weights is told and left out."""
     if is_measured(out):
         return
 
-    def changed(task: Task) -> Task:
+    def choose_talks(task: Task) -> Task:
         kept = tuple(talk for talk in task.dialogues if among is None or talk.id in among)
         return without_shown(replace(task, dialogues=kept))
 
@@ -184,12 +169,12 @@ def once(plan: Plan, encoder: Encoder, out: Path, *, simulated: bool, among: fro
         if simulated:
             write_run(evaluate(plan, encoder, out, notify=lambda line: print(out, line, flush=True)).run)
         else:
-            replayed(plan, out, changed, encoder)
+            replay_tasks(plan, out, choose_talks, encoder)
     except ViewfinderError as error:
         print(f"{out}: left out, {error}", flush=True)
 
 
-def plain(name: str) -> str:
+def folder_name(name: str) -> str:
     """The name of a test or a system, for a folder."""
     return "-".join(name.replace(":", "").replace(",", "").split())
 
@@ -199,25 +184,27 @@ def plain(name: str) -> str:
 
 def results(work: Path) -> dict[str, Any]:
     """All that is measured so far, and the most that chance gives."""
-    rows = {system: row_of(work / plain(system), tests_of(system)) for system in TRAINED}
+    rows = {system: row_of(work / folder_name(system), tests_of(system)) for system in TRAINED}
     return {
         "talks": TALKS,
         "tests": {name: about(work, name, test) for name, test in {**TESTS, **READS_CAPTIONS}.items()},
         "systems": {system: {"trained on": TRAINED[system], **row} for system, row in rows.items() if row["found"]},
-        "machine": described(),
+        "machine": describe_host(),
     }
 
 
 def about(work: Path, name: str, test: Test) -> dict[str, Any]:
-    """What a test is: its protocol and measure; talks and pictures as they were."""
-    runs = [read_run(folder) for system in TRAINED if is_measured(folder := work / plain(system) / plain(name))]
+    """The description of a test: its data, protocol and metric, and the sizes of its galleries."""
+    runs = [
+        read_run(folder) for system in TRAINED if is_measured(folder := work / folder_name(system) / folder_name(name))
+    ]
     galleries = sorted({task.ranks.gallery_size for run in runs for task in run.tasks})
     return {"data": test.data, "protocol": test.protocol, "own": test.own, "pictures": galleries}
 
 
 def row_of(folder: Path, tests: Mapping[str, Test]) -> dict[str, Any]:
     """A system's figures, test by test."""
-    runs = {name: read_run(folder / plain(name)) for name in tests if is_measured(folder / plain(name))}
+    runs = {name: read_run(folder / folder_name(name)) for name in tests if is_measured(folder / folder_name(name))}
     found = {name: figures_of(run, tests[name]) for name, run in runs.items()}
     weights = {run.provenance.options.get("checkpoint", "in the box") for run in runs.values()}
     return {"weights": sorted(weights), "found": found}
@@ -227,7 +214,7 @@ def figures_of(run: Run, test: Test) -> dict[str, Any]:
     """The shared measure and the protocol's own, over the talks of all tasks, and what to know of its pictures."""
     own_s, shared_s = (np.concatenate([last(metric, task) for task in run.tasks]) for metric in (test.own, SHARED))
     flags = [flag for flag in overlap_flags(run.tasks) if "texts" not in flag]
-    figures = {SHARED: measured(shared_s[None]), test.own: measured(own_s[None])}
+    figures = {SHARED: estimate_mean(shared_s[None]), test.own: estimate_mean(own_s[None])}
     return {"talks": len(shared_s), **figures, "flags": flags}
 
 
@@ -236,15 +223,9 @@ def last(metric: str, task: TaskResult) -> Float[np.ndarray, " s"]:
     return np.asarray(values_per_dialogue(metric_values(metric, task.ranks), LAST_TURN, "", task.settings))
 
 
-def held_out(folder: Path) -> frozenset[str]:
+def list_test_pictures(folder: Path) -> frozenset[str]:
     """The pictures that no training of a captioned folder has seen."""
-    return frozenset(names_of_split(folder, "test"))
-
-
-def names_of_split(folder: Path, split: str) -> Iterable[str]:
-    """The captioned pictures of a split."""
-    pictures, _ = read_captioned(folder)
-    return (picture.path.name for picture in pictures if split_of(picture.path) == split)
+    return frozenset(one.path.name for one in read_captioned(folder)[0] if split_of(one.path) == "test")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,6 @@ Times are ratios taken side by side in one run, because machines differ and drif
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
 import statistics
@@ -21,12 +19,12 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import psutil
-from freshness import sign
-from machine import described
+from machine import describe_host
+from measuring import measure_parts, time_call
 from PIL import Image
 
 import viewfinder
@@ -36,8 +34,6 @@ from viewfinder.pictures import Limits, decode
 from viewfinder.search.kernels import dot_scores, top_k
 from viewfinder.session.candidates import MAX_CANDIDATES
 from viewfinder.store.rows import FileRecord, PictureRow
-
-Result = TypeVar("Result")
 
 SIZE = 50_000
 LARGE = 60
@@ -51,45 +47,27 @@ WORDS = (
 WHERE = ("on the beach", "in the snow", "at night", "near a house", "in a park", "under a tree", "on a hill", "indoors")
 
 
-def main() -> None:
-    """Run every part, or those named."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", type=Path)
-    parser.add_argument("--only", nargs="*", choices=sorted(PARTS), default=sorted(PARTS))
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "speed.json")
-    given = parser.parse_args()
-    results: dict[str, Any] = json.loads(given.out.read_text()) if given.out.exists() else {}
-    is_whole = set(given.only) == set(PARTS)
-    for name in given.only:
-        found = PARTS[name](sorted(given.pictures.resolve().glob("*.jpg")))
-        results[name] = found if is_whole else found | {"machine": described()}
-        print(name, json.dumps(results[name], indent=1), flush=True)
-    if is_whole:
-        results["machine"] = described()
-    sign(results, "speed", given.only)
-    given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(json.dumps(results, indent=1) + "\n")
-
-
 # -- indexing
 
 
-def indexing(files: Sequence[Path]) -> dict[str, Any]:
+def measure_indexing(files: Sequence[Path]) -> dict[str, Any]:
     """Pictures a second of `add` over those of a bare loop that decodes and encodes, two processes each; in turn."""
     return _rates(files[:2000])
 
 
-def large_pictures(files: Sequence[Path]) -> dict[str, Any]:
-    """The same of pictures as a camera makes them, of 12 megapixels: enlarged, with noise, for decoding to take as long
-    as that of files of some megabytes."""
+def measure_large_pictures(files: Sequence[Path]) -> dict[str, Any]:
+    """As `indexing`, of pictures of 12 megapixels, as cameras make them.
+
+    They are enlarged, with noise, so that decoding takes as long as that of files of some megabytes.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        large = [_enlarged(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
+        large = [_enlarge(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
         megabytes = statistics.median(file.stat().st_size for file in large) / 1e6
         found = _rates(_distinct_copies(large, Path(folder) / "copies", 4 * LARGE))
-        return found | {"megabytes": round(megabytes, 1), "per_second_of_a_core": round(_core_rate(large[:16]), 1)}
+        return found | {"megabytes": round(megabytes, 1), "per_second_of_a_core": round(_rate_of_a_core(large[:16]), 1)}
 
 
-def _core_rate(files: Sequence[Path]) -> float:
+def _rate_of_a_core(files: Sequence[Path]) -> float:
     """Pictures a second of CPU time, which also holds on a busy machine."""
     _bare_loop(files[:8])
     started = time.process_time()
@@ -97,7 +75,7 @@ def _core_rate(files: Sequence[Path]) -> float:
     return len(files) / (time.process_time() - started)
 
 
-def _enlarged(file: Path, out: Path, seed: int) -> Path:
+def _enlarge(file: Path, out: Path, seed: int) -> Path:
     """A picture at 4,000 x 3,000 with noise, as a JPEG."""
     with Image.open(file) as picture:
         pixels = np.asarray(picture.convert("RGB").resize((4000, 3000), Image.Resampling.BICUBIC), np.int16)
@@ -144,7 +122,7 @@ def _bare_loop(files: Sequence[Path]) -> int:
     return len(files)
 
 
-def batches(files: Sequence[Path]) -> dict[str, Any]:
+def measure_batches(files: Sequence[Path]) -> dict[str, Any]:
     """Pictures a second of the encoder on one core, by how many it sees at once; the sizes take turns."""
     encoder = StarterEncoder(threads=1)
     network = encoder.network
@@ -158,7 +136,7 @@ def batches(files: Sequence[Path]) -> dict[str, Any]:
             times.append(time.process_time() - started)
     return {
         "pictures": len(pixels),
-        "machine": described(),
+        "machine": describe_host(),
         "per_second": {
             str(size): round(len(pixels) / statistics.median(times[1:]), 1) for size, times in spent.items()
         },
@@ -174,7 +152,7 @@ def _add_rate(files: Sequence[Path]) -> float:
         return (report.added) / (time.perf_counter() - started)
 
 
-def memory(files: Sequence[Path]) -> dict[str, Any]:
+def measure_memory(files: Sequence[Path]) -> dict[str, Any]:
     """Peak memory of indexing 2,500 and 10,000 pictures (this process and its workers), less that of 100."""
     with tempfile.TemporaryDirectory() as folder:
         distinct = _distinct_copies(files, Path(folder) / "pictures", 10_000)
@@ -226,7 +204,7 @@ def _memory_of(pid: int) -> int:
 # -- searching
 
 
-def finding(files: Sequence[Path]) -> dict[str, Any]:
+def measure_finding(files: Sequence[Path]) -> dict[str, Any]:
     """A warm `say` at 50,000 pictures over encoding the words plus one exact scan, on the same words in turn."""
     del files
     with library_of_vectors(SIZE) as library:
@@ -234,13 +212,13 @@ def finding(files: Sequence[Path]) -> dict[str, Any]:
         words, scans, says = [], [], []
         for at, text in enumerate(phrases(120)):
             other = f"{text} please"  # the encoder remembers texts, so each is asked once
-            vector_1d, spent = timed(gallery.encoder.words, [other])
+            vector_1d, spent = time_call(gallery.encoder.words, [other])
             words.append(spent)
-            scores_n, scanned = timed(dot_scores, gallery.snapshot.matrix_nd, vector_1d[0])
-            _, sorted_ = timed(top_k, scores_n, 10)
+            scores_n, scanned = time_call(dot_scores, gallery.snapshot.matrix_nd, vector_1d[0])
+            _, sorted_ = time_call(top_k, scores_n, 10)
             scans.append(scanned + sorted_)
             chat = library.chat(questioner=None)
-            _, spent = timed(chat.say, text)
+            _, spent = time_call(chat.say, text)
             says.append(spent)
             if at < 20:  # warming up
                 words.clear()
@@ -256,8 +234,8 @@ def finding(files: Sequence[Path]) -> dict[str, Any]:
         }
 
 
-def asking(files: Sequence[Path]) -> dict[str, Any]:
-    """What the information-gain question adds to a turn at 50,000 pictures with catalogue columns."""
+def measure_asking(files: Sequence[Path]) -> dict[str, Any]:
+    """The time that an information-gain question adds to a turn at 50,000 pictures with catalogue columns."""
     del files
     with library_of_vectors(SIZE) as library:
         silent: list[float] = []
@@ -265,13 +243,13 @@ def asking(files: Sequence[Path]) -> dict[str, Any]:
         for text in phrases(60):
             for questioner, times in ((None, silent), ("information_gain", asked)):
                 chat = library.chat(questioner=questioner)
-                _, spent = timed(chat.say, f"{text} {questioner}")  # the same text again would cost no step
+                _, spent = time_call(chat.say, f"{text} {questioner}")  # the same text again would cost no step
                 times.append(spent)
         added = [question - turn for question, turn in zip(asked[10:], silent[10:], strict=True)]
         return {"pictures": SIZE, "candidates": MAX_CANDIDATES, "question_ms": round(statistics.median(added), 2)}
 
 
-def long_talks(files: Sequence[Path]) -> dict[str, Any]:
+def measure_long_talks(files: Sequence[Path]) -> dict[str, Any]:
     """Cost of turn 20 over cost of turn 2 in one talk, median over 30 talks with questions."""
     del files
     with library_of_vectors(SIZE) as library:
@@ -279,7 +257,7 @@ def long_talks(files: Sequence[Path]) -> dict[str, Any]:
         texts = phrases(80)
         for talk in range(31):
             chat = library.chat()
-            spent = [timed(chat.say, f"{texts[at]} {talk}")[1] for at in range(20)]
+            spent = [time_call(chat.say, f"{texts[at]} {talk}")[1] for at in range(20)]
             if talk:
                 second.append(statistics.median(spent[1:3]))
                 twentieth.append(statistics.median(spent[18:20]))
@@ -287,7 +265,7 @@ def long_talks(files: Sequence[Path]) -> dict[str, Any]:
         return {"ratio": round(ratio, 3), "turn_2_ms": round(statistics.median(second), 2)}
 
 
-def cold_start(files: Sequence[Path]) -> dict[str, Any]:
+def measure_cold_start(files: Sequence[Path]) -> dict[str, Any]:
     """Whole-process seconds of `--help` and of `find` on 2,000 pictures, files cached; median of 7.
 
     `first_run_s`: of `find` where no module was compiled before, as after an install; median of 3.
@@ -297,13 +275,10 @@ def cold_start(files: Sequence[Path]) -> dict[str, Any]:
         viewfinder.open(library).add(*files[:2000])
         program = str(Path(sys.executable).with_name("viewfinder"))
         commands = {"help": [program, "--help"], "find": [program, "find", "a red shirt", "--library", str(library)]}
-        found = {f"{name}_s": round(_median_seconds(command), 3) for name, command in commands.items()}
+        times = {name: [_seconds(command) for _ in range(8)][1:] for name, command in commands.items()}
+        found = {f"{name}_s": round(statistics.median(seconds), 3) for name, seconds in times.items()}
         first = [_seconds(commands["find"], PYTHONPYCACHEPREFIX=f"{folder}/{run}") for run in range(3)]
         return found | {"first_run_s": round(statistics.median(first), 3)}
-
-
-def _median_seconds(command: Sequence[str]) -> float:
-    return statistics.median([_seconds(command) for _ in range(8)][1:])
 
 
 def _seconds(command: Sequence[str], **environment: str) -> float:
@@ -315,13 +290,6 @@ def _seconds(command: Sequence[str], **environment: str) -> float:
 def phrases(count: int) -> list[str]:
     """Different short descriptions."""
     return [f"{WORDS[at % len(WORDS)]} {WHERE[at // len(WORDS) % len(WHERE)]} {at}" for at in range(count)]
-
-
-def timed(work: Callable[..., Result], *given: Any) -> tuple[Result, float]:
-    """A result, and the milliseconds it took."""
-    started = time.perf_counter()
-    result = work(*given)
-    return result, (time.perf_counter() - started) * 1000
 
 
 @contextmanager
@@ -352,15 +320,15 @@ def library_of_vectors(count: int) -> Iterator[Library]:
 
 
 PARTS: dict[str, Callable[[Sequence[Path]], dict[str, Any]]] = {
-    "indexing": indexing,
-    "large_pictures": large_pictures,
-    "batches": batches,
-    "memory": memory,
-    "finding": finding,
-    "asking": asking,
-    "long_talks": long_talks,
-    "cold_start": cold_start,
+    "indexing": measure_indexing,
+    "large_pictures": measure_large_pictures,
+    "batches": measure_batches,
+    "memory": measure_memory,
+    "finding": measure_finding,
+    "asking": measure_asking,
+    "long_talks": measure_long_talks,
+    "cold_start": measure_cold_start,
 }
 
 if __name__ == "__main__":
-    main()
+    measure_parts("speed", __doc__, PARTS)

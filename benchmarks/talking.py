@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import described
+from machine import describe_host
 from photographs import LEARN, make_folders
-from rows import measured, overlap_flags, write_results
+from rows import estimate_mean, overlap_flags, write_results
 
 import viewfinder
 from viewfinder.data.captions import CaptionedPicture, read_captioned
@@ -53,14 +53,14 @@ def main() -> None:
     make_folders(given.data.resolve(), given.work)
     retriever = load_retriever(SYSTEM, given.weights)
     result = {
-        "asked": ask(given.work, given.weights),
-        "talks": talk(given.work / SEARCHED, retriever),
-        "machine": described(),
+        "asked": measure_questions(given.work, given.weights),
+        "talks": measure_talks(given.work / SEARCHED, retriever),
+        "machine": describe_host(),
     }
     write_results("talking", result)
 
 
-def ask(work: Path, weights: Path | None) -> dict[str, Any]:
+def measure_questions(work: Path, weights: Path | None) -> dict[str, Any]:
     """Questions about photographs that are shown."""
     splits: tuple[tuple[Split, str], ...] = (("train", LEARN), ("test", SEARCHED))
     with tempfile.TemporaryDirectory() as home:
@@ -89,11 +89,11 @@ def ask(work: Path, weights: Path | None) -> dict[str, Any]:
 
 
 def mean_of(value_s: np.ndarray) -> dict[str, float]:
-    """With its interval over pictures."""
-    return measured(value_s[None, ~np.isnan(value_s)])
+    """The mean of known values, with its interval over pictures."""
+    return estimate_mean(value_s[None, ~np.isnan(value_s)])
 
 
-def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
+def measure_talks(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
     """Conversations of three turns in a library of all photographs."""
     pictures = [picture for picture in read_captioned(folder)[0] if len(picture.captions) > 1]
     with tempfile.TemporaryDirectory() as home:
@@ -102,17 +102,17 @@ def talk(folder: Path, retriever: Retriever[Any]) -> dict[str, Any]:
         rng = random.Random("viewfinder/talking")
         captions = {picture.path.name: picture.captions for picture in pictures}
         talks = [
-            dict(of_talk(library.chat(retriever=retriever, questioner=None), one, captions, rng))
+            dict(hold_talk(library.chat(retriever=retriever, questioner=None), one, captions, rng))
             for one in rng.sample(pictures, TALKS)
         ]
     names = tuple(dict.fromkeys(name for one in talks for name in one))
     return {name: mean_of(np.array([one.get(name, np.nan) for one in talks])) for name in names} | {"talks": TALKS}
 
 
-def of_talk(
+def hold_talk(
     session: Session, wanted: CaptionedPicture, captions: Mapping[str, tuple[str, ...]], rng: random.Random
 ) -> Iterator[tuple[str, float]]:
-    """What went right in a conversation about a photograph; an answer counts where words were written at all."""
+    """Which steps of a conversation about a photograph went right; answers count if words were written at all."""
     first, second = rng.sample(wanted.captions, 2)
     hits = session.say(first)
     yield "first search shows pictures", float(session.answered_with == "pictures")

@@ -1,4 +1,4 @@
-"""What a turn of a system that talks and retrieves costs at 50,000 pictures; `chatsearcher.py speed` runs it.
+"""Measures a turn of a system that talks and retrieves, at 50,000 pictures; `chatsearcher.py speed` runs it.
 
 Raw vectors of real pictures are repeated up to the size with a little noise, as in `asking.py`. Every talk says one
 sentence ten times, so that turns are equally long; no other talk uses it, since states are kept. The script measures
@@ -8,21 +8,19 @@ sentence ten times, so that turns are equally long; no other talk uses it, since
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from asking import grown
+from asking import grow_gallery
 from chat_tests import Place
-from machine import described
+from machine import describe_host
+from measuring import time_call
 
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import BackTo, Say
 from viewfinder.evaluation.plan import load_system
-from viewfinder.evaluation.replay import pictures_only, with_picture_bias
+from viewfinder.evaluation.replay import force_pictures, with_picture_bias
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session
 
@@ -37,14 +35,12 @@ WORDS = (
 def talking_speed(weights: Path, place: Place) -> dict[str, Any]:
     """Milliseconds of turns, first results and answers."""
     system = load_system("chatsearcher", checkpoint=weights)
-    pictures = grown(place.folders["scenes"], place.features / "scenes", SIZE)
-    started = time.perf_counter()
-    session_of(pictures, pictures_only(system)).search(Say("a bag"))
-    first = time.perf_counter() - started
-    rows = [talk(pictures, pictures_only(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
+    pictures = grow_gallery(place.folders["scenes"], place.features / "scenes", SIZE)
+    _, first_ms = time_call(session_of(pictures, force_pictures(system)).search, Say("a bag"))
+    rows = [talk(pictures, force_pictures(system), SENTENCE.format(word=word)) for word in WORDS[: WARM + TALKS]][WARM:]
     turn_ts = np.array([turns for turns, _ in rows])
     least_t = turn_ts.min(axis=0)
-    answers = [answered(pictures, with_picture_bias(system, -math.inf), word) for word in WORDS[: WARM + 5]][WARM:]
+    answers = [time_answer(pictures, with_picture_bias(system, -math.inf), word) for word in WORDS[: WARM + 5]][WARM:]
     return {
         "pictures": SIZE,
         "turn_ms": [round(float(ms), 1) for ms in np.median(turn_ts, axis=0)],
@@ -53,8 +49,8 @@ def talking_speed(weights: Path, place: Place) -> dict[str, Any]:
         "first results, p95 ms": round(float(np.quantile(turn_ts[:, 0], 0.95)), 1),
         "going back, p50 ms": round(float(np.median([back for _, back in rows])), 1),
         "a turn answered in words, p50 ms": round(float(np.median(answers)), 1),
-        "all pictures made ready, s": round(first, 1),
-        "machine": described(),
+        "all pictures made ready, s": round(first_ms / 1000, 1),
+        "machine": describe_host(),
     }
 
 
@@ -66,21 +62,14 @@ def session_of(pictures: Gallery, system: Any) -> Session:
 def talk(pictures: Gallery, system: Any, sentence: str) -> tuple[list[float], float]:
     """Milliseconds of each turn, and of going back to the fifth."""
     session = session_of(pictures, system)
-    times = [timed(partial(session.search, Say(sentence))) for _ in range(TURNS)]
-    return times, timed(partial(session.search, BackTo(5)))
+    times = [time_call(session.search, Say(sentence))[1] for _ in range(TURNS)]
+    return times, time_call(session.search, BackTo(5))[1]
 
 
-def answered(pictures: Gallery, system: Any, word: str) -> float:
+def time_answer(pictures: Gallery, system: Any, word: str) -> float:
     """Milliseconds of a turn that is answered in words, up to the last of them."""
     session = session_of(pictures, system)
-    return timed(lambda: (session.search(Say(SENTENCE.format(word=word))), *session.reply()))
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Milliseconds."""
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
+    return time_call(lambda: (session.search(Say(SENTENCE.format(word=word))), *session.reply()))[1]
 
 
 if __name__ == "__main__":

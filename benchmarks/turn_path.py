@@ -43,7 +43,7 @@ class Recorder:
         self.listens = False
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        """What `sys.setprofile` calls; comprehensions and lambdas are parts of the function they stand in."""
+        """Records a call, for `sys.setprofile`; comprehensions and lambdas are parts of the function they stand in."""
         code = frame.f_code
         if self.listens and event == "call" and code.co_filename.startswith(PACKAGE) and code.co_name[0] != "<":
             self.calls[threading.get_ident()].append(code.co_filename)
@@ -57,7 +57,7 @@ class Recorder:
 
 
 @contextmanager
-def recorded() -> Iterator[Recorder]:
+def record_calls() -> Iterator[Recorder]:
     """Has all threads that begin inside, and this one, call a recorder."""
     recorder = Recorder()
     threading.setprofile(recorder)
@@ -73,7 +73,7 @@ def count_chat(library: Library) -> dict[str, Any]:
     """One turn of `chat`, with results, reasons and the question."""
     library.chat().say(WARM)
     session = library.chat()
-    with recorded() as recorder:
+    with record_calls() as recorder:
         recorder.listens = True
         session.say(COUNTED)
         recorder.listens = False
@@ -87,7 +87,7 @@ def count_post(library: Library) -> dict[str, Any]:
     from viewfinder.server.app import create_app
     from viewfinder.server.settings import ServerSettings
 
-    with recorded() as recorder:
+    with record_calls() as recorder:
         app = create_app(library, ServerSettings())
         with TestClient(app, base_url="http://localhost:8008", client=("127.0.0.1", 50000)) as client:
             assert client.portal is not None

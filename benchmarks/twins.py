@@ -13,16 +13,16 @@ from __future__ import annotations
 import json
 import statistics
 import tempfile
-import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from freshness import sign
-from machine import described
+from freshness import RESULTS
+from measuring import time_call, write_figures
 from threadpoolctl import threadpool_limits
 from torch import nn
 
@@ -50,14 +50,13 @@ def main() -> None:
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     with threadpool_limits(1), tempfile.TemporaryDirectory() as folder:
-        found = {**drilldown(rng, Path(folder)), **chatir(rng, Path(folder))}
-    results = {"graphs": found, "turns": TIMES, "machine": described()}
-    sign(results, "twins")
-    (Path(__file__).parent / "results" / "twins.json").write_text(json.dumps(results, indent=1) + "\n")
+        found = {**compare_drilldown(rng, Path(folder)), **compare_chatir(rng, Path(folder))}
+    results: dict[str, Any] = {"graphs": found, "turns": TIMES}
+    write_figures("twins", results, RESULTS / "twins.json")
     print(json.dumps(results, indent=1))
 
 
-def drilldown(rng: np.random.Generator, folder: Path) -> dict[str, Any]:
+def compare_drilldown(rng: np.random.Generator, folder: Path) -> dict[str, Any]:
     """The state updater (three states), and the regions of pictures."""
     file = SYSTEMS / "drilldown" / "modern.safetensors"
     weights = read_weights(file)
@@ -84,7 +83,7 @@ def drilldown(rng: np.random.Generator, folder: Path) -> dict[str, Any]:
     }
 
 
-def chatir(rng: np.random.Generator, folder: Path) -> dict[str, Any]:
+def compare_chatir(rng: np.random.Generator, folder: Path) -> dict[str, Any]:
     """A dialogue of a caption and some rounds; the twin keeps the tokens of what was said before."""
     file = SYSTEMS / "chatir" / "lab.safetensors"
     weights = read_weights(file)
@@ -125,9 +124,7 @@ def compare(
         names = [f"in{at}" for at in range(len(inputs))]
         tensors = tuple(torch.from_numpy(array) for array in inputs)
         torch.onnx.export(network.eval(), tensors, str(file), input_names=names, opset_version=17, dynamo=False)
-    started = time.perf_counter()
-    session = inference_session(file, threads=1)
-    loading = time.perf_counter() - started
+    session, loading_ms = time_call(partial(inference_session, file, threads=1))
     given = dict(zip(names, inputs, strict=True))
 
     def graph() -> np.ndarray[Any, Any]:
@@ -135,23 +132,16 @@ def compare(
 
     ratios, twins = [], []
     for _ in range(times):
-        twin_s, graph_s = timed(twin), timed(graph)
-        ratios.append(graph_s / twin_s)
-        twins.append(twin_s)
+        twin_ms, graph_ms = time_call(twin)[1], time_call(graph)[1]
+        ratios.append(graph_ms / twin_ms)
+        twins.append(twin_ms)
     return {
         "largest difference": float(np.abs(graph() - twin()).max()),
         "graph over twin": round(statistics.median(ratios), 2),
-        "twin, ms": round(statistics.median(twins) * 1000, 3),
+        "twin, ms": round(statistics.median(twins), 3),
         "graph, kB": round(file.stat().st_size / 1000),
-        "loading the graph, ms": round(loading * 1000, 1),
+        "loading the graph, ms": round(loading_ms, 1),
     }
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Seconds."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
 
 
 if __name__ == "__main__":

@@ -45,17 +45,17 @@ def decide_by_beginning(train: tuple[list[str], list[str]], test: tuple[list[str
     """
     shares: list[dict[str, float]] = []
     for texts in train:
-        counted = Counter(_beginning(text, words) for text in texts)
+        counted = Counter(_first_words(text, words) for text in texts)
         shares.append({start: count / len(texts) for start, count in counted.items()})
     right = 0.0
     for kind, texts in enumerate(test):
         for text in texts:
-            own, other = (shares[side].get(_beginning(text, words), 0.0) for side in (kind, 1 - kind))
+            own, other = (shares[side].get(_first_words(text, words), 0.0) for side in (kind, 1 - kind))
             right += (1.0 if own > other else 0.5 if own == other else 0.0) / len(texts)
     return right / 2
 
 
-def _beginning(text: str, words: int) -> str:
+def _first_words(text: str, words: int) -> str:
     return " ".join(re.findall(r"[a-z0-9'-]+", text.lower())[:words])
 
 
@@ -83,78 +83,81 @@ class Fits:
 
 Fact = Callable[[PictureTruth], bool]
 _Nouns = Mapping[str, tuple[str, bool]]
-"""What things are called -> their kind, and whether that is a plural."""
+"""Names of things -> their kind, and whether the name is a plural."""
 
 
 def fits_of_chats(folder: Path) -> list[Fits]:
-    """Of the mChat dialogues for testing: "the same" is read as what the picture shown before has."""
+    """The fits of the mChat dialogues for testing; "the same" is read as a property of the picture shown before."""
     truths, home = read_truth(folder), folder / "chatsearch"
     gallery = [truths[PurePosixPath(name).name] for name in read_gallery(home / "gallery_mChat.txt")]
-    nouns, found = _nouns(gallery), []
+    nouns, found = _list_nouns(gallery), []
     for sample in read_chatsearch(home / "mChat_test.jsonl")[0]:
         said = [_text(turn) for turn in sample.turns if turn.role == "user"]
         shown = [item.image for turn in sample.turns for item in turn.content if isinstance(item, ImageItem)]
-        last = _scene_facts(said[-1], nouns)
-        before = [fact for text in said[:-1] for fact in _scene_facts(text, nouns)]
-        leaning = _leaning_facts(said[-1], " ".join(said[:-1]), truths[PurePosixPath(shown[-1]).name], nouns)
+        last = _read_scene_facts(said[-1], nouns)
+        before = [fact for text in said[:-1] for fact in _read_scene_facts(text, nouns)]
+        leaning = _read_leaning_facts(said[-1], " ".join(said[:-1]), truths[PurePosixPath(shown[-1]).name], nouns)
         target = truths[PurePosixPath(sample.target).name]
-        found.append(_fits(gallery, target, last, [*last, *before, *leaning]))
+        found.append(_count_fits(gallery, target, last, [*last, *before, *leaning]))
     return found
 
 
-def _fits(gallery: Sequence[PictureTruth], target: PictureTruth, last: list[Fact], whole: list[Fact]) -> Fits:
+def _count_fits(gallery: Sequence[PictureTruth], target: PictureTruth, last: list[Fact], whole: list[Fact]) -> Fits:
     fit = [[all(fact(truth) for fact in facts) for truth in gallery] for facts in (last, whole)]
     at = gallery.index(target)
     return Fits(sum(fit[0]), sum(fit[1]), fit[0][at], fit[1][at])
 
 
-def _scene_facts(text: str, nouns: _Nouns) -> list[Fact]:
-    """What a sentence says of a scene by itself: place, hour, and things with number and colour, there or not."""
+def _read_scene_facts(text: str, nouns: _Nouns) -> list[Fact]:
+    """The facts in a sentence about a scene: place, hour, and things with number and colour, there or not."""
     text = re.sub(r" instead of (?:the )?\w+(?: one)?|, not \w+", "", text.lower())
-    facts = [_is("place", name) for name in _named(text, {**_merged(WHERE), **_merged(PLACE_NOUNS)})]
-    facts += [_is("light", name) for name in _named(text, _merged(LIGHT_WORDS))]
-    for found in _thing_pattern(tuple(nouns)).finditer(text):
+    facts = [
+        _require_value("place", name)
+        for name in _find_names(text, {**_merge_phrases(WHERE), **_merge_phrases(PLACE_NOUNS)})
+    ]
+    facts += [_require_value("light", name) for name in _find_names(text, _merge_phrases(LIGHT_WORDS))]
+    for found in _compile_thing_pattern(tuple(nouns)).finditer(text):
         kind, many = nouns[found["noun"]]
-        colour = _colours().get(found["colour"] or found["then"] or found["made"] or "", "")
+        colour = _map_colours().get(found["colour"] or found["then"] or found["made"] or "", "")
         if found["no"] or text[found.end() :].startswith((" is not there", " are not there")):
-            facts.append(_count(kind, "", 0))
+            facts.append(_require_count(kind, "", 0))
         elif found["number"] and many:
-            facts.append(_count(kind, "", _NUMBER[found["number"]]))
+            facts.append(_require_count(kind, "", _NUMBER[found["number"]]))
         else:
-            facts.append(_has(kind, colour))
+            facts.append(_require_thing(kind, colour))
     return facts
 
 
-def _leaning_facts(last: str, before: str, shown: PictureTruth, nouns: _Nouns) -> Iterator[Fact]:
-    """What the last turn means by "the same place", "it" and "them"."""
+def _read_leaning_facts(last: str, before: str, shown: PictureTruth, nouns: _Nouns) -> Iterator[Fact]:
+    """The facts that the last turn refers to by "the same place", "it" and "them"."""
     if re.search(r"\b(?:very )?same (?:place|spot)\b", last):
-        yield _is("place", shown.place)
-    spoken = {nouns[found["noun"]][0] for found in _thing_pattern(tuple(nouns)).finditer(before)}
+        yield _require_value("place", shown.place)
+    spoken = {nouns[found["noun"]][0] for found in _compile_thing_pattern(tuple(nouns)).finditer(before)}
     if len(spoken) == 1:
         [kind] = spoken
         if found := re.search(r"\bwith it in (\S+)", last):
-            yield _has(kind, _colours().get(found[1].rstrip(",?"), ""))
+            yield _require_thing(kind, _map_colours().get(found[1].rstrip(",?"), ""))
         if found := re.search(r"\bwith (\w+) of them\b", last):
-            yield _count(kind, "", _NUMBER[found[1]])
+            yield _require_count(kind, "", _NUMBER[found[1]])
 
 
 _NUMBER = {word: number for number, word in NUMBERS.items()}
 
 
 @cache
-def _colours() -> dict[str, str]:
+def _map_colours() -> dict[str, str]:
     return {word: colour for colour in COLOURS for word in COLOUR_WORDS.get(colour, (colour,))}
 
 
-def _nouns(gallery: Sequence[PictureTruth]) -> _Nouns:
+def _list_nouns(gallery: Sequence[PictureTruth]) -> _Nouns:
     known = {(thing.kind, thing.nouns) for truth in gallery for thing in truth.things}
     ways = [(noun, kind, many) for kind, nouns in sorted(known) for one in nouns for many, noun in enumerate(one)]
     return {noun: (kind, bool(many)) for noun, kind, many in reversed(ways)}
 
 
 @cache
-def _thing_pattern(nouns: tuple[str, ...]) -> re.Pattern[str]:
-    colours, numbers = "|".join(sorted(_colours(), key=len, reverse=True)), "|".join(_NUMBER)
+def _compile_thing_pattern(nouns: tuple[str, ...]) -> re.Pattern[str]:
+    colours, numbers = "|".join(sorted(_map_colours(), key=len, reverse=True)), "|".join(_NUMBER)
     return re.compile(
         rf"\b(?P<no>no |without (?:the )?|leave out the )?(?:(?P<number>{numbers}) )?"
         rf"(?:[\w-]+ )??(?:(?P<colour>{colours}) )?(?:(?:striped|stripy|dotted|spotted|polka-dot|checked|plain) )?"
@@ -163,12 +166,12 @@ def _thing_pattern(nouns: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def _merged(words: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def _merge_phrases(words: Mapping[str, Sequence[str]]) -> dict[str, str]:
     return {phrase: name for name, phrases in words.items() for phrase in phrases if phrase}
 
 
-def _named(text: str, phrases: Mapping[str, str]) -> set[str]:
-    """What is named: a phrase within a longer one does not count."""
+def _find_names(text: str, phrases: Mapping[str, str]) -> set[str]:
+    """The names in a text; a phrase within a longer one does not count."""
     found: set[str] = set()
     for phrase in sorted(phrases, key=len, reverse=True):
         if re.search(rf"\b{re.escape(phrase)}\b", text):
@@ -177,15 +180,15 @@ def _named(text: str, phrases: Mapping[str, str]) -> set[str]:
     return found
 
 
-def _is(name: str, value: str) -> Fact:
+def _require_value(name: str, value: str) -> Fact:
     return lambda truth: getattr(truth, name) == value
 
 
-def _has(kind: str, colour: str) -> Fact:
+def _require_thing(kind: str, colour: str) -> Fact:
     return lambda truth: any(thing.kind == kind and colour in {"", thing.colour} for thing in truth.things)
 
 
-def _count(kind: str, colour: str, number: int) -> Fact:
+def _require_count(kind: str, colour: str, number: int) -> Fact:
     return lambda truth: sum(thing.kind == kind and colour in {"", thing.colour} for thing in truth.things) == number
 
 
@@ -193,13 +196,13 @@ def _count(kind: str, colour: str, number: int) -> Fact:
 
 
 def fits_of_transactions(folder: Path) -> list[Fits]:
-    """Of the transactions for testing: with the history, what is not said stays as in the picture that is gone on from.
+    """The fits of the transactions for testing; with the history, all that is not said stays as in the picture before.
 
     Comparisons ("is darker") are not read: without them a clause fits more, with and without the history.
     """
     truths = read_truth(folder)
     sets = [read_transactions(folder, setting, "test")[0] for setting in SETTINGS]
-    names = _phrases(truths.values())
+    names = _list_phrases(truths.values())
     found = []
     for each in (one for some in sets for one in some.transactions):
         chain = [truths[PurePosixPath(picture).name] for picture in each.pictures]
@@ -212,17 +215,17 @@ def fits_of_transactions(folder: Path) -> list[Fits]:
         for clause in split_modification(text).clauses:
             if kept := _KEPT.findall(clause):
                 for (_, said), place in zip(kept, places, strict=False):
-                    facet, word = _kept(said, names)
-                    last += [_worn(facet, word)] if word else []
+                    facet, word = _parse_kept(said, names)
+                    last += [_require_word(facet, word)] if word else []
                     if facet in wanted:
                         wanted[facet] = set(chain[place].attributes.get(facet, ()))
             elif clause in names:
                 facet, word, denied = names[clause]
-                last.append(_worn(facet, word, denied))
+                last.append(_require_word(facet, word, denied))
                 if facet in wanted:
                     others = wanted[facet] if facet == "detail" or denied else set()
                     wanted[facet] = others - {word} if denied else others | {word}
-        found.append(_fits(list(truths.values()), chain[-1], last, [*last, _looks(wanted)]))
+        found.append(_count_fits(list(truths.values()), chain[-1], last, [*last, _require_looks(wanted)]))
     return found
 
 
@@ -230,8 +233,8 @@ _KEPT = re.compile(r"the (FIRST|SECOND)'s (.+?)(?= and (?:keep )?the |$)")
 _SEEN = tuple(name for name, facet in FACETS.items() if facet.seen and name != "kind")
 
 
-def _phrases(truths: Iterable[PictureTruth]) -> dict[str, tuple[str, str, bool]]:
-    """What a clause means: facet, word, and whether it is denied; also as it is said for testing, and of what stays."""
+def _list_phrases(truths: Iterable[PictureTruth]) -> dict[str, tuple[str, str, bool]]:
+    """The meaning of clauses: facet, word, and whether it is denied; also as said for testing, and of what stays."""
     known = {(facet, word) for truth in truths for facet in FACETS for word in truth.attributes.get(facet, ())}
     found: dict[str, tuple[str, str, bool]] = {}
     for facet, word in sorted(known):
@@ -244,7 +247,7 @@ def _phrases(truths: Iterable[PictureTruth]) -> dict[str, tuple[str, str, bool]]
     return found
 
 
-def _kept(said: str, names: Mapping[str, tuple[str, str, bool]]) -> tuple[str, str]:
+def _parse_kept(said: str, names: Mapping[str, tuple[str, str, bool]]) -> tuple[str, str]:
     """The facet that is kept, and its word if that is said ("red colour", not "colour")."""
     if f"keep {said}" in names:
         facet, word, _ = names[f"keep {said}"]
@@ -252,11 +255,11 @@ def _kept(said: str, names: Mapping[str, tuple[str, str, bool]]) -> tuple[str, s
     return next((name for name, facet in FACETS.items() if facet.noun == said), ""), ""
 
 
-def _worn(facet: str, word: str, denied: bool = False) -> Fact:
+def _require_word(facet: str, word: str, denied: bool = False) -> Fact:
     return lambda truth: (word in truth.attributes.get(facet, ())) is not denied
 
 
-def _looks(wanted: Mapping[str, set[str]]) -> Fact:
+def _require_looks(wanted: Mapping[str, set[str]]) -> Fact:
     return lambda truth: all(set(truth.attributes.get(facet, ())) == words for facet, words in wanted.items())
 
 
@@ -265,16 +268,16 @@ def _looks(wanted: Mapping[str, set[str]]) -> Fact:
 
 def share_repeated(train: Iterable[str], test: Sequence[str]) -> float:
     """The share of the sentences for testing that occur in training, case and full stop aside."""
-    heard = {_plain(said) for said in train}
-    return sum(_plain(said) in heard for said in test) / max(1, len(test))
+    heard = {_simplify(said) for said in train}
+    return sum(_simplify(said) in heard for said in test) / max(1, len(test))
 
 
-def _plain(said: str) -> str:
+def _simplify(said: str) -> str:
     return said.lower().strip(" .")
 
 
 def sentences(folder: Path, split: str) -> dict[str, list[str]]:
-    """What is said of the pictures of a split: captions of scenes; relative captions and modifications of articles."""
+    """The sentences about a split: captions of scenes; relative captions and modifications of articles."""
     if (folder / "rg_jsons").is_dir():
         inside = set((folder / "caches" / f"vg_{split}.txt").read_text(encoding="utf-8").split())
         captions = read_json(folder / "annotations" / "captions_world.json", dict)["annotations"]

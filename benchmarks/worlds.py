@@ -7,7 +7,6 @@ python benchmarks/worlds.py --language   # only what drawn worlds give away, in 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import tempfile
@@ -18,7 +17,9 @@ from typing import Any
 from unittest.mock import patch
 
 import world_audit as audit
-from machine import described
+from freshness import RESULTS
+from machine import describe_host
+from measuring import read_figures, write_json
 from PIL import Image
 
 from viewfinder.worlds import write_world
@@ -32,13 +33,13 @@ def main() -> None:
     parser.add_argument("data", type=Path, nargs="?")
     parser.add_argument("--language", action="store_true")
     parser.add_argument("--scenes", type=int, default=6500, help="of which 1,000 are for testing")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "worlds.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "worlds.json")
     given = parser.parse_args()
-    known = json.loads(given.out.read_text()) if given.out.exists() else {}
+    known = read_figures(given.out)
     if given.language:
-        known["language"] = {name: given_away(name, given.scenes) for name in LANGUAGES}
-        known["language_machine"] = described()
-        given.out.write_text(json.dumps(known, indent=1) + "\n")
+        known["language"] = {name: audit_language(name, given.scenes) for name in LANGUAGES}
+        known["language_machine"] = describe_host()
+        write_json(given.out, known)
         return
     if given.data is None:
         parser.error("name the folder of data")
@@ -49,11 +50,11 @@ def main() -> None:
         "a catalogue of 1,000 drawn articles": {"kind": "catalogue", "count": 1000},
         "a catalogue over all product photos": {"kind": "catalogue", "count": 0, "sprites": photos},
     }
-    results = {name: measured(**asked) for name, asked in sorts.items()}
-    given.out.write_text(json.dumps(known | {"worlds": results, "machine": described()}, indent=1) + "\n")
+    results = {name: time_world(**asked) for name, asked in sorts.items()}
+    write_json(given.out, known | {"worlds": results, "machine": describe_host()})
 
 
-def measured(**asked: Any) -> dict[str, float]:
+def time_world(**asked: Any) -> dict[str, float]:
     """Seconds by the clock and of all processors, and pictures made."""
     before, started = processors(), time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +68,7 @@ def measured(**asked: Any) -> dict[str, float]:
     return figures
 
 
-def given_away(language: Language, scenes: int) -> dict[str, float]:
+def audit_language(language: Language, scenes: int) -> dict[str, float]:
     """Figures of `world_audit.py` on a world of scenes and one of 1,000 articles."""
     blank = Image.new("RGB", (WIDTH, HEIGHT))  # nothing here looks at pictures, and drawing takes most of the time
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from capacity import Costs, Run, Shards, line_through, plan
+from capacity import Costs, ShardRun, Shards, line_through, plan
 from report_capacity import capacity_parts
 
 ROOT = Path(__file__).parents[1]
@@ -50,7 +50,7 @@ def test_two_real_shards_answer_every_query_in_turn_and_after_it_was_due() -> No
 
 
 def test_an_answer_is_there_when_its_last_shard_is() -> None:
-    run = Run(np.array([1.0]), np.array([[1.0, 1.5]]), np.array([[1.2, 1.9]]))
+    run = ShardRun(np.array([1.0]), np.array([[1.0, 1.5]]), np.array([[1.2, 1.9]]))
     assert run.seconds_q.tolist() == pytest.approx([0.9])
 
 

@@ -26,12 +26,12 @@ from claims import (
     judge_claims,
     read_claims,
 )
+from freshness import RESULTS
 from plots import fingerprint
-from report_claims import claim_parts, few_seeds, leaning, p_cell, plotted
+from report_claims import claim_parts, effect_points, few_seeds, leaning_line, p_cell
 from report_mai import last_ranks, lines_of, parts_table
 from rows import (
-    DEPTH,
-    RESULTS,
+    MAX_DEPTH,
     UNTRAINED,
     KeptRow,
     describe_commit,
@@ -81,8 +81,8 @@ def test_a_row_of_fewer_conversations_has_none_of_the_others(tmp_path: Path) -> 
 
 
 def test_ranks_that_no_claim_tells_apart_are_kept_as_one(tmp_path: Path) -> None:
-    write(tmp_path, "talks", "ours", kept("ab", [[[2 * DEPTH - 1], [2 * DEPTH + 7]]]))
-    assert read_ranks("made", tmp_path)["talks"]["ours"].values_ect.tolist() == [[[2 * DEPTH - 1], [2 * DEPTH]]]
+    write(tmp_path, "talks", "ours", kept("ab", [[[2 * MAX_DEPTH - 1], [2 * MAX_DEPTH + 7]]]))
+    assert read_ranks("made", tmp_path)["talks"]["ours"].values_ect.tolist() == [[[2 * MAX_DEPTH - 1], [2 * MAX_DEPTH]]]
 
 
 def test_values_that_are_no_ranks_are_kept_as_they_are(tmp_path: Path) -> None:
@@ -254,7 +254,9 @@ def test_the_undecided_are_counted_by_the_side_of_zero_on_which_their_interval_l
     def found(low: float, high: float) -> Judged:
         return Judged(claim=claim(), outcome=UNDECIDED, interval=Interval((low + high) / 2, low, high))
 
-    told = leaning([found(0.01, 0.03), found(-0.01, 0.03), found(-0.02, 0.0), found(-0.04, -0.01), found(0.0, 0.01)])
+    told = leaning_line(
+        [found(0.01, 0.03), found(-0.01, 0.03), found(-0.02, 0.0), found(-0.04, -0.01), found(0.0, 0.01)]
+    )
     assert told.startswith(
         "Of the 5 undecided, the whole interval of 1 is above 0, that of 1 below, and that of 3 incl"
     )
@@ -376,7 +378,7 @@ def test_rows_that_are_not_kept_have_no_verdict_but_an_earlier_figure(tmp_path: 
     assert judged[0].missing == ("ours", "theirs")
     page = "\n".join(claim_parts(judged, tmp_path)["claims-mai"])
     assert "earlier figure, ranks not kept: +1.6 (+0.6 to +2.6), 1 seed" in page
-    assert plotted(judged) == [{"paper": "MAI", "theirs": 1.1, "ours": [1.6, 0.6, 2.6], "kept": False}]
+    assert effect_points(judged) == [{"paper": "MAI", "theirs": 1.1, "ours": [1.6, 0.6, 2.6], "kept": False}]
 
 
 def test_a_page_tells_what_was_measured_with_what(tmp_path: Path) -> None:
@@ -421,7 +423,7 @@ def test_a_changed_rank_changes_what_the_plot_is_drawn_of(tmp_path: Path) -> Non
     for share in (0.6, 0.61):
         for name, own in {"ours": share, "theirs": 0.2}.items():
             write(tmp_path, "talks", name, of_seeds([own] * 3))
-        prints.add(fingerprint(plotted(judge(tmp_path, claim(effect=3.0)))))
+        prints.add(fingerprint(effect_points(judge(tmp_path, claim(effect=3.0)))))
     assert len(prints) == 2
 
 

@@ -9,7 +9,7 @@ import pytest
 from viewfinder.data.fashion_iq import (
     MultiTurnFashionIQ,
     Reference,
-    Session,
+    ShopSession,
     read_attributes,
     read_sessions,
     session_kinds,
@@ -22,7 +22,9 @@ SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_data = [pytest.mark.data, pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")]
 MT_FASHION_IQ = SHARED / "mt-fashion-iq"
 
-SESSION = Session((Reference("B1", ("is red", "darker"), "http://1"), Reference("B2", ("longer",))), "B3", "http://3")
+SESSION = ShopSession(
+    (Reference("B1", ("is red", "darker"), "http://1"), Reference("B2", ("longer",))), "B3", "http://3"
+)
 
 
 @cache
@@ -106,7 +108,7 @@ class TestRealData:
         assert read_attributes(MT_FASHION_IQ, "shirt", "val") == {}
 
 
-def _folder(folder: Path, *sessions: Session, **options: Any) -> Path:
+def _folder(folder: Path, *sessions: ShopSession, **options: Any) -> Path:
     usual = {"kind": "boots", "split": "val", "gallery": ["B3", "B1", "B2"], "attributes": {}}
     write_sessions(folder, sessions=sessions or (SESSION,), **(usual | options))
     return folder
@@ -125,7 +127,7 @@ def test_the_target_is_the_last_product_of_a_session() -> None:
 
 
 def test_captions_and_products_that_are_left_out_are_reported(tmp_path: Path) -> None:
-    session = Session((Reference("B1", ("", "red")),), "B2")
+    session = ShopSession((Reference("B1", ("", "red")),), "B2")
     data, report = read_sessions(_folder(tmp_path, session, gallery=["B1", "B2", "B1"]), "boots", "val")
     assert (data.sessions[0].references[0].captions, data.gallery) == (("red",), ("B1", "B2"))
     assert set(report.dropped) == {
@@ -137,11 +139,11 @@ def test_captions_and_products_that_are_left_out_are_reported(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("session", "field"),
     [
-        (Session((Reference("B1", ()),), "B9"), "target"),
-        (Session((Reference("B1", ()), Reference("B9", ())), "B2"), r"reference'\[1\]"),
+        (ShopSession((Reference("B1", ()),), "B9"), "target"),
+        (ShopSession((Reference("B1", ()), Reference("B9", ())), "B2"), r"reference'\[1\]"),
     ],
 )
-def test_a_product_outside_the_gallery_is_named(tmp_path: Path, session: Session, field: str) -> None:
+def test_a_product_outside_the_gallery_is_named(tmp_path: Path, session: ShopSession, field: str) -> None:
     where = rf"boots\.val\.json: \[1\], field '{field}.*: B9 is not among the 3 of the gallery"
     with pytest.raises(BadInput, match=where):
         read_sessions(_folder(tmp_path, SESSION, session), "boots", "val")

@@ -21,7 +21,7 @@ from viewfinder.data.fashion_iq import SPECIAL_WORDS, FashionPair, write_fashion
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.evaluation import Plan, compare_runs, evaluate, read_run
 from viewfinder.evaluation.captioning import (
-    CAPTIONS,
+    CAPTION_FILE,
     PairCaption,
     bleu_interval,
     caption_pairs,
@@ -109,7 +109,7 @@ def test_the_figures_are_those_of_what_was_said(pairs: Path, weights: Callable[[
 def test_every_caption_is_written_with_its_pair(pairs: Path, weights: Callable[[int], Path], tmp_path: Path) -> None:
     found = captioned(pairs, weights(0), tmp_path / "run", limit=3)
     write_measured_run(found)
-    lines = [json.loads(line) for line in (tmp_path / "run" / CAPTIONS).read_text().splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "run" / CAPTION_FILE).read_text().splitlines()]
     assert len(lines) == 6  # three of each kind, the first and the last among them
     assert lines[0]["people"] == ["is red 0", "is blue & small"]
     assert lines[2]["people"][0] == "is red 4"

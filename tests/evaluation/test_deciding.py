@@ -19,9 +19,9 @@ from viewfinder.evaluation.deciding import (
     BOTH,
     PICTURE_BIASES,
     Decision,
-    best_picture_bias,
-    decision_values,
+    count_decisions,
     measure_decisions,
+    pick_picture_bias,
 )
 from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -95,10 +95,10 @@ def test_a_leaning_is_chosen_on_what_is_held_out_of_training(dialogues: Path) ->
 
 def test_kinds_weigh_the_same_whatever_their_numbers() -> None:
     found = [Decision("a", "words", "words"), *(Decision(str(at), "pictures", "words") for at in range(3))]
-    values = decision_values(found)
+    values = count_decisions(found)
     assert values[BOTH].mean() == 0.5
     np.testing.assert_array_equal(values[QUESTIONS], [1, np.nan, np.nan, np.nan])
-    assert BOTH not in decision_values(found[:1])
+    assert BOTH not in count_decisions(found[:1])
 
 
 places = st.lists(st.integers(0, len(PICTURE_BIASES)), min_size=1, max_size=8)
@@ -111,15 +111,15 @@ def test_no_leaning_is_better_than_the_best(searches: list[int], questions: list
         shown = sum(place <= at for place in searches) / len(searches)
         return shown, sum(place > at for place in questions) / len(questions)
 
-    best = best_picture_bias(searches, questions)
+    best = pick_picture_bias(searches, questions)
     at = PICTURE_BIASES.index(best.picture_bias)
     assert (best.searches, best.questions) == pytest.approx(shares(at))
     assert sum(shares(at)) >= max(sum(shares(other)) for other in range(len(PICTURE_BIASES))) - 1e-9
 
 
 def test_of_equal_leanings_the_middle_one_is_best() -> None:
-    assert best_picture_bias([10], [20]).picture_bias == PICTURE_BIASES[15]  # right from 10 to 19
-    assert best_picture_bias([0], [len(PICTURE_BIASES)]).picture_bias == 0
+    assert pick_picture_bias([10], [20]).picture_bias == PICTURE_BIASES[15]  # right from 10 to 19
+    assert pick_picture_bias([0], [len(PICTURE_BIASES)]).picture_bias == 0
 
 
 def test_a_run_is_written_with_every_dialogue(dialogues: Path) -> None:

@@ -19,17 +19,17 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation import Plan, read_run
 from viewfinder.evaluation.grounding import (
     GroundedPhrase,
-    cut_boxes,
-    grid_windows,
+    count_grounded,
     ground_phrases,
-    grounding_values,
     intersection_over_union,
     jitter_boxes,
+    make_grid_windows,
     name_thing,
     read_marked_pictures,
 )
 from viewfinder.evaluation.overlap import ENCODER
 from viewfinder.evaluation.results import MeasuredRun, write_measured_run
+from viewfinder.search.grounding import cut_boxes
 from viewfinder.testing import COLOURS, ColourEncoder
 
 CATEGORIES = {1: "red", 2: "blue", 3: "green", 4: "white"}
@@ -90,18 +90,18 @@ def test_figures_are_means_over_a_pictures_phrases() -> None:
         ious = {"grounded": iou, "clip-t": 0.1, "largest box": 0.5, "best box": 1.0}
         return GroundedPhrase(picture, "a kite", (), (), ious, 0.25)
 
-    values = grounding_values([one("p", 0.5), one("p", 0.49), one("q", 0.9)])
+    values = count_grounded([one("p", 0.5), one("p", 0.49), one("q", 0.9)])
     np.testing.assert_array_equal(values["grounded"], [0.5, 1])
     np.testing.assert_array_equal(values["above random box"], [0.25, 0.75])
     np.testing.assert_array_equal(values["above largest box"], [-0.5, 0])
 
 
 def test_windows_are_all_that_fit_the_grid() -> None:
-    assert len(grid_windows()) == sum(
+    assert len(make_grid_windows()) == sum(
         (7 - w) * (7 - h) for w in (1, 2, 3, 4, 6) for h in (1, 2, 3, 4, 6) if max(w, h) <= 2 * min(w, h)
     )
-    assert grid_windows().min() == 0 and grid_windows().max() == 1
-    assert len({tuple(box) for box in grid_windows().tolist()}) == len(grid_windows())
+    assert make_grid_windows().min() == 0 and make_grid_windows().max() == 1
+    assert len({tuple(box) for box in make_grid_windows().tolist()}) == len(make_grid_windows())
 
 
 def area(box: Float[np.ndarray, " 4"]) -> float:

@@ -15,10 +15,10 @@ from viewfinder.evaluation.overlap import (
     USER,
     WEIGHTS,
     Overlap,
+    collect_texts,
     list_parts,
     measure_overlap,
     read_training_texts,
-    texts_of,
 )
 from viewfinder.evaluation.plan import SearchDialogue, Task
 from viewfinder.query import Reads
@@ -68,7 +68,7 @@ def test_what_was_not_trained_is_not_flagged(tmp_path: Path) -> None:
 
 
 def test_texts_that_training_has_word_for_word_are_counted_each_once(tmp_path: Path) -> None:
-    assert texts_of(TASK) == {"a red boat", "two sails", "but blue"}
+    assert collect_texts(TASK) == {"a red boat", "two sails", "but blue"}
     clean = TrainingList.of(["x"]).encode()
     found = measure_overlap(TASK, tmp_path, list_parts(Composer(), encoder(clean)), frozenset({"a red boat", "a dog"}))
     assert (found.texts, found.repeated) == (3, 1)

@@ -8,7 +8,7 @@ import pytest
 from viewfinder.conversation import Answer, BackTo, Like, Say
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.protocols import PROTOCOLS, read_tasks
-from viewfinder.evaluation.protocols.chatir import opening_task
+from viewfinder.evaluation.protocols.chatir import make_opening_task
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 needs_data = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/data is not here")
@@ -196,7 +196,7 @@ def test_a_pool_of_ones_own_takes_the_place_of_the_folders(tmp_path: Path) -> No
 
 
 def test_dialogues_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) -> None:
-    [recorded], opened = read_tasks(scenes, "chatir", "test"), opening_task(scenes, "test", 5)
+    [recorded], opened = read_tasks(scenes, "chatir", "test"), make_opening_task(scenes, "test", 5)
     assert [(dialogue.target, dialogue.turns[0]) for dialogue in recorded.dialogues] == [
         (dialogue.target, *dialogue.turns) for dialogue in opened.dialogues
     ]
@@ -205,7 +205,7 @@ def test_dialogues_of_questioners_begin_as_the_recorded_ones_do(scenes: Path) ->
 
 
 def test_captioned_pictures_are_described_by_their_first_caption(tmp_path: Path) -> None:
-    task = opening_task(captioned(tmp_path, 26), "val")
+    task = make_opening_task(captioned(tmp_path, 26), "val")
     assert [dialogue.target for dialogue in task.dialogues] == ["images/p17.jpg", "images/p23.jpg"]
     assert [dialogue.turns for dialogue in task.dialogues] == [(Say("A dog of p17.jpg"),), (Say("A dog of p23.jpg"),)]
 
@@ -213,7 +213,7 @@ def test_captioned_pictures_are_described_by_their_first_caption(tmp_path: Path)
 def test_visdial_tells_what_was_said_first(tmp_path: Path) -> None:
     data = {"questions": [], "answers": [], "dialogs": [{"image_id": 7, "caption": "a dog", "dialog": []}]}
     (tmp_path / "visdial_1.0_val.json").write_text(json.dumps({"data": data}))
-    [dialogue] = opening_task(tmp_path, "val").dialogues
+    [dialogue] = make_opening_task(tmp_path, "val").dialogues
     assert (dialogue.target, dialogue.turns) == ("val/images/VisualDialog_val2018_000000000007.jpg", (Say("a dog"),))
 
 

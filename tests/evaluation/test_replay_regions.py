@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from viewfinder.encoders.features import Features
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.evaluation.replay import VECTORS_AT_ONCE, RegionScorer, split_into_runs
+from viewfinder.evaluation.replay import MAX_VECTORS_AT_ONCE, RegionScorer, split_into_runs
 from viewfinder.query import Part, Query, RegionSpace
 from viewfinder.testing import ColourEncoder, draw_halves
 
@@ -75,9 +75,9 @@ def test_runs_are_the_queries_in_order_and_never_too_wide(counts: list[int], see
     queries = drawn(SPACE, "late_interaction", counts, seed)
     cut = list(split_into_runs(queries))
     assert [query for run in cut for query in run] == queries
-    assert all(different(run) <= VECTORS_AT_ONCE for run in cut)
+    assert all(different(run) <= MAX_VECTORS_AT_ONCE for run in cut)
     # None is cut before it must be: with the next query it would be too wide.
-    assert all(different([*run, after[0]]) > VECTORS_AT_ONCE for run, after in pairwise(cut))
+    assert all(different([*run, after[0]]) > MAX_VECTORS_AT_ONCE for run, after in pairwise(cut))
 
 
 def different(run: list[Query]) -> int:

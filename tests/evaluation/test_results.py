@@ -17,7 +17,7 @@ from viewfinder.evaluation import (
     read_run,
     write_run,
 )
-from viewfinder.evaluation.results import Provenance, describe_machine, task_result
+from viewfinder.evaluation.results import Provenance, describe_machine, make_task_result
 
 
 def run(folder: Path, system: str, ranks: list[list[float]], ids: str = "abcdefgh") -> Run:
@@ -25,7 +25,7 @@ def run(folder: Path, system: str, ranks: list[list[float]], ids: str = "abcdefg
     task = Task("drilldown", "", "test", ("x",), dialogues, ("R@1", "median rank"), rounds=len(ranks[0]))
     table = RankTable(np.array(ranks, float), np.array(ranks, float), 10)
     provenance = Provenance(system=system, data="tiny", encoder="colours", user="", questioner="", seed=0)
-    return Run(folder, provenance, describe_machine(), (task_result(task, table, compute_figures(task, table)),))
+    return Run(folder, provenance, describe_machine(), (make_task_result(task, table, compute_figures(task, table)),))
 
 
 def test_a_run_is_read_back_as_it_was_written(tmp_path: Path) -> None:

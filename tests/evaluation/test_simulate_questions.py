@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Question, Say
 from viewfinder.data.dialogues import read_dialogues, split_round, write_dialogues
-from viewfinder.evaluation.simulate import HeldDialogue, question_times, question_values, record_dialogue, record_round
+from viewfinder.evaluation.simulate import HeldDialogue, count_questions, record_dialogue, record_round, time_questions
 
 WORDS = st.text(st.sampled_from("Answer: ?.!\"')yes\n"), max_size=30)
 
@@ -30,7 +30,7 @@ def test_questions_are_counted_dialogue_by_dialogue() -> None:
         ("Is it red?", "", "information_gain"),
         ("Is it wet?", "yes", "llm"),
     )
-    values = question_values([first, held()], "llm=smol.gguf")
+    values = count_questions([first, held()], "llm=smol.gguf")
     assert values["questions"].tolist() == [4, 0]
     assert values["repeated questions"].tolist() == [1, 0]
     assert values["unique tokens"].tolist() == [5, 0]  # is, it, big, red, wet
@@ -40,12 +40,12 @@ def test_questions_are_counted_dialogue_by_dialogue() -> None:
 
 def test_what_was_taken_back_was_not_asked() -> None:
     dialogue = Conversation().then(Say("a dog")).then(Answer(Question("Is it big?"), "no")).then(BackTo(1))
-    assert question_values([HeldDialogue(dialogue)], "information_gain")["questions"].tolist() == [0]
+    assert count_questions([HeldDialogue(dialogue)], "information_gain")["questions"].tolist() == [0]
 
 
 def test_times_are_the_median_and_the_slow_end() -> None:
-    assert question_times([held(ms=(1.0, 3.0)), held(ms=(2.0,))]) == {"median_ms": 2.0, "p95_ms": 2.9}
-    assert question_times([held()]) == {}
+    assert time_questions([held(ms=(1.0, 3.0)), held(ms=(2.0,))]) == {"median_ms": 2.0, "p95_ms": 2.9}
+    assert time_questions([held()]) == {}
 
 
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=3), WORDS)

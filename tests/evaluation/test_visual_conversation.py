@@ -17,10 +17,10 @@ from viewfinder.evaluation import Plan, compare_runs, read_run
 from viewfinder.evaluation.results import MeasuredRun, write_measured_run
 from viewfinder.evaluation.visual_conversation import (
     VisualQuestion,
-    accuracy_values,
     add_majorities,
     answer_questions,
-    question_turns,
+    make_question_turns,
+    measure_accuracy,
     read_question_dialogues,
 )
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -86,7 +86,7 @@ def test_a_value_is_the_mean_over_a_pictures_questions() -> None:
     def one(picture: str, kind: str, said: str) -> VisualQuestion:
         return VisualQuestion(picture, "?", kind, "yes", said, blind="no")
 
-    values = accuracy_values([one("a", "light", "yes"), one("a", "size", "no"), one("b", "light", "yes")])
+    values = measure_accuracy([one("a", "light", "yes"), one("a", "size", "no"), one("b", "light", "yes")])
     np.testing.assert_array_equal(values["accuracy"], [0.5, 1.0])
     np.testing.assert_array_equal(values["text only"], [0.0, 0.0])
     np.testing.assert_array_equal(values["above text only"], [0.5, 1.0])
@@ -106,8 +106,8 @@ def test_a_kind_that_was_not_asked_in_training_has_the_answer_of_all() -> None:
 def test_history_is_said_with_the_answers_of_the_data() -> None:
     rounds = (Round("what is it?", "a kite"), Round("is it red?", ""))
     answer = Answer(Question("a kite", by="recorded"), "is it red?")
-    assert question_turns(rounds, "p") == (Like("p", "what is it?"), answer)
-    assert question_turns(rounds, None) == (Say("what is it?"), answer)
+    assert make_question_turns(rounds, "p") == (Like("p", "what is it?"), answer)
+    assert make_question_turns(rounds, None) == (Say("what is it?"), answer)
 
 
 def test_with_history_the_picture_is_seen_all_the_same(asked: Path) -> None:

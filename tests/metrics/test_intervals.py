@@ -43,7 +43,7 @@ def test_drawing_in_parts_changes_nothing(values: list[int], at_once: int) -> No
     random, resamples = np.random.default_rng(2), 50
     means = [np.mean([values[random.integers(0, len(values))] for _ in values]) for _ in range(resamples)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "DRAWN_AT_ONCE", at_once)
+        patch.setattr(module, "MAX_DRAWN_AT_ONCE", at_once)
         found = bootstrap_interval(values, resamples=resamples, seed=2)
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [0.025, 0.975])))
 

@@ -44,7 +44,7 @@ def test_drawn_signs_come_near_the_exact_share() -> None:
     first_s, second_s = random.normal(0.5, 1, 12), random.normal(0, 1, 12)
     exact = permutation_test(first_s, second_s)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "EXACT", 0)
+        patch.setattr(module, "MAX_EXACT", 0)
         drawn = permutation_test(first_s, second_s, resamples=20_000)
     assert drawn == pytest.approx(exact, abs=4 * (exact * (1 - exact) / 20_000) ** 0.5 + 1 / 20_000)
 

@@ -13,7 +13,7 @@ from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import PictureError, UnknownName
 from viewfinder.pictures import picture_id
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.grounding import CROPS, GRID_SIDE, Grounder, crop_boxes, crop_picture, spread_to_regions
+from viewfinder.search.grounding import CROPS, GRID_SIDE, Grounder, crop_boxes, cut_boxes, spread_to_regions
 from viewfinder.store.rows import FileRecord, PictureRow, build_columns, pictures_to_arrow
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
@@ -122,12 +122,12 @@ def test_a_file_that_is_another_picture_by_now_is_not_looked_at(tmp_path: Path) 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 9), (300, 2), (7, 5)])
 def test_crops_of_tiny_and_narrow_pictures_have_a_pixel_at_least(size: tuple[int, int]) -> None:
-    assert all(min(crop.shape[:2]) >= 1 for crop in crop_picture(np.zeros((size[1], size[0], 3), np.uint8)))
+    assert all(min(crop.shape[:2]) >= 1 for crop in cut_boxes(np.zeros((size[1], size[0], 3), np.uint8), crop_boxes()))
 
 
 def test_crops_are_the_pixels_under_their_boxes() -> None:
     pixels = np.arange(100 * 100 * 3, dtype=np.int64).astype(np.uint8).reshape(100, 100, 3)
-    for crop, (x0, y0, x1, y1) in zip(crop_picture(pixels), crop_boxes().tolist(), strict=True):
+    for crop, (x0, y0, x1, y1) in zip(cut_boxes(pixels, crop_boxes()), crop_boxes().tolist(), strict=True):
         expected = pixels[int(y0 * 100) : round(y1 * 100), int(x0 * 100) : round(x1 * 100)]
         assert np.array_equal(crop, expected)
 
@@ -169,7 +169,7 @@ def test_on_photos_a_named_thing_is_pointed_at_far_more_often_than_by_chance() -
     for image in known["images"][:12]:
         with Image.open(SHARED / "coco" / "train2017" / image["file_name"]) as photo:
             pixels = np.asarray(photo.convert("RGB"))
-        vectors_cd = encoder.project(encoder.pictures(crop_picture(pixels)).global_bd)
+        vectors_cd = encoder.project(encoder.pictures(cut_boxes(pixels, crop_boxes())).global_bd)
         for category in sorted({it["category_id"] for it in known["annotations"] if it["image_id"] == image["id"]}):
             cover_r = covered(
                 image,

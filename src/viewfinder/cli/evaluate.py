@@ -155,7 +155,7 @@ def compare(
     """
     from viewfinder.evaluation import compare_runs as compared
     from viewfinder.evaluation import read_run
-    from viewfinder.evaluation.report import comparison_table, run_letter
+    from viewfinder.evaluation.report import make_comparison_table, run_letter
 
     read = [read_run(run) for run in runs]
     rows = compared(read)
@@ -169,13 +169,13 @@ def compare(
         counts = {row.dialogues for row in figures}
         print_line()
         print_line(f"{title}: {counts.pop():,} dialogues" if len(counts) == 1 else title)
-        print_table(*comparison_table(figures))
+        print_table(*make_comparison_table(figures))
     return 0
 
 
 def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bool) -> int:
     """Prints a run: a record with the names of its files, or a table a task and then these lines."""
-    from viewfinder.evaluation.report import overview_table
+    from viewfinder.evaluation.report import make_overview_table
 
     if as_json:
         print_json(_describe_run(run) | {name: str(file) for name, file in files.items()})
@@ -187,7 +187,7 @@ def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bo
             print_line(f"  left out: {line}")
         for line in task.overlap.flags if task.overlap else ():
             print_line(f"  {line}")
-        print_table(*overview_table(task))
+        print_table(*make_overview_table(task))
         if task.times:
             times = "{median_ms:.0f} ms (median), {p95_ms:.0f} ms (p95)".format(**task.times)
             print_line(f"choosing a question took {times}")

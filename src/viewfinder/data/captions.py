@@ -43,8 +43,8 @@ class CaptionedPicture:
 def read_flickr8k(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     """Flickr8k (Hodosh et al. 2013) as `captions.csv` (image,caption; one row per caption) beside `images/`."""
     table = read_table(need_folder(folder) / "captions.csv")
-    captions, dropped = _grouped(table)
-    return _on_disk({need_folder(folder / "images") / name: said for name, said in captions.items()}, dropped)
+    captions, dropped = _group_captions(table)
+    return _keep_on_disk({need_folder(folder / "images") / name: said for name, said in captions.items()}, dropped)
 
 
 def read_captions_csv(source: Path | Table) -> tuple[list[CaptionedPicture], ReadReport]:
@@ -57,7 +57,7 @@ def read_captions_csv(source: Path | Table) -> tuple[list[CaptionedPicture], Rea
         BadInput: a missing column, or damage (the line is named).
     """
     table = source if isinstance(source, Table) else read_table(source)
-    captions, dropped = _grouped(table)
+    captions, dropped = _group_captions(table)
     pictures = [
         CaptionedPicture(beside if (beside := table.path.parent / name).is_file() else Path(name), tuple(said))
         for name, said in captions.items()
@@ -75,7 +75,7 @@ def read_coco(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
         of_file, left_out = _coco_captions(file)
         captions |= {need_folder(pictures) / name: said for name, said in of_file.items()}
         dropped += left_out
-    return _on_disk(captions, dropped)
+    return _keep_on_disk(captions, dropped)
 
 
 def has_captions(folder: Path) -> bool:
@@ -97,7 +97,7 @@ def _coco_files(folder: Path, kind: str, complaint: str) -> list[tuple[Path, Pat
     return [(file, split if split.is_dir() else folder / "images") for file, split in zip(files, splits, strict=True)]
 
 
-def _grouped(table: Table) -> tuple[dict[str, list[str]], list[Dropped]]:
+def _group_captions(table: Table) -> tuple[dict[str, list[str]], list[Dropped]]:
     """Captions by picture, from a table with one row per caption."""
     key, caption = table.need(KEY_COLUMNS), table.need(CAPTION_COLUMNS)
     captions: dict[str, list[str]] = {}
@@ -114,7 +114,7 @@ def _grouped(table: Table) -> tuple[dict[str, list[str]], list[Dropped]]:
     return captions, dropped
 
 
-def _on_disk(
+def _keep_on_disk(
     captions: Mapping[Path, list[str]], dropped: Iterable[Dropped]
 ) -> tuple[list[CaptionedPicture], ReadReport]:
     """The pictures that have a file and a caption; the others are reported."""
@@ -194,7 +194,8 @@ def _coco_instances(file: Path, home: Path) -> list[InstancePicture]:
     for at, record in enumerate(need_field(str(file), data, "annotations", list)):
         where = f"{file}: annotations[{at}]"
         picture, category = (
-            _listed(where, record, field, known) for field, known in (("image_id", names), ("category_id", categories))
+            _need_listed(where, record, field, known)
+            for field, known in (("image_id", names), ("category_id", categories))
         )
         box = need_field(where, record, "bbox", list)
         if len(box) != 4 or not all(isinstance(number, int | float) for number in box):
@@ -205,7 +206,7 @@ def _coco_instances(file: Path, home: Path) -> list[InstancePicture]:
     return [InstancePicture(home / name, tuple(some), known) for name, some in things.items()]
 
 
-def _listed(where: str, record: Any, field: str, names: Mapping[int, str]) -> str:
+def _need_listed(where: str, record: Any, field: str, names: Mapping[int, str]) -> str:
     number = need_field(where, record, field, int)
     if number not in names:
         raise BadInput(f"{where}, field {field!r}: {number} is not listed in the file; fetch the file again")

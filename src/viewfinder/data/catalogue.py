@@ -21,7 +21,7 @@ NOT_GIVEN = frozenset({"", "NA"})
 
 @dataclass(frozen=True)
 class CatalogueRow:
-    """What one row says: `key` names the picture, `values` has an entry for every cell that is filled."""
+    """A row of a catalogue: `key` names the picture, `values` has an entry for every cell that is filled."""
 
     key: str
     values: dict[str, str]
@@ -100,7 +100,7 @@ def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
     return products, ReadReport(catalogue.report.expected, len(products), tuple(dropped))
 
 
-_SHOWN = 8
+_MAX_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -149,16 +149,16 @@ def match_keys(keys: Sequence[str], paths: Iterable[Path]) -> Matches:
     >>> match_keys(["1.jpg", "b/2"], [Path("a/1.jpg"), Path("a/2.png"), Path("b/2.png")]).files
     {PosixPath('a/1.jpg'): [0], PosixPath('b/2.png'): [1]}
     """
-    unique = [(path, _parts(str(path))) for path in dict.fromkeys(paths)]
+    unique = [(path, _split_path(str(path))) for path in dict.fromkeys(paths)]
     by_name, by_stem = _Endings(unique), _Endings(unique, without_suffix=True)
     answers: dict[str, _Found] = {}
     ambiguous: list[Ambiguity] = []
     for key in dict.fromkeys(keys):
-        parts = _parts(key)
+        parts = _split_path(key)
         found = by_name.longest(parts)
         answers[key] = found = found if found.count else by_stem.longest(parts)
         if found.count > 1:
-            ambiguous.append(Ambiguity(key, found.count, found.paths[:_SHOWN]))
+            ambiguous.append(Ambiguity(key, found.count, found.paths[:_MAX_SHOWN]))
     # How well the best key fits each file: (wholly, number of parts).
     best: dict[Path, tuple[bool, int]] = {}
     for found in answers.values():
@@ -183,34 +183,34 @@ class _Endings:
         entries: list[tuple[str, Path]] = []
         for path, parts in paths:
             stem = parts[-1].rpartition(".")[0] if without_suffix and parts else ""
-            entries.append((_backwards([*parts[:-1], stem] if stem else parts), path))
+            entries.append((_reverse_path([*parts[:-1], stem] if stem else parts), path))
         entries.sort(key=lambda entry: entry[0])
         self._texts = [text for text, _ in entries]
         self._paths = [path for _, path in entries]
 
     def longest(self, parts: tuple[str, ...]) -> _Found:
         """The files that agree with the longest ending of the key (whole keys are the usual case)."""
-        if not parts or not self._run(_backwards(parts[-1:])):
+        if not parts or not self._run(_reverse_path(parts[-1:])):
             return _Found()
-        depth = next(depth for depth in range(len(parts), 0, -1) if self._run(_backwards(parts[-depth:])))
-        start = _backwards(parts[-depth:])
+        depth = next(depth for depth in range(len(parts), 0, -1) if self._run(_reverse_path(parts[-depth:])))
+        start = _reverse_path(parts[-depth:])
         run = self._run(start)
         if depth < len(parts) and self._texts[run[0]] == start:  # the whole path is the end of the key
             run = range(run[0], bisect_right(self._texts, start))
             return _Found(len(run), tuple(self._paths[run.start : run.stop]), depth, whole=True)
         whole = depth == len(parts)
-        shown = run if whole else run[:_SHOWN]
+        shown = run if whole else run[:_MAX_SHOWN]
         return _Found(len(run), tuple(self._paths[shown.start : shown.stop]), depth, whole)
 
     def _run(self, start: str) -> range:
         return range(bisect_left(self._texts, start), bisect_left(self._texts, start + "\U0010ffff"))
 
 
-def _parts(path: str) -> tuple[str, ...]:
+def _split_path(path: str) -> tuple[str, ...]:
     """The parts of a path, however the disk, Windows or a Mac (decomposed accents) writes it."""
     normal = unicodedata.normalize("NFC", path).replace("\\", "/")
     return tuple(part for part in normal.split("/") if part not in {"", "."})
 
 
-def _backwards(parts: Sequence[str]) -> str:
+def _reverse_path(parts: Sequence[str]) -> str:
     return "".join(f"{part}/" for part in reversed(parts))

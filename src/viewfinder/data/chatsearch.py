@@ -11,7 +11,7 @@ The paper's data was not released; the format is ours. Each line of a `.jsonl` f
 Beside it, `gallery_<subtask>.txt` lists the pictures among which the target is searched, one path per line. Paths are
 POSIX paths below one folder of pictures.
 
-What a person decided about constructed dialogues is in a journal beside their file, one decision per line. The journal
+A journal beside a file of constructed dialogues holds people's decisions about them, one decision per line. The journal
 of `mChat_test.jsonl` is `mChat_test.review.jsonl`:
 
     {"id": "m-000001", "verdict": "rewritten", "turns": [...], "note": "said too much", "by": "anna"}
@@ -67,7 +67,7 @@ class ImageItem:
 
 @dataclass(frozen=True)
 class ChatTurn:
-    """What one side said and showed, in order; never empty."""
+    """The words and pictures of one side in one turn, in order; never empty."""
 
     role: Role
     content: tuple[TextItem | ImageItem, ...]
@@ -106,7 +106,7 @@ def read_chatsearch(
     for line, record in read_jsonl(file):
         where = f"{file}, line {line}"
         turns = parse_turns(need_field(where, record, "turns", list), where)
-        subtask = _one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
+        subtask = _need_one_of(record.get("subtask"), SUBTASKS, f"{where}, subtask")
         source: dict[str, Any] = need_field(where, record, "source", dict) if "source" in record else {}
         name, target = need_field(where, record, "id", str), need_field(where, record, "target", str)
         sample = ChatSample(name, subtask, turns, target, source)
@@ -177,7 +177,7 @@ def parse_turns(record: Sequence[Any], where: str) -> tuple[ChatTurn, ...]:
     Raises:
         BadInput: there are none, one is malformed, or the last one is not the user's.
     """
-    turns = tuple(_turn(turn, f"{where}, turns[{at}]") for at, turn in enumerate(record))
+    turns = tuple(_parse_turn(turn, f"{where}, turns[{at}]") for at, turn in enumerate(record))
     if not turns or turns[-1].role != "user":
         raise BadInput(f"{where}, turns: the last turn must be the user's")
     return turns
@@ -187,15 +187,15 @@ def _gallery_file(folder: Path, subtask: Subtask) -> Path:
     return folder / f"gallery_{subtask}.txt"
 
 
-def _turn(turn: Any, where: str) -> ChatTurn:
+def _parse_turn(turn: Any, where: str) -> ChatTurn:
     content = turn.get("content") if isinstance(turn, dict) else None
     if not isinstance(content, list) or not content:
         raise BadInput(f"{where}.content: a list of texts and images is needed")
-    role = _one_of(turn.get("role"), ROLES, f"{where}.role")
-    return ChatTurn(role, tuple(_item(item, f"{where}.content[{at}]") for at, item in enumerate(content)))
+    role = _need_one_of(turn.get("role"), ROLES, f"{where}.role")
+    return ChatTurn(role, tuple(_parse_item(item, f"{where}.content[{at}]") for at, item in enumerate(content)))
 
 
-def _item(item: Any, where: str) -> TextItem | ImageItem:
+def _parse_item(item: Any, where: str) -> TextItem | ImageItem:
     match item:
         case {"text": str(text), **rest} if text and not rest:
             return TextItem(text)
@@ -205,7 +205,7 @@ def _item(item: Any, where: str) -> TextItem | ImageItem:
             raise BadInput(f'{where}: {{"text": ...}} or {{"image": ...}} is needed, not {item!r:.80}')
 
 
-def _one_of(value: Any, names: Sequence[_Name], where: str) -> _Name:
+def _need_one_of(value: Any, names: Sequence[_Name], where: str) -> _Name:
     for name in names:
         if value == name:
             return name
@@ -246,7 +246,7 @@ class Review:
 
 
 def review_file(samples: Path) -> Path:
-    """Where decisions about a file of dialogues are kept.
+    """The journal of decisions about a file of dialogues.
 
     >>> review_file(Path("chatsearch/mChat_test.jsonl")).as_posix()
     'chatsearch/mChat_test.review.jsonl'
@@ -270,7 +270,7 @@ def read_reviews(file: Path, *, notify: Callable[[str], None] = lambda line: Non
         notify(f"{file}: the last line was cut short and does not count ({torn[:60].decode(errors='replace')})")
     found: dict[str, Review] = {}
     for line, record in parse_json_lines(whole.splitlines(), where=str(file)):
-        review = _review(record, f"{file}, line {line}")
+        review = _parse_review(record, f"{file}, line {line}")
         found.pop(review.id, None)  # keeps the order in which they were decided
         found[review.id] = review
     return found
@@ -287,7 +287,7 @@ def add_review(file: Path, review: Review) -> None:
 
 
 def apply_reviews(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) -> list[ChatSample]:
-    """Of `samples`, in their order, the accepted ones, and the rewritten ones with their new turns."""
+    """The accepted samples, and the rewritten ones with their new turns, in their order."""
     kept: list[ChatSample] = []
     for sample in samples:
         review = reviews.get(sample.id)
@@ -296,8 +296,8 @@ def apply_reviews(samples: Iterable[ChatSample], reviews: Mapping[str, Review]) 
     return kept
 
 
-def _review(record: Mapping[str, Any], where: str) -> Review:
-    verdict = _one_of(record.get("verdict"), VERDICTS, f"{where}, verdict")
+def _parse_review(record: Mapping[str, Any], where: str) -> Review:
+    verdict = _need_one_of(record.get("verdict"), VERDICTS, f"{where}, verdict")
     turns: list[Any] = need_field(where, record, "turns", list) if verdict == "rewritten" else []
     return Review(
         id=need_field(where, record, "id", str),

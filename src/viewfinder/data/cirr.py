@@ -51,7 +51,7 @@ class CirrPair:
 
     @property
     def candidates(self) -> tuple[str, ...]:
-        """What R_subset ranks: the members without the reference."""
+        """The members without the reference, which R_subset ranks."""
         return tuple(member for member in self.members if member != self.reference)
 
 

@@ -167,13 +167,13 @@ def read_visdial(folder: Path, split: str) -> tuple[list[Dialogue], ReadReport]:
 
 
 def _visdial_round(where: str, turn: Any, lists: dict[str, tuple[str, ...]]) -> Round:
-    question = _listed(where, turn, "question", lists).strip()
+    question = _need_listed(where, turn, "question", lists).strip()
     open_end = isinstance(turn, dict) and "answer" not in turn
-    answer = "" if open_end else _listed(where, turn, "answer", lists).strip()
+    answer = "" if open_end else _need_listed(where, turn, "answer", lists).strip()
     return Round(question if question.endswith("?") else f"{question}?", answer)
 
 
-def _listed(where: str, turn: Any, name: str, lists: dict[str, tuple[str, ...]]) -> str:
+def _need_listed(where: str, turn: Any, name: str, lists: dict[str, tuple[str, ...]]) -> str:
     index, listed = need_field(where, turn, name, int), lists[name]
     if not 0 <= index < len(listed):
         raise BadInput(f"{where}, field {name!r}: {index}, but the file lists {len(listed)} {name}s; fetch it again")

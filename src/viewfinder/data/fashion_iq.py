@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 from viewfinder.data.files import (
     Dropped,
     ReadReport,
-    kinds_and_splits,
+    list_kinds_and_splits,
     need_field,
     need_folder,
     need_split_file,
@@ -48,7 +48,7 @@ SPECIAL_WORDS = ("<pad>", "<start>", "<end>", "<and>", "<unk>")
 Attributes = Mapping[str, tuple[tuple[str, ...], ...]]
 """Words of a product by its key, as lists: category, texture, fabric, shape, part, style."""
 
-Record = TypeVar("Record", bound="FashionPair | Session")
+Record = TypeVar("Record", bound="FashionPair | ShopSession")
 
 # CIRR keeps its own captions under similar names: cap.rc2.<split>.json.
 _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(?P<kind>.+)\.(?P<split>[^.]+)\.json")
@@ -56,7 +56,7 @@ _CAPTION_FILE = re.compile(r"cap\.(?!rc2\.)(?P<kind>.+)\.(?P<split>[^.]+)\.json"
 
 @dataclass(frozen=True)
 class FashionPair:
-    """What a user who is shown `candidate` and wants `target` says (None: kept secret, as in the test split)."""
+    """The words of a user who is shown `candidate` and wants `target` (None: kept secret, as in the test split)."""
 
     target: str | None
     candidate: str
@@ -81,13 +81,13 @@ class FashionIQ:
 
 def fashion_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     """Which splits of which kinds a folder has, by its caption files: {"dress": ("test", "train", "val")}."""
-    return kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
+    return list_kinds_and_splits(need_folder(folder) / "captions", _CAPTION_FILE)
 
 
 def read_fashion_iq(folder: Path, kind: str, split: str) -> tuple[FashionIQ, ReadReport]:
     """One kind and split of a Fashion IQ folder. The report counts pairs; an empty caption drops only itself."""
     file = need_split_file(need_folder(folder) / "captions" / f"cap.{kind}.{split}.json", "cap.*.json")
-    pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", _pair)
+    pairs, gallery, report = _read_records(folder, file, f"{kind}.{split}", _parse_pair)
     return FashionIQ(kind, split, pairs, gallery, read_attributes(folder, kind, split)), report
 
 
@@ -109,7 +109,7 @@ def _read_records(
     return tuple(found), gallery, ReadReport(len(found), len(found), tuple(dropped))
 
 
-def _pair(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[FashionPair, list[Dropped]]:
+def _parse_pair(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[FashionPair, list[Dropped]]:
     """The pair of a record, and its empty captions; targets of the test split are secret and may be missing."""
     where = f"{file}: [{i}]"
     candidate = _need_in_gallery(gallery, f"{where}, field 'candidate'", need_field(where, record, "candidate", str))
@@ -276,7 +276,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Session:
+class ShopSession:
     """Products in the order of the turns, and the one to which the last captions lead."""
 
     references: tuple[Reference, ...]
@@ -295,14 +295,14 @@ class MultiTurnFashionIQ:
 
     kind: str
     split: str
-    sessions: tuple[Session, ...]
+    sessions: tuple[ShopSession, ...]
     gallery: tuple[str, ...]
     attributes: Attributes = field(default_factory=dict)
 
 
 def session_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     """Which splits of which kinds a folder has, by its session files: {"all": ("train", "val"), ..}."""
-    return kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
+    return list_kinds_and_splits(need_folder(folder) / "data", _SESSION_FILE)
 
 
 def read_sessions(folder: Path, kind: str, split: str) -> tuple[MultiTurnFashionIQ, ReadReport]:
@@ -312,11 +312,11 @@ def read_sessions(folder: Path, kind: str, split: str) -> tuple[MultiTurnFashion
     caption, or a product that the gallery repeats, only that item is dropped.
     """
     file = need_split_file(need_folder(folder) / "data" / f"{kind}.{split}.json", "*.*.json")
-    sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", _session)
+    sessions, gallery, report = _read_records(folder, file, f"{kind}.{split}", _parse_session)
     return MultiTurnFashionIQ(kind, split, sessions, gallery, read_attributes(folder, kind, split)), report
 
 
-def _session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[Session, list[Dropped]]:
+def _parse_session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[ShopSession, list[Dropped]]:
     """A record `{"target": [url, key], "reference": [[url, captions, key], ...]}`, and its empty captions."""
     shown = need_field(f"{file}: [{i}]", record, "reference", list)
     if not shown:
@@ -325,17 +325,17 @@ def _session(file: Path, i: int, record: Any, gallery: frozenset[str]) -> tuple[
     dropped: list[Dropped] = []
     for k, turn in enumerate(shown):
         at = f"[{i}], field 'reference'[{k}]"
-        url, captions, key = _parts(f"{file}: {at}", turn, "[url, captions, key]", 3)
+        url, captions, key = _need_parts(f"{file}: {at}", turn, "[url, captions, key]", 3)
         said = need_texts(f"{file}: {at}", captions)
         told, empty = _split_captions(f"{file.name}: {at}", said)
         references.append(Reference(_need_in_gallery(gallery, f"{file}: {at}", key), told, url))
         dropped += empty
     target = f"{file}: [{i}], field 'target'"
-    url, key = _parts(target, record.get("target"), "[url, key]", 2)
-    return Session(tuple(references), _need_in_gallery(gallery, target, key), url), dropped
+    url, key = _need_parts(target, record.get("target"), "[url, key]", 2)
+    return ShopSession(tuple(references), _need_in_gallery(gallery, target, key), url), dropped
 
 
-def _parts(where: str, value: Any, form: str, count: int) -> list[Any]:
+def _need_parts(where: str, value: Any, form: str, count: int) -> list[Any]:
     """The parts of a list that stands for a picture: a url first, a key last."""
     parts = value if isinstance(value, list) else []
     if len(parts) != count or not isinstance(parts[0], str) or not isinstance(parts[-1], str):
@@ -347,7 +347,7 @@ def write_sessions(
     folder: Path,
     kind: str,
     split: str,
-    sessions: Iterable[Session],
+    sessions: Iterable[ShopSession],
     gallery: Sequence[str],
     attributes: Mapping[str, Sequence[Sequence[str]]],
 ) -> None:

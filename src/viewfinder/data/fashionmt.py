@@ -16,13 +16,13 @@ from typing import Any
 
 from viewfinder.data.files import (
     ReadReport,
-    kinds_and_splits,
+    drop_repeated_keys,
+    list_kinds_and_splits,
     need_field,
     need_folder,
     need_split_file,
     read_json,
     read_text,
-    unique_keys,
     write_json,
 )
 from viewfinder.errors import BadInput
@@ -64,7 +64,7 @@ class FashionMT:
 
 def fashionmt_sources(folder: Path) -> dict[str, tuple[str, ...]]:
     """Which splits of which sources a folder has, by its transaction files: {"shoes": ("test", "train"), ..}."""
-    return kinds_and_splits(need_folder(folder) / "modifiers", _TRANSACTION_FILE)
+    return list_kinds_and_splits(need_folder(folder) / "modifiers", _TRANSACTION_FILE)
 
 
 def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT, ReadReport]:
@@ -77,9 +77,9 @@ def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT,
     file = need_split_file(modifiers / f"{source}_{split}_cap.json", "*_*_cap.json")
     names = need_split_file(modifiers / f"{source}_index_names.txt", "*_index_names.txt")
     lines = (line.strip() for line in read_text(names).splitlines())
-    listed, dropped = unique_keys(names, (line for line in lines if line))
+    listed, dropped = drop_repeated_keys(names, (line for line in lines if line))
     by_product = bool(listed) and not any("/" in name or PurePosixPath(name).suffix for name in listed)
-    read = [_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_json(file, list))]
+    read = [_parse_transaction(f"{file}: [{i}]", record, by_product) for i, record in enumerate(read_json(file, list))]
     inside = frozenset(listed)
     for i, transaction in enumerate(read):
         wanted = transaction.targets[-1]
@@ -90,7 +90,7 @@ def read_transactions(folder: Path, source: str, split: str) -> tuple[FashionMT,
     return FashionMT(source, split, tuple(read), listed), ReadReport(len(read), len(read), tuple(dropped))
 
 
-def _transaction(where: str, record: Any, by_product: bool) -> Transaction:
+def _parse_transaction(where: str, record: Any, by_product: bool) -> Transaction:
     reference = need_field(where, record, "ref", str)
     turns = [turn for turn in range(1, len(record) + 1) if f"tar{turn}" in record or f"mod{turn}" in record]
     if turns != list(range(1, len(turns) + 1)) or not turns:

@@ -69,7 +69,7 @@ def read_json(path: Path, kind: type[Value]) -> Value:
     data = _parse_json(read_text(path), str(path))
     if not isinstance(data, kind):
         wanted = "object" if kind is dict else kind.__name__
-        raise BadInput(f"{path}: a JSON {wanted} is needed, this is {_shown(data)}; fetch or write the file again")
+        raise BadInput(f"{path}: a JSON {wanted} is needed, this is {_shorten(data)}; fetch or write the file again")
     return data
 
 
@@ -144,7 +144,7 @@ def make_table(name: str, rows: Iterable[Mapping[str, object]]) -> Table:
             raise BadInput(f"{name}, row {number}: a mapping of columns to values is needed, this is {shown}")
         kept.append(row)
     columns = tuple(dict.fromkeys(column for row in kept for column in row))
-    cells = [[_cell(row.get(column)) for column in columns] for row in kept]
+    cells = [[_format_cell(row.get(column)) for column in columns] for row in kept]
     return Table(Path(name), columns, cells, list(range(1, len(cells) + 1)))
 
 
@@ -152,7 +152,7 @@ MISSING = frozenset({"None", "nan", "NaT", "<NA>"})
 """How Python, numpy and pandas write that there is no value."""
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     """A value as a CSV file has it."""
     text = str(value).strip()
     return "" if text in MISSING and not isinstance(value, str) else text
@@ -202,7 +202,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """As `read_jsonl`, for a file that is already open; `where` names it in errors."""
+    """Reads JSON lines like `read_jsonl`, from a file that is already open; `where` names it in errors."""
     for number, line in enumerate(stream, start=1):
         if not line.strip():
             continue
@@ -256,7 +256,7 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
     """
     value = record.get(name) if isinstance(record, Mapping) else None
     if not isinstance(value, kind) or isinstance(value, bool):
-        of = f"it has {_shown(value)}" if isinstance(record, Mapping) else f"this is {_shown(record)}"
+        of = f"it has {_shorten(value)}" if isinstance(record, Mapping) else f"this is {_shorten(record)}"
         raise BadInput(f"{where}: field {name!r} is needed ({kind.__name__}); {of}; fetch or write the file again")
     return value
 
@@ -264,16 +264,16 @@ def need_field(where: str, record: Any, name: str, kind: type[Value]) -> Value:
 def need_texts(where: str, value: Any) -> tuple[str, ...]:
     """`value` as a list of texts; BadInput if it is something else; `where` names file, record and field."""
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise BadInput(f"{where}: a list of texts is needed, this is {_shown(value)}; fetch or write the file again")
+        raise BadInput(f"{where}: a list of texts is needed, this is {_shorten(value)}; fetch or write the file again")
     return tuple(value)
 
 
 def read_keys(file: Path) -> tuple[tuple[str, ...], list[Dropped]]:
     """The keys that a JSON file lists, each once, in its order; repeats are reported."""
-    return unique_keys(file, need_texts(str(file), read_json(file, list)))
+    return drop_repeated_keys(file, need_texts(str(file), read_json(file, list)))
 
 
-def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
+def drop_repeated_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[Dropped]]:
     """Each key once, at its first place; repeats are reported by their place."""
     places: dict[str, int] = {}
     dropped: list[Dropped] = []
@@ -283,7 +283,7 @@ def unique_keys(file: Path, keys: Iterable[str]) -> tuple[tuple[str, ...], list[
     return tuple(places), dropped
 
 
-def kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
+def list_kinds_and_splits(folder: Path, names: re.Pattern[str]) -> dict[str, tuple[str, ...]]:
     """The splits of every kind, the two named groups of `names`, by a folder's files; BadInput if none fits."""
     matches = [match for match in (names.fullmatch(file.name) for file in sorted(folder.glob("*"))) if match]
     if not matches:
@@ -310,7 +310,7 @@ def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:
     write_file(file, json.dumps(data, indent=indent))
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     return json.dumps(value, default=str)[:60]
 
 

@@ -86,7 +86,7 @@ def read_cc3m(place: Path) -> tuple[list[CaptionedPicture], ReadReport]:
 
 
 _Row = tuple[str, str, Path | None, str]
-"""Its location, the caption, the file if there is one, and what to report if there is none."""
+"""A picture: its location in the source, its caption, its file if it has one, and else the reason to report."""
 
 
 def _tsv(file: Path) -> Iterator[_Row]:
@@ -200,10 +200,10 @@ def read_llava(file: Path) -> tuple[list[LlavaSample], ReadReport]:
         where = f"{file}, [{position}]"
         said = need_field(where, record, "conversations", list)
         image = need_field(where, record, "image", str) if "image" in record else ""
-        turns = tuple(_turn(turn, image, f"{where}.conversations[{at}]") for at, turn in enumerate(said))
+        turns = tuple(_parse_turn(turn, image, f"{where}.conversations[{at}]") for at, turn in enumerate(said))
         name = str(record["id"]) if isinstance(record.get("id"), int) else need_field(where, record, "id", str)
         sample = LlavaSample(name, image, turns)
-        reason = _flaw(sample)
+        reason = _find_flaw(sample)
         if reason:
             dropped.append(Dropped(f"[{position}] {sample.id}", reason))
         else:
@@ -211,17 +211,17 @@ def read_llava(file: Path) -> tuple[list[LlavaSample], ReadReport]:
     return samples, ReadReport(len(records), len(samples), tuple(dropped))
 
 
-def _turn(turn: Any, image: str, where: str) -> ChatTurn:
+def _parse_turn(turn: Any, image: str, where: str) -> ChatTurn:
     speaker = need_field(where, turn, "from", str)
     if speaker not in ROLES:
         raise BadInput(f"{where}.from: one of {', '.join(ROLES)} is needed, not {speaker!r:.60}")
-    return ChatTurn(ROLES[speaker], _items(need_field(where, turn, "value", str), image))
+    return ChatTurn(ROLES[speaker], _split_items(need_field(where, turn, "value", str), image))
 
 
-def _items(text: str, image: str) -> tuple[TextItem | ImageItem, ...]:
+def _split_items(text: str, image: str) -> tuple[TextItem | ImageItem, ...]:
     """A turn's words and pictures in order.
 
-    >>> _items("<image>\\nWhat is this?", "1.jpg")
+    >>> _split_items("<image>\\nWhat is this?", "1.jpg")
     (ImageItem(image='1.jpg'), TextItem(text='What is this?'))
     """
     first, *rest = (piece.strip() for piece in text.split(PLACEHOLDER))
@@ -232,7 +232,7 @@ def _items(text: str, image: str) -> tuple[TextItem | ImageItem, ...]:
     return tuple(items)
 
 
-def _flaw(sample: LlavaSample) -> str:
+def _find_flaw(sample: LlavaSample) -> str:
     """Why a sample cannot be used; "" if it can."""
     shown = sum(isinstance(item, ImageItem) for turn in sample.turns for item in turn.content)
     if not sample.turns:
@@ -264,7 +264,7 @@ def read_instruct_pix2pix(folder: Path) -> tuple[list[EditPair], ReadReport]:
     """
     pairs: list[EditPair] = []
     dropped: list[Dropped] = []
-    for prompt, seeds in _seeds(need_folder(folder)):
+    for prompt, seeds in _list_seeds(need_folder(folder)):
         place = folder / prompt / "prompt.json"
         if not place.is_file():
             dropped += [Dropped(f"{prompt}/{seed}", "no prompt.json") for seed in seeds]
@@ -280,7 +280,7 @@ def read_instruct_pix2pix(folder: Path) -> tuple[list[EditPair], ReadReport]:
     return pairs, ReadReport(len(pairs) + len(dropped), len(pairs), tuple(dropped))
 
 
-def _seeds(folder: Path) -> list[tuple[str, list[str]]]:
+def _list_seeds(folder: Path) -> list[tuple[str, list[str]]]:
     """Prompts and the seeds of their pairs, in order of name."""
     file = folder / "seeds.json"
     if not file.is_file():

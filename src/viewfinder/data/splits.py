@@ -57,7 +57,7 @@ def read_official_test(folder: Path) -> frozenset[str]:
 
 
 def name_pictures(folder: Path, keys: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """What each picture (a name in a data set) is made from, by names that mean the same in every data set.
+    """The sources of each picture (a name in a data set), under names that mean the same in every data set.
 
     A photo or product is named by its file's stem. Drawn pictures have the same numbers in all worlds, so their names
     include the world; scenes of products are also made from these products.
@@ -66,14 +66,14 @@ def name_pictures(folder: Path, keys: Iterable[str]) -> dict[str, tuple[str, ...
     kind, seed, sprites = (world.get(name) for name in ("kind", "seed", "sprites"))
     if not world or (kind == "catalogue" and sprites):
         return {key: (PurePosixPath(key).stem,) for key in keys}
-    products = _products(folder) if sprites else {}
+    products = _list_products(folder) if sprites else {}
     return {
         key: (f"{kind}/{seed}/{sprites or ''}/{(stem := PurePosixPath(key).stem)}", *products.get(stem, ()))
         for key in keys
     }
 
 
-def _products(folder: Path) -> dict[str, tuple[str, ...]]:
+def _list_products(folder: Path) -> dict[str, tuple[str, ...]]:
     """The products in each scene of a world, by the stem of its picture."""
     found: dict[str, list[str]] = {}
     for one in _read_json(folder / "annotations" / "instances_world.json").get("annotations", ()):

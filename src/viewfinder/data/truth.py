@@ -1,4 +1,4 @@
-"""What is known for certain about a picture of a world: `truth.jsonl`, one JSON object per picture.
+"""The facts of every picture of a world: `truth.jsonl`, one JSON object per picture.
 
 Worlds write it; simulated users answer from it. Real data has no such file.
 """
@@ -70,30 +70,21 @@ def read_truth(world: Path) -> dict[str, PictureTruth]:
     Raises:
         BadInput: there is no truth.jsonl in the folder, or a line of it is damaged (it is named).
     """
+    from pydantic import TypeAdapter, ValidationError
+
     file = world / TRUTH_FILE
     if not file.is_file():
         raise BadInput(f"{world}: no {TRUTH_FILE} here, so this is no world; make one with `viewfinder world`")
+    parse = TypeAdapter(PictureTruth).validate_json
     truths: dict[str, PictureTruth] = {}
     for number, line in enumerate(read_text(file).splitlines(), start=1):
         if not line:
             continue
         try:
-            record = json.loads(line)
-            truth = PictureTruth(
-                image=record["image"],
-                things=tuple(
-                    ThingTruth(**thing | {"nouns": tuple((one, many) for one, many in nouns), "box": (x, y, w, h)})
-                    for thing in record["things"]
-                    for nouns, (x, y, w, h) in [(thing["nouns"], thing["box"])]
-                ),
-                relations=tuple((subject, predicate, other) for subject, predicate, other in record["relations"]),
-                place=record["place"],
-                light=record["light"],
-                title=record["title"],
-                category=record["category"],
-                attributes={name: tuple(words) for name, words in record["attributes"].items()},
-            )
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadInput(f"{file}, line {number}: not a picture's truth ({error}); make the world again") from error
+            truth = parse(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            why = ": ".join((*map(str, first["loc"]), first["msg"]))
+            raise BadInput(f"{file}, line {number}: not a picture's truth ({why}); make the world again") from error
         truths[truth.image] = truth
     return truths

@@ -28,13 +28,13 @@ from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.overlap import WEIGHTS, count_seen_pictures, refuse_seen
 from viewfinder.evaluation.plan import Notify, Plan, pick_evenly, silent
 from viewfinder.evaluation.protocols import PREFERRED
-from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
+from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_measured_result, make_run
 from viewfinder.metrics import Interval, Measure, bleu, cider_d, rouge_l
 from viewfinder.metrics.captions import MAX_NGRAM, ngrams
 from viewfinder.training.progress import report_tenths
 from viewfinder.users.captioner.captioner import SYSTEM, Captioner
 
-CAPTIONS = "captions.jsonl"
+CAPTION_FILE = "captions.jsonl"
 BLEU, ROUGE, CIDER = "BLEU-4", "ROUGE-L", "CIDEr-D"
 MANNERS = ("decoding", "prefix")
 RESAMPLES = 10_000
@@ -72,27 +72,27 @@ def caption_pairs(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sile
     captioner = Captioner.load(plan.checkpoint)
     captioner.check(encoder.raw_version)
     notify(f"reading {plan.data}")
-    read = _read(plan)
+    read = _read_kinds(plan)
     notify("vectors of its pictures")
     vectors = features(plan.data, encoder, out=plan.features, progress=report_tenths(notify))
-    known, left_out = _known(read, vectors, plan.limit)
+    known, left_out = _match_pairs(read, vectors, plan.limit)
     if not known:
         raise BadInput(f"{plan.data}: no pair has both of its pictures here; {left_out[0] if left_out else ''}")
     notify(f"captions of {len(known):,} pairs")
-    scored = _caption(captioner, known, vectors, plan)
+    scored = _caption_and_score(captioner, known, vectors, plan)
     kinds = list(dict.fromkeys(pair.kind for pair in scored))
     several = [(kind, [pair for pair in scored if pair.kind == kind]) for kind in kinds]
     if len(kinds) > 1:
         several.insert(0, ("all kinds", scored))
     tasks = [
-        _task(name, pairs, read[0].split, plan, () if at else left_out, captioner)
+        _make_task_result(name, pairs, read[0].split, plan, () if at else left_out, captioner)
         for at, (name, pairs) in enumerate(several)
     ]
     names, files = {"rouge_l": ROUGE, "cider_d": CIDER}, {key: str(plan.data / key) for key in vectors.keys}
-    return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTIONS, names, files)
+    return MeasuredRun(make_run(plan, encoder, out, tasks), tuple(scored), CAPTION_FILE, names, files)
 
 
-def _read(plan: Plan) -> list[FashionIQ]:
+def _read_kinds(plan: Plan) -> list[FashionIQ]:
     """The kinds with pairs to caption: in the split that the plan names, else in the first that has any."""
     if not (need_folder(plan.data) / "captions").is_dir():
         raise BadInput(f"{plan.data}: no captions/cap.<kind>.<split>.json here; name a folder as Fashion IQ's")
@@ -110,7 +110,7 @@ def _read(plan: Plan) -> list[FashionIQ]:
     raise BadInput(f"{plan.data}: its pairs have no target or no captions; name another --split: {', '.join(there)}")
 
 
-def _known(
+def _match_pairs(
     read: Sequence[FashionIQ], vectors: Features, limit: int | None
 ) -> tuple[list[PairCaption], tuple[str, ...]]:
     """The pairs whose pictures are here, under their keys, at most `limit` per kind; and what is left out."""
@@ -131,7 +131,9 @@ def _known(
     return known, tuple(left_out)
 
 
-def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, plan: Plan) -> list[PairCaption]:
+def _caption_and_score(
+    captioner: Captioner, pairs: Sequence[PairCaption], vectors: Features, plan: Plan
+) -> list[PairCaption]:
     """The pairs with what the captioner says of them, scored among all of them."""
     said: list[str] = []
     for at in range(0, len(pairs), MAX_PAIRS_AT_ONCE):
@@ -142,22 +144,22 @@ def _caption(captioner: Captioner, pairs: Sequence[PairCaption], vectors: Featur
         )
         said += captioner.captions(shown_bg, wanted_bg, decoding=str(plan.options.get("decoding", "beam")))
     captioned = [replace(pair, said=words) for pair, words in zip(pairs, said, strict=True)]
-    texts = _texts(captioned, plan)
+    texts = _prefix_texts(captioned, plan)
     scores = zip(captioned, rouge_l(*texts), cider_d(*texts), strict=True)
     return [replace(pair, rouge_l=float(rouge), cider_d=float(cider)) for pair, rouge, cider in scores]
 
 
-def _texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[list[str]]]:
-    """What was said, and what people said, in the form in which they are compared."""
+def _prefix_texts(pairs: Sequence[PairCaption], plan: Plan) -> tuple[list[str], list[list[str]]]:
+    """The captions of the captioner and of people, in the form in which they are compared."""
     prefix = str(plan.options.get("prefix", ""))
     people = [[f"{prefix}{caption}" for caption in pair.people] for pair in pairs]
     return [f"{prefix}{pair.said}" for pair in pairs], people
 
 
-def _task(
+def _make_task_result(
     name: str, pairs: Sequence[PairCaption], split: str, plan: Plan, left_out: tuple[str, ...], captioner: Captioner
 ) -> TaskResult:
-    texts, seen = _texts(pairs, plan), Counter[str]()
+    texts, seen = _prefix_texts(pairs, plan), Counter[str]()
     title, pictures = f"{SYSTEM}, {name}, {split}", {key for pair in pairs for key in (pair.shown, pair.wanted)}
     overlap = refuse_seen(title, count_seen_pictures(pictures, plan.data, {WEIGHTS: captioner.trained_on}), plan)
     ids = []
@@ -166,7 +168,7 @@ def _task(
         seen[own] += 1
         ids.append(own if seen[own] == 1 else f"{own} {seen[own]}")
     values = {ROUGE: rouge_l(*texts), CIDER: cider_d(*texts)}
-    result = result_of_values(
+    result = make_measured_result(
         title, values, ids, of=f"{name}, {split}, {len(pairs):,} pairs", split=split, pictures=len(pictures),
         at="one caption", overlap=overlap,
         caption=", ".join(f"{key} {value}".strip() for key, value in plan.options.items()) or "as it stands",
@@ -181,17 +183,17 @@ def bleu_interval(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
     """BLEU-4 of a corpus, and the middle 95 % of its values over corpora resampled with replacement; seeded."""
-    counts_sk = np.array([_counts(said, several) for said, several in zip(hypotheses, references, strict=True)])
+    counts_sk = np.array([_count_ngrams(said, several) for said, several in zip(hypotheses, references, strict=True)])
     random, size = np.random.default_rng(seed), len(counts_sk)
     drawn = [
-        _bleu4(random.multinomial(size, np.full(size, 1 / size), min(1000, resamples - at)) @ counts_sk)
+        _bleu_of_counts(random.multinomial(size, np.full(size, 1 / size), min(1000, resamples - at)) @ counts_sk)
         for at in range(0, resamples, 1000)
     ]
     low, high = np.quantile(np.concatenate(drawn), [0.025, 0.975])
     return Interval(float(bleu(hypotheses, references)[-1]), float(low), float(high))
 
 
-def _counts(said: str, several: Sequence[str]) -> list[float]:
+def _count_ngrams(said: str, several: Sequence[str]) -> list[float]:
     """The counts that BLEU sums over sentences: n-grams found in a reference, n-grams (1 to 4), reference words."""
     own, known = ngrams(said), [ngrams(one) for one in several]
     length = len(said.split())
@@ -202,8 +204,8 @@ def _counts(said: str, several: Sequence[str]) -> list[float]:
     return [*right, *(float(max(length - n, 0)) for n in range(MAX_NGRAM)), float(nearest)]
 
 
-def _bleu4(counts_rk: Float[np.ndarray, "r k"]) -> Float[np.ndarray, " r"]:
-    """BLEU-4 of corpora with these sums of `_counts`."""
+def _bleu_of_counts(counts_rk: Float[np.ndarray, "r k"]) -> Float[np.ndarray, " r"]:
+    """BLEU-4 of corpora with these sums of `_count_ngrams`."""
     right_rn, all_rn, nearest_r = counts_rk[:, :MAX_NGRAM], counts_rk[:, MAX_NGRAM:-1], counts_rk[:, -1]
     with np.errstate(divide="ignore"):  # no common n-gram: ln 0, and a BLEU of 0
         shares_rn = np.log(right_rn / np.maximum(all_rn, 1))

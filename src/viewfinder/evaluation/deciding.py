@@ -26,9 +26,9 @@ from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refus
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import Notify, Plan, SearchDialogue, Task, load_system, pick_evenly, silent
 from viewfinder.evaluation.protocols import chatsearch
-from viewfinder.evaluation.replay import Speaker, replay_before_last, replay_turns, with_picture_bias
-from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
-from viewfinder.evaluation.visual_conversation import question_turns, read_question_dialogues
+from viewfinder.evaluation.replay import SpeakingRetriever, replay_before_last, replay_turns, with_picture_bias
+from viewfinder.evaluation.results import MeasuredRun, check_options, make_measured_result, make_run
+from viewfinder.evaluation.visual_conversation import make_question_turns, read_question_dialogues
 from viewfinder.retrievers import AnsweringRetriever
 
 PROTOCOL, DECISIONS = "decision", "decisions.jsonl"
@@ -81,11 +81,11 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
     notify(f"reading {plan.data}")
     pictures = load_pictures(plan, encoder, speaker, notify=notify)
     if plan.options.get(LEANING) == CHOSEN:
-        best = choose_picture_bias(speaker, decision_task(plan, pictures, "val"), pictures)
+        best = choose_picture_bias(speaker, make_decision_task(plan, pictures, "val"), pictures)
         shares = f"{best.searches:.0%} of searches, {best.questions:.0%} of questions"
         notify(f"leaning {best.picture_bias:g}: on val {shares}")
         speaker = with_picture_bias(speaker, best.picture_bias)
-    task = decision_task(plan, pictures, split)
+    task = make_decision_task(plan, pictures, split)
     notify(f"{len(task.dialogues):,} dialogues, leaning {speaker.picture_bias:g}")
     gallery = pictures.gallery(task.gallery)
     shows = (speaker.shows(replay_turns(dialogue.turns, gallery, speaker)) for dialogue in task.dialogues)
@@ -95,14 +95,14 @@ def measure_decisions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = 
     )
     of = f"{split}, {len(found):,} dialogues, leaning {speaker.picture_bias:g}"
     overlap = refuse_seen(task.title, count_seen_pictures(task.gallery, plan.data, list_parts(speaker, encoder)), plan)
-    result = result_of_values(
-        task.title, decision_values(found), [one.id for one in found], of=of, split=split, pictures=len(gallery),
+    result = make_measured_result(
+        task.title, count_decisions(found), [one.id for one in found], of=of, split=split, pictures=len(gallery),
         at="last turn", seed=plan.seed, left_out=task.left_out, overlap=overlap,
     )  # fmt: skip
     return MeasuredRun(make_run(plan, encoder, out, (result,)), found, DECISIONS)
 
 
-def decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
+def make_decision_task(plan: Plan, pictures: Pictures, split: str) -> Task:
     """Searches and questions of a split as dialogues, at most so many of each; their settings are what they want.
 
     Where there are no chat-search dialogues for validation, training dialogues held out from training are used.
@@ -125,7 +125,7 @@ def _searches(folder: Path, split: str) -> list[SearchDialogue]:
         training = (read_chatsearch(file)[0] for file in sorted(home.glob("*_train.jsonl")))
         samples = [sample for some in training for sample in some if split_of(sample.target) == "val"]
     return [
-        SearchDialogue(sample.id, sample.target, tuple(chatsearch.user_turns(sample)), setting=PICTURES)
+        SearchDialogue(sample.id, sample.target, tuple(chatsearch.make_user_turns(sample)), setting=PICTURES)
         for sample in samples
     ]
 
@@ -136,12 +136,12 @@ def _questions(folder: Path, split: str) -> list[SearchDialogue]:
     found = []
     for at, (name, dialogue) in enumerate((name, one) for name, several in read.items() for one in several):
         asked = replace(dialogue.rounds[at % len(dialogue.rounds)], answer="")
-        turns = question_turns((asked,), dialogue.image)
+        turns = make_question_turns((asked,), dialogue.image)
         found.append(SearchDialogue(f"{name} {dialogue.image} {at}", dialogue.image, turns, setting=WORDS))
     return found
 
 
-def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " s"]]:
+def count_decisions(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " s"]]:
     """One value per dialogue for each figure: 1 where it is answered as it wants, NaN where the figure does not apply.
 
     In the mean of both, a dialogue's weight is inverse to the number of its kind, so that the kinds weigh the same.
@@ -156,7 +156,7 @@ def decision_values(found: Sequence[Decision]) -> dict[str, Float[np.ndarray, " 
     return values
 
 
-def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -> PictureBias:
+def choose_picture_bias(speaker: SpeakingRetriever[Any], task: Task, pictures: Pictures) -> PictureBias:
     """The value of `PICTURE_BIASES` that answers searches and questions best, by the sum of their two shares.
 
     Of several that are equally good, the middle of the first consecutive run.
@@ -172,10 +172,10 @@ def choose_picture_bias(speaker: Speaker[Any], task: Task, pictures: Pictures) -
         first[dialogue.setting].append(least)
     if not all(first.values()):
         raise BadInput(f"{task.title}: searches and questions are needed to choose a leaning; there is one kind alone")
-    return best_picture_bias(first[PICTURES], first[WORDS])
+    return pick_picture_bias(first[PICTURES], first[WORDS])
 
 
-def best_picture_bias(searches: Sequence[int], questions: Sequence[int]) -> PictureBias:
+def pick_picture_bias(searches: Sequence[int], questions: Sequence[int]) -> PictureBias:
     """The best of `PICTURE_BIASES`, given for each dialogue the place of the first that answers it with pictures."""
     places_l = np.arange(len(PICTURE_BIASES))
     shown_l = (np.array(searches)[:, None] <= places_l).mean(axis=0)

@@ -22,18 +22,18 @@ from viewfinder.evaluation.overlap import list_parts, measure_overlap, read_trai
 from viewfinder.evaluation.pictures import Pictures, load_pictures, load_raw_vectors, match_pictures
 from viewfinder.evaluation.plan import COMPARER, Notify, Plan, Task, choose_by_title, load_system, silent
 from viewfinder.evaluation.protocols import read_tasks
-from viewfinder.evaluation.protocols.chatir import chatir_splits, opening_task
+from viewfinder.evaluation.protocols.chatir import chatir_splits, make_opening_task
 from viewfinder.evaluation.replay import RankTable, replay_task
-from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, make_run, task_result
+from viewfinder.evaluation.results import MeasuredRun, Run, TaskResult, make_run, make_task_result
 from viewfinder.evaluation.simulate import (
     DIED,
     HeldDialogue,
+    count_questions,
     draw_first_pictures,
     is_interview,
-    question_times,
-    question_values,
     record_dialogue,
     simulate_dialogues,
+    time_questions,
 )
 from viewfinder.metrics import Ties
 from viewfinder.questioners import load_questioner
@@ -43,14 +43,14 @@ from viewfinder.users import Person, SimulatedUser, load_user
 from viewfinder.worlds.making import run_in_processes
 
 GOES_ON = "goes_on"
-"""The manner that is also for the user of Fashion IQ's dialogue, whom nobody names."""
+"""The manner that also applies to the default user of Fashion IQ's dialogue."""
 
 OTHER_PROTOCOLS: dict[str, Callable[[Plan, Encoder, Path, Notify], MeasuredRun[Any]]] = {
     visual_conversation.PROTOCOL: visual_conversation.answer_questions,
     deciding.PROTOCOL: deciding.measure_decisions,
     grounding.PROTOCOL: grounding.ground_phrases,
 }
-"""What runs the plan of a protocol that measures something other than search; see `write_measured_run`."""
+"""The function that runs a plan, by protocol, for those that measure something other than search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ def evaluate(
 def load_tasks(plan: Plan) -> list[Task]:
     """The tasks of the plan. Where there are no dialogues, captions are enough for a questioner to begin with."""
     if plan.protocol == "chatir" and plan.questioner is not None and not chatir_splits(plan.data):
-        found = [opening_task(plan.data, plan.split or "test", pool=plan.pool)]
+        found = [make_opening_task(plan.data, plan.split or "test", pool=plan.pool)]
     else:
         found = read_tasks(plan.data, plan.protocol, plan.split, plan.pool)
     return choose_by_title([(task.title, task) for task in found], plan.task)
@@ -136,7 +136,7 @@ def load_user_of_plan(plan: Plan, encoder: Encoder) -> SimulatedUser | None:
 
 
 def choose_speaker(task: Task, plan: Plan, user: SimulatedUser | None) -> SimulatedUser | None:
-    """Who talks in a task: the plan's user; None: what is recorded is replayed.
+    """The user who talks in a task; None if its recorded dialogues are replayed.
 
     Where nothing is recorded and no user is named (Fashion IQ's dialogue), it is one who sees one picture at a time and
     compares. As in the official code this user, and the captioner, talk on when the wanted picture is shown, unless the
@@ -187,17 +187,17 @@ def _evaluate_task(
             table, held = simulate_dialogues(task, gallery, retriever, user, questioner=plan.questioner)
     conversations = None if held is None else [one.conversation for one in held]
     shown = pick_examples(task, gallery, retriever, conversations, table, pictures.files)
-    result = task_result(task, table, compute_figures(task, table, plan.ties))
+    result = make_task_result(task, table, compute_figures(task, table, plan.ties))
     if held is None or plan.questioner is None:
         return result, shown
-    asked = question_values(held, plan.questioner)
+    asked = count_questions(held, plan.questioner)
     recorded: tuple[Dialogue, ...] = ()
     if is_interview(task, plan.questioner):
         pairs = zip(task.dialogues, held, strict=True)
         recorded = tuple(record_dialogue(dialogue.target, one.conversation) for dialogue, one in pairs)
     named = name_figure(task, table, "any", None, "", "none")
     figures = (*result.figures, *mean_figures(asked, named))
-    return replace(result, figures=figures, asked=asked, times=question_times(held), dialogues=recorded), shown
+    return replace(result, figures=figures, asked=asked, times=time_questions(held), dialogues=recorded), shown
 
 
 def _simulate_in_processes(
@@ -209,7 +209,7 @@ def _simulate_in_processes(
     parts = [replace(task, dialogues=tuple(task.dialogues[at] for at in share)) for share in shares]
     best_st, worst_st = (np.empty((count, task.rounds)) for _ in range(2))
     held = [HeldDialogue(Conversation())] * count
-    make = partial(_simulator, plan, make_encoder)
+    make = partial(_make_simulator, plan, make_encoder)
     for place, (table, some) in run_in_processes(make, parts, plan.processes, died=DIED):
         rows = list(shares[place])
         best_st[rows], worst_st[rows] = table.best_st, table.worst_st
@@ -218,10 +218,10 @@ def _simulate_in_processes(
     return RankTable(best_st, worst_st, len(task.gallery)), held
 
 
-def _simulator(
+def _make_simulator(
     plan: Plan, make_encoder: Callable[[], Encoder]
 ) -> Callable[[Task], tuple[RankTable, list[HeldDialogue]]]:
-    """What holds the dialogues of a task, in a process of its own."""
+    """Makes the function that holds the dialogues of a task in a worker process."""
     encoder, retriever = make_encoder(), load_system(plan.system, plan.seed, plan.checkpoint)
     user = load_user_of_plan(plan, encoder)
 

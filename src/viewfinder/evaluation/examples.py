@@ -21,22 +21,22 @@ from jaxtyping import Float, Float32, UInt8
 from viewfinder.conversation import Answer, Conversation, Like, Node, Turn
 from viewfinder.errors import PictureError
 from viewfinder.evaluation.plan import SearchDialogue, Task
-from viewfinder.evaluation.replay import RankTable, query_each_turn, recorded_conversation
+from viewfinder.evaluation.replay import RankTable, make_conversation, query_each_turn
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.query import Query, RegionSpace
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
 
-DIALOGUES = 4
+DIALOGUES_SHOWN = 4
 """Dialogues shown per task, evenly spaced."""
 
-PICTURES = 6
+PICTURES_SHOWN = 6
 """Results shown per turn."""
 
 
 @dataclass(frozen=True, eq=False)
 class SlotAttention:
-    """What one vector of a query looks at in the wanted picture: one weight per region, summing to 1.
+    """The attention of one vector of a query to the wanted picture: one weight per region, summing to 1.
 
     `said` is what the vector holds; `fresh` says that the turn just said went into it.
     """
@@ -55,7 +55,7 @@ class QueryAttention:
 
 
 @dataclass(frozen=True)
-class ExampleTurn:
+class ShownTurn:
     """One turn: the words, the picture they go with (a file), the results (files), and the target's 1-based place.
 
     `looks` is None for systems that look at whole pictures only.
@@ -75,7 +75,7 @@ class Example:
     task: str
     dialogue: str
     target: str
-    turns: tuple[ExampleTurn, ...]
+    turns: tuple[ShownTurn, ...]
 
 
 def pick_examples(
@@ -87,29 +87,29 @@ def pick_examples(
     files: Mapping[str, str],
 ) -> list[Example]:
     """Some dialogues of a task: as they were held, or (recorded ones, None) replayed through the retriever."""
-    step, ranked = max(1, len(task.dialogues) // DIALOGUES), frozenset(task.gallery)
+    step, ranked = max(1, len(task.dialogues) // DIALOGUES_SHOWN), frozenset(task.gallery)
     found = []
-    for number in range(0, len(task.dialogues), step)[:DIALOGUES]:
+    for number in range(0, len(task.dialogues), step)[:DIALOGUES_SHOWN]:
         dialogue = task.dialogues[number]
         held = conversations[number] if conversations is not None else None
         turns = []
         places = (table.best_st[number] + table.worst_st[number]) / 2 + 1
-        asked = query_each_turn(recorded_conversation(dialogue.turns) if held is None else held, gallery, retriever)
+        asked = query_each_turn(make_conversation(dialogue.turns) if held is None else held, gallery, retriever)
         for (node, query), place in zip(asked, places, strict=False):
             assert node.turn is not None
             shown: Sequence[str] = node.shown
             if held is None:  # what a person would have seen of the task's gallery
                 ids = (gallery.snapshot.ids[row] for row in gallery.scores(query).best(len(gallery)).tolist())
                 shown = [one for one in ids if one in ranked]
-            pictures = tuple(files.get(one, "") for one in shown[:PICTURES])
+            pictures = tuple(files.get(one, "") for one in shown[:PICTURES_SHOWN])
             with_it = files.get(node.turn.picture, "") if isinstance(node.turn, Like) else ""
-            looks = _attention(node, query, gallery, dialogue)
-            turns.append(ExampleTurn(turn_line(node.turn), with_it, pictures, float(place), looks))
+            looks = _measure_attention(node, query, gallery, dialogue)
+            turns.append(ShownTurn(format_turn(node.turn), with_it, pictures, float(place), looks))
         found.append(Example(task.title, dialogue.id, files.get(dialogue.target, ""), tuple(turns)))
     return found
 
 
-def turn_line(turn: Turn) -> str:
+def format_turn(turn: Turn) -> str:
     """A turn as one line of a dialogue."""
     match turn:
         case Answer(question, text):
@@ -120,8 +120,8 @@ def turn_line(turn: Turn) -> str:
             return str(getattr(turn, "text", ""))
 
 
-def _attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
-    """What the query's vectors look at in the wanted picture; None where there are no regions to look at."""
+def _measure_attention(node: Node, query: Query, gallery: Gallery, dialogue: SearchDialogue) -> QueryAttention | None:
+    """The attention of the query's vectors to the wanted picture; None if it has no regions."""
     row = gallery.row(dialogue.target)
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None
@@ -147,7 +147,7 @@ TEXT_LINES = 20
 COLOURS = ("#e6194b", "#4363d8", "#3cb44b", "#f58231", "#911eb4", "#00b3b3", "#f032e6", "#9a6324", "#808000", "#000075")
 
 
-def attention_plot(example: Example) -> bytes | None:
+def draw_attention(example: Example) -> bytes | None:
     """The drawing of one dialogue; None where nothing looks at regions, or the picture cannot be read."""
     looked = [(number, turn, turn.looks) for number, turn in enumerate(example.turns, 1) if turn.looks is not None]
     if not looked or not example.target:
@@ -167,8 +167,8 @@ def attention_plot(example: Example) -> bytes | None:
         fresh = [(slot, look) for slot, look in enumerate(looks.slots) if look.fresh]
         _draw_picture(axes, pixels, looks, fresh, widest=3.5)
         axes.set_title(f"turn {number}: place {turn.place:,g}", fontsize=9, loc="left", pad=3)
-        colour = _colour(fresh[0][0]) if len(fresh) == 1 else "black"
-        axes.set_xlabel(_lines(turn.said, 30, 3), fontsize=8.5, color=colour, loc="left")
+        colour = _choose_colour(fresh[0][0]) if len(fresh) == 1 else "black"
+        axes.set_xlabel(_wrap(turn.said, 30, 3), fontsize=8.5, color=colour, loc="left")
     return to_png(figure)
 
 
@@ -190,16 +190,16 @@ def _draw_last(figure: Any, grid: Any, pixels: UInt8[np.ndarray, "h w 3"], looks
     beside = figure.add_subplot(grid[0, 2:])
     beside.axis("off")
     most = max(1, int((TEXT_LINES - 2) / len(looks.slots) - 0.8))
-    texts = [_lines(f"{slot}  {look.said}", 100, most) for slot, look in enumerate(looks.slots, start=1)]
+    texts = [_wrap(f"{slot}  {look.said}", 100, most) for slot, look in enumerate(looks.slots, start=1)]
     at = 0.0
     for slot, text in enumerate(texts):
         beside.annotate(text, (0, 1), xycoords="axes fraction", xytext=(0, -72 * LINE_INCHES * at),
-                        textcoords="offset points", va="top", fontsize=10, color=_colour(slot))  # fmt: skip
+                        textcoords="offset points", va="top", fontsize=10, color=_choose_colour(slot))  # fmt: skip
         at += text.count("\n") + 1.8
     drawn = [100 * np.sort(look.weights_r)[-MAX_REGIONS:].sum() for look in looks.slots]
     shares = ", ".join(f"{share:.0f}\N{NO-BREAK SPACE}%" for share in drawn)
     note = f"drawn are the {MAX_REGIONS} regions that each vector looks at most: {shares} of its attention"
-    beside.annotate(_lines(note, 100, 2), (0, 0), xycoords="axes fraction", va="bottom", fontsize=9, color="#555555")
+    beside.annotate(_wrap(note, 100, 2), (0, 0), xycoords="axes fraction", va="bottom", fontsize=9, color="#555555")
 
 
 def _draw_picture(
@@ -223,15 +223,15 @@ def _draw_picture(
             left, top, right, bottom = (looks.boxes_r4[region] * (width, height, width, height)).tolist()
             corner, sides = (left + inset, top + inset), (right - left - 2 * inset, bottom - top - 2 * inset)
             line = 1.0 + float(look.weights_r[region]) / most * (widest - 1.0)
-            style: dict[str, Any] = {"fill": False, "ec": _colour(slot), "lw": line}
+            style: dict[str, Any] = {"fill": False, "ec": _choose_colour(slot), "lw": line}
             axes.add_patch(Rectangle(corner, max(sides[0], 1.0), max(sides[1], 1.0), **style))
 
 
-def _colour(slot: int) -> str:
+def _choose_colour(slot: int) -> str:
     return COLOURS[slot % len(COLOURS)]
 
 
-def _lines(text: str, width: int, most: int) -> str:
+def _wrap(text: str, width: int, most: int) -> str:
     """A text wrapped into lines and cut if too long; matplotlib does not read it as mathematics."""
     return "\n".join(textwrap.wrap(text, width, max_lines=most, placeholder=" ...")).replace("$", r"\$")
 

@@ -59,7 +59,7 @@ class Figure:
 
     @property
     def name(self) -> MeasureName:
-        """Its full name."""
+        """The full name of the figure."""
         return self.measure.name
 
 
@@ -79,7 +79,7 @@ def compute_figures(task: Task, table: RankTable, ties: Ties = "expected") -> li
             for turn in turns:
                 name = name_figure(task, table, metric, turn, setting, ties)
                 values_s = values_per_dialogue(values, turn, setting, settings)
-                found += _figure(name, values_s, turn, setting)
+                found += _make_figure(name, values_s, turn, setting)
     return found
 
 
@@ -91,11 +91,11 @@ def mean_figures(values: Mapping[str, Float[np.ndarray, " s"]], name: MeasureNam
     return [
         figure
         for metric, values_s in values.items()
-        for figure in _figure(replace(name, metric=metric), values_s, None, seed=seed)
+        for figure in _make_figure(replace(name, metric=metric), values_s, None, seed=seed)
     ]
 
 
-def _figure(
+def _make_figure(
     name: MeasureName, values_s: Float[np.ndarray, " s"], turn: int | None, setting: str = "", seed: int = 0
 ) -> list[Figure]:
     """The figure of these values; none where all of them are unknown."""
@@ -121,7 +121,7 @@ def values_per_dialogue(
 def name_figure(
     task: Task, table: RankTable, metric: str, turn: int | None, setting: str, ties: Ties | Literal["none"]
 ) -> MeasureName:
-    """What a figure of a task is called; `turn` and `setting` as a `Figure` has them."""
+    """The full name of a task's figure; `turn` and `setting` as a `Figure` has them."""
     if turn is None:
         when = "whole talk"  # the name that committed results use for a whole dialogue
     elif turn == LAST_TURN:
@@ -145,14 +145,14 @@ def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> Val
     ks = [int(k) for k in depths.split(",")] if depths else []
     match name:
         case "R" | "mean R":
-            return np.asarray(np.mean([_recall(k, table.best_st, table.worst_st, ties) for k in ks], axis=0))
+            return np.asarray(np.mean([_recall_with_ties(k, table.best_st, table.worst_st, ties) for k in ks], axis=0))
         case "Hits":
             # Not `has_hit`: with expected ties a hit may be a probability between 0 and 1.
-            return np.fmax.accumulate(_recall(ks[0], table.best_st, table.worst_st, ties), axis=1)
+            return np.fmax.accumulate(_recall_with_ties(ks[0], table.best_st, table.worst_st, ties), axis=1)
         case "R_subset":
             if table.subset_best_st is None or table.subset_worst_st is None:
                 raise ValueError("R_subset: the dialogues have no subsets")
-            return _recall(ks[0], table.subset_best_st, table.subset_worst_st, ties)
+            return _recall_with_ties(ks[0], table.subset_best_st, table.subset_worst_st, ties)
         case "rank" | "median rank":
             return ranks_st + 1
         case "rank frozen":
@@ -165,7 +165,7 @@ def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> Val
             raise ValueError(f"no metric is called {metric!r}")
 
 
-def _recall(k: int, best_st: ValuesST, worst_st: ValuesST, ties: Ties) -> ValuesST:
+def _recall_with_ties(k: int, best_st: ValuesST, worst_st: ValuesST, ties: Ties) -> ValuesST:
     if ties == "optimistic":
         worst_st = best_st
     elif ties == "pessimistic":

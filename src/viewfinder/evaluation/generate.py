@@ -34,7 +34,7 @@ from viewfinder.evaluation.plan import (
     silent,
     weights_label,
 )
-from viewfinder.evaluation.protocols.chatir import ROUNDS, opening_task
+from viewfinder.evaluation.protocols.chatir import ROUNDS, make_opening_task
 from viewfinder.evaluation.simulate import DIED, SimulatedSession, record_dialogue
 from viewfinder.metrics import count_repeated_questions, count_unique_tokens
 from viewfinder.questioners import QuestionerChoice
@@ -47,7 +47,7 @@ from viewfinder.worlds.making import run_in_processes
 
 SPLIT = "train"
 CAPTIONS = "captions"
-"""The questioner that asks nobody: captions answer our own questions (`write_captioned_dialogues`)."""
+"""A questioner in name only: captions answer our own questions (`write_captioned_dialogues`)."""
 
 SCHEMA = "viewfinder/dialogues-journal"
 
@@ -67,7 +67,7 @@ class GenerationOrder:
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What was generated; figures are means per dialogue, shares of all questions and answers.
+    """A summary of generated dialogues; figures are means per dialogue, shares of all questions and answers.
 
     `ended` is False if the run was stopped: the dialogues so far are in the journal.
     """
@@ -85,7 +85,7 @@ class GenerationReport:
 
 
 def default_dialogue_file(data: Path, questioner: str, user: str, split: str, name: str | None = None) -> Path:
-    """Where dialogues go by default: beside those that the data has."""
+    """The default file for generated dialogues, beside those that the data has."""
     made_by = CAPTIONS if questioner == CAPTIONS else f"{questioner_name(questioner)}_{user}"
     stem = name or made_by.replace(":", ".")
     return data / "dialogues" / f"{stem}_{split}.json"
@@ -109,7 +109,7 @@ def generate_dialogues(
     """
     _check_free(order.out)
     plan = order.plan
-    here = _interviewer(order, lambda: encoder, notify)
+    here = _make_interviewer(order, lambda: encoder, notify)
     dialogues, pictures = here.task.dialogues, here.task.gallery
     if len(pictures) < 2 or not dialogues:
         raise BadInput(f"{plan.data}: fewer than two pictures of {here.task.split!r} are here: there is nothing to ask")
@@ -118,7 +118,7 @@ def generate_dialogues(
     try:
         entries = journal.entries(resume=order.resume)
         notify(f"{len(dialogues):,} dialogues about {len(pictures):,} pictures; {len(entries):,} are held already")
-        make = (lambda: here) if plan.processes == 1 else partial(_interviewer, order, make_encoder)
+        make = (lambda: here) if plan.processes == 1 else partial(_make_interviewer, order, make_encoder)
         waiting = [place for place in range(len(dialogues)) if place not in entries]
         for _, (place, strings, others) in run_in_processes(make, waiting, plan.processes, died=DIED):
             entry = JournalEntry(place, here.names[dialogues[place].id], strings, others)
@@ -132,7 +132,7 @@ def generate_dialogues(
             write_dialogues(order.out, found)
             file.unlink()
     except OSError as error:
-        raise _unwritable(order.out, error) from error
+        raise _explain_unwritable(order.out, error) from error
     rounds = [[split_round(text) for text in entry.dialog[1:]] for entry in entries.values()]
     by_another = sum(entry.by_another for entry in entries.values())
     return _summarize(order.out, rounds, of=len(dialogues), by_another=by_another, left_out=here.task.left_out)
@@ -141,7 +141,7 @@ def generate_dialogues(
 def write_captioned_dialogues(
     data: Path, out: Path, *, split: str = SPLIT, rounds: int = ROUNDS, limit: int | None = None
 ) -> GenerationReport:
-    """Writes our own questions about captioned photographs and the answers that their captions give; nobody is asked.
+    """Writes our own questions about captioned photographs, with the answers that their captions give.
 
     A photograph has as many dialogues of at most `rounds` questions as its answers fill. Every question is answered
     no at most as often as otherwise, so that it does not give its answer away.
@@ -164,7 +164,7 @@ def write_captioned_dialogues(
         out.parent.mkdir(parents=True, exist_ok=True)
         write_dialogues(out, found)
     except OSError as error:
-        raise _unwritable(out, error) from error
+        raise _explain_unwritable(out, error) from error
     return _summarize(out, [one.rounds for one in found], of=len(found))
 
 
@@ -173,7 +173,7 @@ def _check_free(out: Path) -> None:
         raise BadInput(f"{out}: there already; remove it, or choose another --name or --out")
 
 
-def _unwritable(out: Path, error: OSError) -> BadInput:
+def _explain_unwritable(out: Path, error: OSError) -> BadInput:
     return BadInput(f"{out}: cannot be written ({error.strerror}); choose another --out")
 
 
@@ -202,12 +202,14 @@ class _Interviewer:
         return place, record_dialogue(dialogue.target, conversation).strings, others
 
 
-def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = silent) -> _Interviewer:
+def _make_interviewer(
+    order: GenerationOrder, make_encoder: Callable[[], Encoder], notify: Notify = silent
+) -> _Interviewer:
     plan, encoder = order.plan, make_encoder()
     user, retriever = load_user_of_plan(plan, encoder), load_system(plan.system, plan.seed, plan.checkpoint)
     assert user is not None
     notify(f"reading {plan.data}")
-    task = opening_task(plan.data, plan.split or SPLIT, order.rounds)
+    task = make_opening_task(plan.data, plan.split or SPLIT, order.rounds)
     pictures = load_pictures(plan, encoder, retriever, notify=notify)
     known = match_pictures(task, pictures, plan.limit)
     names = {dialogue.id: dialogue.target for dialogue in task.dialogues}
@@ -215,7 +217,7 @@ def _interviewer(order: GenerationOrder, make_encoder: Callable[[], Encoder], no
 
 
 def _describe_run(order: GenerationOrder, encoder: Encoder, task: Task) -> dict[str, str]:
-    """What identifies a run: it resumes only if this matches the dialogues that it has."""
+    """The settings that identify a run: it resumes only if they match those of its journal."""
     plan = order.plan
     settings: dict[str, object] = {
         "data": plan.data.resolve().name, "split": task.split, "talks": len(task.dialogues),

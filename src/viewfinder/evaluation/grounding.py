@@ -36,24 +36,25 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import Notify, Plan, load_system, pick_evenly, silent
-from viewfinder.evaluation.replay import pictures_only, replay_turns
-from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, result_of_values
+from viewfinder.evaluation.replay import force_pictures, replay_turns
+from viewfinder.evaluation.results import MeasuredRun, check_options, make_measured_result, make_run
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.grounding import cut_boxes
 from viewfinder.wording.nouns import with_article
 from viewfinder.worlds.words import PATTERN_NOUNS
 
 PROTOCOL, PHRASES = "grounding", "phrases.jsonl"
 PROPOSALS, WINDOWS, BOXES = "proposals", "windows", "boxes"
-ENOUGH_OVERLAP = 0.5
+MIN_IOU = 0.5
 GROUNDED, CLIP, LARGEST, RANDOM, BEST = "grounded", "clip-t", "largest box", "random box", "best box"
 
-PICTURES_AT_MOST = 50
+DEFAULT_PICTURES = 50
 """Default number of pictures: each has some 250 windows, and all of them are searched."""
 
 MIN_AREA = 1 / 36
-"""As a share of a picture's area: things smaller than a grid cell are not searched for."""
+"""Minimum share of a picture's area: things smaller than a grid cell are not searched for."""
 
 MAX_SIDE = 1024
 """Maximum longer side, in pixels, of a picture from which boxes are cut out."""
@@ -77,7 +78,7 @@ class GroundedPhrase:
     @property
     def right(self) -> dict[str, float]:
         """Whether each choice is right, by the name of its figure: 1 or 0; for a random draw, its probability."""
-        return {name: float(iou >= ENOUGH_OVERLAP) for name, iou in self.iou.items()} | {RANDOM: self.random}
+        return {name: float(iou >= MIN_IOU) for name, iou in self.iou.items()} | {RANDOM: self.random}
 
 
 def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = silent) -> MeasuredRun[GroundedPhrase]:
@@ -94,17 +95,17 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     if proposals not in {WINDOWS, BOXES}:
         raise BadInput(f"--manner {PROPOSALS}={proposals}: {WINDOWS} or {BOXES}")
     systems = {
-        GROUNDED: pictures_only(load_system(plan.system, plan.seed, plan.checkpoint)),
+        GROUNDED: force_pictures(load_system(plan.system, plan.seed, plan.checkpoint)),
         CLIP: load_system("clip-t"),
     }
     notify(f"reading {plan.data}")
     split, marked = read_marked_pictures(plan.data, plan.split)
-    marked = pick_evenly(marked, plan.limit or PICTURES_AT_MOST)
+    marked = pick_evenly(marked, plan.limit or DEFAULT_PICTURES)
     notify(f"{sum(len(one.phrases) for one in marked):,} phrases of {len(marked):,} pictures")
     rng = np.random.default_rng(plan.seed)
     found: list[GroundedPhrase] = []
     for done, one in enumerate(marked, start=1):
-        found += _grounded(one, proposals == WINDOWS, encoder, systems, rng)
+        found += _ground_picture(one, proposals == WINDOWS, encoder, systems, rng)
         if done % max(len(marked) // 10, 1) == 0:
             notify(f"  {done:,} of {len(marked):,} pictures")
     if not found:
@@ -113,19 +114,19 @@ def ground_phrases(plan: Plan, encoder: Encoder, out: Path, notify: Notify = sil
     title = f"{PROTOCOL}, {proposals}, {split}"
     of = f"{proposals}, {split}, {len(found):,} phrases of {len(names):,} pictures"
     parts = list_parts(systems[GROUNDED], encoder)
-    task = result_of_values(
-        title, grounding_values(found), names, of=of, split=split, pictures=len(names), at="one phrase",
+    task = make_measured_result(
+        title, count_grounded(found), names, of=of, split=split, pictures=len(names), at="one phrase",
         seed=plan.seed, overlap=refuse_seen(title, count_seen_pictures(names, plan.data, parts), plan),
     )  # fmt: skip
     return MeasuredRun(make_run(plan, encoder, out, (task,)), tuple(found), PHRASES)
 
 
-def _grounded(
+def _ground_picture(
     one: MarkedPicture, by_windows: bool, encoder: Encoder, systems: dict[str, Retriever[Any]], rng: np.random.Generator
 ) -> Iterator[GroundedPhrase]:
     read = decode_one(one.path, AtMost(MAX_SIDE))
     size_4 = np.array([read.facts.width, read.facts.height] * 2, np.float32)
-    boxes_n4 = grid_windows() if by_windows else jitter_boxes(np.array(one.boxes, np.float32) / size_4, rng)
+    boxes_n4 = make_grid_windows() if by_windows else jitter_boxes(np.array(one.boxes, np.float32) / size_4, rng)
     gallery = encode_boxes(read.pixels, boxes_n4, encoder, systems[GROUNDED])
     largest = int((boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1).argmax())
     for phrase in one.phrases:
@@ -138,12 +139,12 @@ def _grounded(
             query = system.query(replay_turns((Say(phrase.text),), gallery, system))
             rows[name] = int(gallery.scores(query).total_n.argmax())
         overlap = {name: float(iou_n[row]) for name, row in rows.items()}
-        chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= ENOUGH_OVERLAP).mean())
+        chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= MIN_IOU).mean())
         yield GroundedPhrase(one.path.name, phrase.text, tuple(right_4.tolist()), chosen, overlap, chance)
 
 
 def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: Retriever[Any]) -> Gallery:
-    """What is in each box as a picture to search for, in the order of the boxes."""
+    """A gallery of what is in each box, in the order of the boxes."""
     encoded = encoder.pictures(cut_boxes(pixels, boxes_n4), regions=retriever.reads.regions)
     raw_ng = np.asarray(encoded.global_bd, np.float32)
     regions_nre = None if encoded.regions_brd is None else np.asarray(encoded.regions_brd, np.float16)
@@ -153,8 +154,8 @@ def encode_boxes(pixels: Pixels, boxes_n4: Boxes, encoder: Encoder, retriever: R
     return Pictures(keys, vectors_nd, encoder, raw=raw).gallery()
 
 
-def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
-    """For every picture the mean over its phrases, figure by figure; and by how much the system is better."""
+def count_grounded(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndarray, " s"]]:
+    """The figures of every picture, means over its phrases; and by how much the system is better than the others."""
     pictures: dict[str, list[dict[str, float]]] = {}
     for one in found:
         pictures.setdefault(one.picture, []).append(one.right)
@@ -166,10 +167,10 @@ def grounding_values(found: Sequence[GroundedPhrase]) -> dict[str, Float[np.ndar
     return {**values, **above}
 
 
-SIDE = 6
+GRID_SIDE = 6
 """Cells per side of the grid that windows are made of: the same grid as for regions."""
 
-SIDES, SLIMMEST = (1, 2, 3, 4, 6), 2
+WINDOW_SIDES, MAX_ASPECT = (1, 2, 3, 4, 6), 2
 """Cells per side of a window; no side is more than twice as long as the other."""
 
 MOVED, SCALED = 0.1, 0.15
@@ -183,7 +184,7 @@ Boxes = Float32[np.ndarray, "n 4"]
 
 @dataclass(frozen=True)
 class Phrase:
-    """What is searched for in a picture: a thing that occurs in it only once, and its box in pixels."""
+    """A description of a thing that occurs only once in a picture, and the thing's box in pixels."""
 
     text: str
     box: Box
@@ -211,8 +212,8 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
         split, found = split or "test", []
         for truth in read_truth(folder).values():
             if split_of(truth.image) == split:
-                named = [(name_thing(thing), _corners(thing.box)) for thing in truth.things]
-                found.append(_marked(folder / "images" / truth.image, named))
+                named = [(name_thing(thing), _to_corners(thing.box)) for thing in truth.things]
+                found.append(_mark_picture(folder / "images" / truth.image, named))
         if not found:
             raise UnknownName(f"{folder}: no pictures of the split {split!r}; there are: train, val, test")
     else:
@@ -220,16 +221,18 @@ def read_marked_pictures(folder: Path, split: str | None) -> tuple[str, list[Mar
             raise UnknownName(f"{folder}: no split is called {split!r}; there is: all")
         split, found = "all", []
         for one in read_instances(folder)[0]:
-            named = [(with_article(thing.category), _corners(thing.box)) for thing in one.instances if not thing.crowd]
+            named = [
+                (with_article(thing.category), _to_corners(thing.box)) for thing in one.instances if not thing.crowd
+            ]
             crowds = {with_article(thing.category) for thing in one.instances if thing.crowd}
-            found.append(_marked(one.path, named, crowds))
+            found.append(_mark_picture(one.path, named, crowds))
     told = [one for one in found if one.phrases and one.path.is_file()]
     if not told:
         raise BadInput(f"{folder}: no picture of {split!r} with a thing that a phrase can mean; name another --data")
     return split, told
 
 
-def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:
+def _mark_picture(path: Path, named: Sequence[tuple[str, Box]], several: Collection[str] = ()) -> MarkedPicture:
     """A phrase for every thing whose name is unique; `several` are names that several things have."""
     counts = Counter([*(name for name, _ in named), *several])
     phrases = tuple(Phrase(name, box) for name, box in named if counts[name] == 1)
@@ -237,23 +240,23 @@ def _marked(path: Path, named: Sequence[tuple[str, Box]], several: Collection[st
 
 
 def name_thing(thing: ThingTruth) -> str:
-    """What a person calls a thing of a world: "a striped blue umbrella"."""
+    """A thing of a world as a person would call it: "a striped blue umbrella"."""
     pattern = (thing.pattern,) if thing.pattern in PATTERN_NOUNS else ()
     colour = (thing.colour,) if thing.colour else ()
     return with_article(" ".join((*pattern, *colour, thing.nouns[0][0])))
 
 
-def _corners(box: Sequence[float | int]) -> Box:
+def _to_corners(box: Sequence[float | int]) -> Box:
     x, y, width, height = map(float, box)
     return x, y, x + width, y + height
 
 
 @cache
-def grid_windows() -> Boxes:
+def make_grid_windows() -> Boxes:
     """Windows of the grid as fractions of width and height: of every size at every cell."""
-    sizes = [(w, h) for w, h in product(SIDES, SIDES) if max(w, h) <= SLIMMEST * min(w, h)]
-    boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(SIDE - h + 1) for x in range(SIDE - w + 1)]
-    boxes_n4: Boxes = np.divide(np.array(boxes), SIDE).astype(np.float32)
+    sizes = [(w, h) for w, h in product(WINDOW_SIDES, WINDOW_SIDES) if max(w, h) <= MAX_ASPECT * min(w, h)]
+    boxes = [(x, y, x + w, y + h) for w, h in sizes for y in range(GRID_SIDE - h + 1) for x in range(GRID_SIDE - w + 1)]
+    boxes_n4: Boxes = np.divide(np.array(boxes), GRID_SIDE).astype(np.float32)
     return boxes_n4
 
 
@@ -274,14 +277,3 @@ def intersection_over_union(
     both_n = np.maximum(high_n2 - low_n2, 0).prod(axis=1)
     either_n = (box_4[2:] - box_4[:2]).prod() + (boxes_n4[:, 2:] - boxes_n4[:, :2]).prod(axis=1) - both_n
     return np.asarray(np.divide(both_n, either_n, out=np.zeros(len(boxes_n4)), where=either_n > 0))
-
-
-def cut_boxes(pixels: Pixels, boxes_n4: Boxes) -> list[Pixels]:
-    """What is in each box, at least one pixel."""
-    height, width = pixels.shape[:2]
-    found = []
-    for x0, y0, x1, y1 in boxes_n4.tolist():
-        left, top = min(int(x0 * width), width - 1), min(int(y0 * height), height - 1)
-        right, bottom = max(round(x1 * width), left + 1), max(round(y1 * height), top + 1)
-        found.append(np.ascontiguousarray(pixels[top:bottom, left:right]))
-    return found

@@ -1,4 +1,4 @@
-"""What a test shares with training: targets with the pictures of all trained parts, texts with training texts."""
+"""The overlap of a test with training: of targets with the pictures of all trained parts, of texts with their texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from viewfinder.conversation import Answer, Like, Reject, Say, Turn
+from viewfinder.conversation import Answer, Like, Reject, Say
 from viewfinder.data.splits import name_pictures
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
@@ -47,7 +47,7 @@ class Overlap:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """What a reader must know, one line each; none if nothing is shared."""
+        """Warnings for readers of the figures, one line each; none if nothing is shared."""
         lines = []
         for who, count in self.seen.items():
             if count is None:
@@ -80,9 +80,9 @@ def _percent(part: int, whole: int) -> str:
 def measure_overlap(
     task: Task, folder: Path, lists: Mapping[str, str | None], training_texts: frozenset[str] = frozenset()
 ) -> Overlap:
-    """What a task of a data set shares with the training of all parts (`list_parts`)."""
+    """Measures how much a task of a data set shares with the training of all parts (`list_parts`)."""
     wanted = {key for one in task.dialogues for key in (one.target, *one.targets)}
-    texts = texts_of(task) if training_texts else frozenset[str]()
+    texts = collect_texts(task) if training_texts else frozenset[str]()
     shared = count_seen_pictures(wanted, folder, lists)
     return replace(shared, texts=len(texts), repeated=len(texts & training_texts))
 
@@ -117,26 +117,23 @@ def count_seen_pictures(pictures: Collection[str], folder: Path, lists: Mapping[
 
 
 def refuse_seen(title: str, overlap: Overlap, plan: Plan) -> Overlap:
-    """The same overlap; raises BadInput where the plan refuses it."""
+    """Returns the overlap, or raises BadInput if the plan refuses it."""
     if plan.refuse_overlap and overlap.refused is not None:
         raise BadInput(f"{title}: {overlap.refused}; take other weights or data, or leave out --refuse-overlap")
     return overlap
 
 
 def read_training_texts(folders: Iterable[Path], protocol: str) -> frozenset[str]:
-    """What dialogues of a protocol say in the training splits of data sets; one that has none adds nothing."""
+    """The texts of a protocol's dialogues in the training splits of data sets; one without such a split is skipped."""
     found = frozenset[str]()
     for folder in folders:
         with suppress(BadInput, UnknownName):
-            found = found.union(*map(texts_of, read_tasks(folder, protocol, "train")))
+            found = found.union(*map(collect_texts, read_tasks(folder, protocol, "train")))
     return found
 
 
-def texts_of(task: Task) -> frozenset[str]:
-    """What the dialogues of a task say of pictures, in lower case and with single blanks."""
-    said = (_text_of(turn) for dialogue in task.dialogues for turn in dialogue.turns)
+def collect_texts(task: Task) -> frozenset[str]:
+    """The texts of a task's dialogues, in lower case and with single blanks."""
+    turns = (turn for dialogue in task.dialogues for turn in dialogue.turns)
+    said = (turn.text for turn in turns if isinstance(turn, Say | Like | Reject | Answer))
     return frozenset(" ".join(text.lower().split()) for text in said if text)
-
-
-def _text_of(turn: Turn) -> str:
-    return turn.text if isinstance(turn, Say | Like | Reject | Answer) else ""

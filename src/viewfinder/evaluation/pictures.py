@@ -130,9 +130,9 @@ def load_pictures(
     if plan.vectors is not None:
         if regions:
             raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system_name} looks at regions")
-        return _brought(plan.vectors, encoder)
+        return _read_given_vectors(plan.vectors, encoder)
     if space is not None and space.raw_version == DETECTOR_VERSION:
-        return _detected(plan, encoder, space, split, notify)
+        return _read_detected(plan, encoder, space, split, notify)
     if space is not None and space.raw_version != encoder.raw_version:
         raise EncoderMismatch(
             f"{plan.system_name} was trained on vectors of {space.raw_version}, not {encoder.raw_version} "
@@ -145,7 +145,7 @@ def load_pictures(
         advice = "" if regions else "; or give the pictures' vectors with --vectors FILE"
         raise BadInput(f"{error}{advice}") from error
     files = {key: str(plan.data / key) for key in cached.keys}
-    attributes = {} if plan.catalogue is None else _attributes(plan.catalogue, cached.keys)
+    attributes = {} if plan.catalogue is None else _read_attributes(plan.catalogue, cached.keys)
     vectors_nd = encoder.project(np.asarray(cached.raw_nd)).astype(np.float32)
     return Pictures(cached.keys, vectors_nd, encoder, files, attributes, cached)
 
@@ -157,7 +157,7 @@ def load_raw_vectors(plan: Plan, encoder: Encoder) -> Callable[[Sequence[str]], 
     def known() -> Features:
         if plan.vectors is None:
             return features(plan.data, encoder, out=plan.features)
-        raw = _brought(plan.vectors, encoder).raw
+        raw = _read_given_vectors(plan.vectors, encoder).raw
         if not isinstance(raw, Features):
             raise BadInput(
                 f"--vectors {plan.vectors}: {plan.user_name} needs what {encoder.raw_version} sees; leave it out"
@@ -208,7 +208,7 @@ def take_from_library(library: Library, dataset: Path, encoder: Encoder, place: 
     return True
 
 
-def _brought(file: Path, encoder: Encoder) -> Pictures:
+def _read_given_vectors(file: Path, encoder: Encoder) -> Pictures:
     """Vectors that the user provides; they are also the raw ones if the encoder does not distinguish them."""
     names, vectors_nd = read_vectors(file)
     width = encoder.words(["a picture"]).shape[1]
@@ -223,7 +223,7 @@ def _brought(file: Path, encoder: Encoder) -> Pictures:
     return Pictures(keys, sorted_nd, encoder, raw=raw)
 
 
-def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, notify: Notify) -> Pictures:
+def _read_detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | None, notify: Notify) -> Pictures:
     """The pictures that a detector has processed; in the encoder's space of words they are zeros."""
     if split is None:
         raise BadInput(
@@ -237,8 +237,8 @@ def _detected(plan: Plan, encoder: Encoder, space: RegionSpace, split: str | Non
     return Pictures(found.keys, blank_nd, encoder, files, raw=found)
 
 
-def _attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """What a catalogue says about each picture; several rows give several values."""
+def _read_attributes(catalogue: Path, keys: Sequence[str]) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
+    """The attributes of each picture in a catalogue; several rows give several values."""
     said: dict[str, dict[str, tuple[str, ...]]] = {}
     for path, rows in read_catalogue(catalogue).matches(map(Path, keys)).rows.items():
         values = said.setdefault(path.as_posix(), {})

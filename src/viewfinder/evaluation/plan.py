@@ -1,4 +1,4 @@
-"""What is evaluated: a plan names system, data and protocol; a protocol turns the data into tasks of dialogues."""
+"""Plans and tasks: a plan names system, data and protocol; a protocol turns the data into tasks of dialogues."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ RANDOM = "random"
 
 
 def silent(line: str) -> None:
-    """A `Notify` that tells nobody."""
+    """A `Notify` that discards every line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What to evaluate and how.
+    """An evaluation to run: system, data, protocol and options.
 
     Attributes:
         system: a retriever, or "random": by name, as an object, or its class.
@@ -80,12 +80,12 @@ class Plan:
 
     @property
     def system_name(self) -> str:
-        """What the system is called."""
+        """The name of the system."""
         return label_part(self.system)
 
     @property
     def user_name(self) -> str:
-        """What the simulated user is called; "" without one."""
+        """The name of the simulated user; "" without one."""
         return "" if self.user is None else label_part(self.user)
 
 
@@ -106,7 +106,7 @@ def questioner_label(questioner: QuestionerChoice) -> str:
 
 
 def pick_evenly(things: Sequence[Thing], limit: int | None) -> list[Thing]:
-    """At most so many of them, evenly spaced."""
+    """Picks at most `limit` things, evenly spaced; all of them if it is None."""
     if limit is None or limit >= len(things):
         return list(things)
     return [things[at] for at in np.linspace(0, len(things) - 1, limit).round().astype(int)]
@@ -160,7 +160,7 @@ class SearchDialogue:
         return (self.target, *self.targets, *named, *rejected, *first, *self.among, *self.leaves_out)
 
     def renamed(self, names: Mapping[str, str]) -> SearchDialogue:
-        """The same dialogue with its pictures under other names."""
+        """The dialogue with its pictures under other names."""
         rename = names.__getitem__
         turns: list[Turn] = []
         for turn in self.turns:
@@ -229,7 +229,7 @@ class Task:
         return frozenset(self.gallery).union(*(dialogue.pictures() for dialogue in self.dialogues))
 
     def renamed(self, names: Mapping[str, str]) -> Task:
-        """The same task with its pictures under other names.
+        """The task with its pictures under other names.
 
         Dialogues that name a picture not in `names` are dropped, and so are pictures of the gallery: data sets lose
         pictures over the years. A dialogue whose target is outside the remaining gallery is dropped as well.
@@ -247,7 +247,7 @@ class Task:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the readers left out, one line per source."""
+        """The records that the readers left out, one line per source."""
         return tuple(str(report) for report in self.reports if report.dropped)
 
 

@@ -31,7 +31,7 @@ from viewfinder.session.resolve import resolve_turn
 MAX_QUERIES_AT_ONCE = 4096
 """Queries held in memory before they are scored."""
 
-VECTORS_AT_ONCE = 64
+MAX_VECTORS_AT_ONCE = 64
 """Region vectors in one product: with 36 regions, the similarities to 2,000 pictures are 18 MB."""
 
 WORDS_ALONE, PICTURES_ALONE = -math.inf, math.inf
@@ -80,7 +80,7 @@ def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> Rank
                 tuple(scorer.position[row] for picture in some if (row := gallery.row(picture)) in scorer.position)
                 for some in (dialogue.leaves_out, dialogue.among)
             )
-            queries = query_each_turn(recorded_conversation(dialogue.turns), gallery, retriever)
+            queries = query_each_turn(make_conversation(dialogue.turns), gallery, retriever)
             for turn, (_, query) in enumerate(queries):
                 wanted = dialogue.targets[turn] if dialogue.targets else dialogue.target
                 target = scorer.position[gallery.row(wanted)]
@@ -106,8 +106,8 @@ def rank_queries(
     return best_st, worst_st
 
 
-def recorded_conversation(turns: Sequence[Turn]) -> Conversation:
-    """These turns as a conversation in which nothing was displayed."""
+def make_conversation(turns: Sequence[Turn]) -> Conversation:
+    """Makes a conversation of turns, in which nothing was displayed."""
     return reduce(Conversation.then, turns, Conversation())
 
 
@@ -118,7 +118,7 @@ def query_each_turn(
 
     A retriever that may answer in words shows pictures nevertheless: ranks are what is measured.
     """
-    retriever = pictures_only(retriever)
+    retriever = force_pictures(retriever)
     states: list[Any] = []
     for node in conversation.nodes:
         if node.turn is None:
@@ -154,7 +154,7 @@ class _Scorer:
                 for one, best, worst in zip(plain, best_q, worst_q, strict=True):
                     tables[0][one.dialogue, one.turn], tables[1][one.dialogue, one.turn] = best, worst
             ranked = frozenset(map(id, plain))
-            for one, scores_n in self._scored([one for one in waiting if one.among or id(one) not in ranked]):
+            for one, scores_n in self._score_batch([one for one in waiting if one.among or id(one) not in ranked]):
                 subsets = [] if id(one) in ranked else [(0, self._out(one))]
                 if one.among:
                     subsets.append((2, np.setdiff1d(np.arange(len(self._ranked_n)), np.asarray(one.among))))
@@ -164,7 +164,7 @@ class _Scorer:
                         table[one.dialogue, one.turn] = rank
         return tables
 
-    def _scored(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
+    def _score_batch(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:
         """The queries with the scores of all ranked pictures: region queries in batches, others as in live use."""
         in_space: dict[str, tuple[RegionSpace, list[_Asked]]] = {}
         for one in asked:
@@ -231,7 +231,7 @@ def split_into_runs(queries: Sequence[Query]) -> Iterator[list[Query]]:
     known: set[bytes] = set()
     for query in queries:
         own = {_vector(part.vector_d).tobytes() for part in query.parts}
-        if run and (query.compare != run[0].compare or len(known | own) > VECTORS_AT_ONCE):
+        if run and (query.compare != run[0].compare or len(known | own) > MAX_VECTORS_AT_ONCE):
             yield run
             run, known = [], set()
         run.append(query)
@@ -269,11 +269,11 @@ def _vector(vector_d: Float[np.ndarray, " d"] | None) -> Float32[np.ndarray, " d
 
 
 @runtime_checkable
-class Speaker(Retriever[State], AnsweringRetriever[State], Protocol[State]):
+class SpeakingRetriever(Retriever[State], AnsweringRetriever[State], Protocol[State]):
     """A retriever that answers."""
 
 
-def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any]:
+def with_picture_bias(retriever: Retriever[Any], pictures: float) -> SpeakingRetriever[Any]:
     """A retriever that answers, with this picture bias.
 
     Raises:
@@ -282,12 +282,12 @@ def with_picture_bias(retriever: Retriever[Any], pictures: float) -> Speaker[Any
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} only finds pictures; name a system that answers, for example chatsearcher")
     biased = retriever.with_picture_bias(pictures)
-    assert isinstance(biased, Speaker), "what speaks does so with any bias"
+    assert isinstance(biased, SpeakingRetriever), "what speaks does so with any bias"
     return biased
 
 
-def pictures_only(retriever: Retriever[Any]) -> Retriever[Any]:
-    """The same retriever, set to answer every turn with pictures; those that always do so are left as they are."""
+def force_pictures(retriever: Retriever[Any]) -> Retriever[Any]:
+    """A copy of a retriever that answers every turn with pictures; one that always does so is returned as it is."""
     return with_picture_bias(retriever, PICTURES_ALONE) if isinstance(retriever, AnsweringRetriever) else retriever
 
 
@@ -295,7 +295,7 @@ def replay_before_last(
     turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[State]
 ) -> tuple[State, ResolvedTurn]:
     """The state of a retriever after all but the last of these turns, and the last; nothing is displayed between."""
-    conversation = recorded_conversation(turns)
+    conversation = make_conversation(turns)
     resolved = [resolve_turn(conversation, node, gallery, reads=retriever.reads) for node in conversation.nodes[1:]]
     return reduce(retriever.step, resolved[:-1], retriever.begin()), resolved[-1]
 
@@ -305,6 +305,6 @@ def replay_turns(turns: Sequence[Turn], gallery: Gallery, retriever: Retriever[S
     return retriever.step(*replay_before_last(turns, gallery, retriever))
 
 
-def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: Speaker[Any]) -> str:
-    """What it answers to the last of these turns."""
+def reply_to_last(turns: Sequence[Turn], gallery: Gallery, speaker: SpeakingRetriever[Any]) -> str:
+    """The answer of a speaker to the last of these turns."""
     return "".join(speaker.reply(replay_turns(turns, gallery, speaker))).strip()

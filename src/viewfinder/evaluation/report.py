@@ -1,6 +1,6 @@
 """A run for people: tables for the terminal, and one HTML page with plots and example dialogues.
 
-Pictures and plots are embedded in the page, so that it can be sent to somebody.
+Pictures and plots are embedded, so that the page can be sent as one file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from viewfinder.errors import BadInput, PictureError
 from viewfinder.evaluation import deciding, grounding, visual_conversation
-from viewfinder.evaluation.examples import Example, attention_plot, make_canvas, to_png
+from viewfinder.evaluation.examples import Example, draw_attention, make_canvas, to_png
 from viewfinder.evaluation.figures import Figure
 from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.evaluation.results import ComparedFigure, MeasuredRun, Run, TaskResult
@@ -55,7 +55,7 @@ PAIRS = 60
 # -- tables
 
 
-def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
+def format_figures(task: TaskResult) -> list[tuple[str, ...]]:
     """One row per figure: metric, when, mean, interval, dialogues."""
     rows: list[tuple[str, ...]] = []
     for figure in task.figures:
@@ -65,10 +65,10 @@ def figure_rows(task: TaskResult) -> list[tuple[str, ...]]:
     return rows
 
 
-def overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def make_overview_table(task: TaskResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The means alone, one row per metric and one column per turn: head and rows."""
     cells: dict[str, dict[str, str]] = {}
-    for metric, at, mean, *_ in figure_rows(task):
+    for metric, at, mean, *_ in format_figures(task):
         cells.setdefault(metric, {})[at] = mean
     moments = list(dict.fromkeys(figure.name.at for figure in task.figures))
     rows = [(metric, *(means.get(at, "") for at in moments)) for metric, means in cells.items()]
@@ -94,7 +94,7 @@ def is_share(metric: str) -> bool:
     return name in SHARES or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
 
 
-def comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def make_comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """One row per figure and run (runs are called A, B ...): its mean, its difference from A and the p-value of that.
 
     Narrow enough for a terminal of 80 columns, however many runs there are.
@@ -116,14 +116,14 @@ def comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], l
 
 
 def run_letter(number: int) -> str:
-    """What a run is called in a comparison: A, B ... Z, then by its number."""
+    """The letter of a run in a comparison: A, B ... Z, then its number."""
     return chr(ord("A") + number) if number < 26 else str(number + 1)
 
 
 # -- plots, drawn off the screen, as PNG
 
 
-def recall_plot(task: TaskResult) -> bytes | None:
+def draw_recalls(task: TaskResult) -> bytes | None:
     """Shares by turn, one line per metric, the interval as a band; None if there are fewer than two turns."""
     by_metric: dict[str, list[Figure]] = {}
     for figure in task.figures:
@@ -132,7 +132,7 @@ def recall_plot(task: TaskResult) -> bytes | None:
     lines = [one for metric, one in by_metric.items() if len(one) > 1 and metric.partition("@")[0] in {"R", "Hits"}]
     if not lines:
         return None
-    canvas, axes = _axes()
+    canvas, axes = _make_axes()
     for figures in lines:
         turns, labels = [one.turn for one in figures], [one.name.at for one in figures]
         intervals = [one.measure.interval for one in figures]
@@ -146,9 +146,9 @@ def recall_plot(task: TaskResult) -> bytes | None:
     return to_png(canvas)
 
 
-def rank_plot(task: TaskResult) -> bytes:
+def draw_ranks(task: TaskResult) -> bytes:
     """The share of dialogues whose target is among the first k, for every k: first and last turn."""
-    canvas, axes = _axes()
+    canvas, axes = _make_axes()
     ranks_st = (task.ranks.best_st + task.ranks.worst_st) / 2 + 1
     last_s = np.array([row[~np.isnan(row)][-1] for row in ranks_st if not np.isnan(row).all()])
     curves = {"first turn": ranks_st[:, 0], "last turn": last_s} if ranks_st.shape[1] > 1 else {"all dialogues": last_s}
@@ -164,7 +164,7 @@ def rank_plot(task: TaskResult) -> bytes:
     return to_png(canvas)
 
 
-def _axes() -> tuple[Any, Any]:
+def _make_axes() -> tuple[Any, Any]:
     canvas = make_canvas(INCHES, DOTS)
     axes = canvas.add_subplot()
     axes.grid(visible=True, alpha=0.25)
@@ -177,12 +177,12 @@ def _axes() -> tuple[Any, Any]:
 
 def write_report(run: Run, shown: Sequence[Example] = ()) -> Path:
     """Writes the page of a run into its folder, and beside it one PNG per dialogue of what state vectors look at."""
-    drawn = {one: plot for one in shown if (plot := attention_plot(one)) is not None}
+    drawn = {one: plot for one in shown if (plot := draw_attention(one)) is not None}
     tasks = [
         {
-            "title": task.title, "overview": overview_table(task), "rows": figure_rows(task),
+            "title": task.title, "overview": make_overview_table(task), "rows": format_figures(task),
             "left_out": task.left_out, "flags": task.overlap.flags if task.overlap else (),
-            "recall": recall_plot(task), "ranks": rank_plot(task),
+            "recall": draw_recalls(task), "ranks": draw_ranks(task),
             "examples": [(one, drawn.get(one)) for one in shown if one.task == task.title],
         }
         for task in run.tasks
@@ -195,7 +195,7 @@ def write_caption_page(captioning: MeasuredRun[PairCaption]) -> Path:
     run = captioning.run
     rows = []
     for task in run.tasks:
-        means = [f"{mean} ({span})" for _, _, mean, span, _ in figure_rows(task)]
+        means = [f"{mean} ({span})" for _, _, mean, span, _ in format_figures(task)]
         rows.append((task.title, *means, f"{len(task.dialogue_ids):,}"))
     kinds = []
     for kind in dict.fromkeys(one.kind for one in captioning.things):
@@ -213,8 +213,8 @@ def _write_page(run: Run, template: str, thumbnail: int, drawn: Mapping[Example,
     from jinja2 import Environment, StrictUndefined
 
     page = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    page.filters["thumbnail"] = cache(partial(_thumbnail, longest=thumbnail))
-    page.filters["png"] = lambda image: _data_uri(image, "png")
+    page.filters["thumbnail"] = cache(partial(_make_thumbnail, longest=thumbnail))
+    page.filters["png"] = lambda image: _encode_data_uri(image, "png")
     text = files("viewfinder.evaluation").joinpath(template).read_text(encoding="utf-8")
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -238,7 +238,7 @@ def _write_drawings(folder: Path, drawn: Mapping[Example, bytes]) -> None:
         (folder / f"{name[:100]}.png").write_bytes(plot)
 
 
-def _thumbnail(file: str, longest: int) -> str:
+def _make_thumbnail(file: str, longest: int) -> str:
     """A small copy of a picture as a data URI; "" where the file cannot be read."""
     from PIL import Image
 
@@ -248,8 +248,8 @@ def _thumbnail(file: str, longest: int) -> str:
         return ""
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=70)
-    return _data_uri(buffer.getvalue(), "jpeg")
+    return _encode_data_uri(buffer.getvalue(), "jpeg")
 
 
-def _data_uri(image: bytes, kind: str) -> str:
+def _encode_data_uri(image: bytes, kind: str) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(image).decode()}"

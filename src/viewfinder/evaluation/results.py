@@ -36,7 +36,7 @@ from viewfinder.evaluation.replay import RankTable
 from viewfinder.metrics import Interval, Measure, MeasureName, Ties, difference_interval, permutation_test
 
 SCHEMA, VERSION = "viewfinder/results", 1
-RESULTS, RANKS, DIALOGUES = "results.json", "ranks.npz", "dialogues.json"
+RESULT_FILE, RANK_FILE, DIALOGUE_FILE = "results.json", "ranks.npz", "dialogues.json"
 
 CHECKPOINT = "checkpoint"
 """The option of a run that says which weights its system had."""
@@ -44,7 +44,7 @@ CHECKPOINT = "checkpoint"
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a run is a run of."""
+    """The system, data, encoder, user and seed of a run."""
 
     system: str
     data: str
@@ -56,7 +56,7 @@ class Provenance:
 
     @property
     def label(self) -> str:
-        """What distinguishes the run from others on the same data: system and its weights, user and questioner."""
+        """A name that tells the run from others on the same data: system and its weights, user and questioner."""
         weights = self.options.get(CHECKPOINT)
         system = f"{self.system} ({weights})" if weights else self.system
         return " + ".join(part for part in (system, self.user, self.questioner) if part)
@@ -93,7 +93,7 @@ class Run:
     skipped: tuple[str, ...] = ()
 
 
-def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
+def make_task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> TaskResult:
     """A task's outcome in the form in which it is stored."""
     ids = tuple(dialogue.id for dialogue in task.dialogues)
     settings = tuple(dialogue.setting for dialogue in task.dialogues)
@@ -101,7 +101,7 @@ def task_result(task: Task, table: RankTable, figures: Sequence[Figure]) -> Task
 
 
 def describe_machine() -> dict[str, str]:
-    """Where and when a run was made."""
+    """The machine, date and versions of a run."""
     return {
         "processor": f"{platform.machine()}, {os.cpu_count()} cores",
         "date": datetime.now(UTC).date().isoformat(),
@@ -149,14 +149,14 @@ def write_run(run: Run) -> None:
     }
     try:
         run.folder.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(run.folder / RANKS, **arrays)
-        if (run.folder / RESULTS).is_file():  # delete what was asked in an earlier run
-            for old in (run.folder / DIALOGUES, *run.folder.glob("dialogues-[0-9]*.json")):
+        np.savez_compressed(run.folder / RANK_FILE, **arrays)
+        if (run.folder / RESULT_FILE).is_file():  # delete what was asked in an earlier run
+            for old in (run.folder / DIALOGUE_FILE, *run.folder.glob("dialogues-[0-9]*.json")):
                 old.unlink(missing_ok=True)
         for number, task in enumerate((task for task in run.tasks if task.dialogues), start=1):
-            name = DIALOGUES if number == 1 else f"dialogues-{number}.json"
+            name = DIALOGUE_FILE if number == 1 else f"dialogues-{number}.json"
             write_dialogues(run.folder / name, task.dialogues)
-        (run.folder / RESULTS).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (run.folder / RESULT_FILE).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
 
@@ -167,22 +167,22 @@ def read_run(folder: Path) -> Run:
     Raises:
         BadInput: there is none, or its files are damaged or of a later version.
     """
-    file = folder / RESULTS
+    file = folder / RESULT_FILE
     if not file.is_file():
-        raise BadInput(f"{folder}: no {RESULTS} here; name a folder that `viewfinder evaluate --out` wrote")
+        raise BadInput(f"{folder}: no {RESULT_FILE} here; name a folder that `viewfinder evaluate --out` wrote")
     try:
         record = dict(json.loads(file.read_text(encoding="utf-8")))
         if record.get("schema") != SCHEMA or record.get("version") != VERSION:
             raise BadInput(f"{file}: schema {record.get('schema')!r}, version {record.get('version')!r} is not ours")
-        with np.load(folder / RANKS) as arrays:
-            tasks = tuple(_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
+        with np.load(folder / RANK_FILE) as arrays:
+            tasks = tuple(_read_task(record["tasks"][number], number, arrays) for number in range(len(record["tasks"])))
         provenance = Provenance(**{name: record[name] for name in Provenance.__dataclass_fields__})
         return Run(folder, provenance, record["machine"], tasks, tuple(record["skipped"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise BadInput(f"{folder}: this run is damaged ({error}); evaluate again") from error
 
 
-def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
+def _read_task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
     subsets = (arrays.get(f"subset_{bound}_{number}") for bound in ("best", "worst"))
     ranks = RankTable(arrays[f"best_{number}"], arrays[f"worst_{number}"], record["gallery"], *subsets)
     figures = []
@@ -200,7 +200,7 @@ def _task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
 # -- what is not a search
 
 
-def result_of_values(
+def make_measured_result(
     title: str, values: Mapping[str, Float[np.ndarray, " s"]], ids: Sequence[str], *, of: str, split: str,
     pictures: int, at: str, caption: str = "none", seed: int = 0, left_out: tuple[str, ...] = (),
     overlap: Overlap | None = None,
@@ -220,12 +220,12 @@ def make_run(
     simulated: bool = False,
 ) -> Run:  # fmt: skip
     """The run that a plan resulted in, here and today; `simulated`: a user may have talked."""
-    provenance = provenance_of(plan, encoder, simulated=simulated)
+    provenance = describe_provenance(plan, encoder, simulated=simulated)
     return Run(out, provenance, describe_machine(), tuple(tasks), tuple(skipped))
 
 
-def provenance_of(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
-    """What a run records of its plan. Options are named where they differ from the default."""
+def describe_provenance(plan: Plan, encoder: Encoder, *, simulated: bool = False) -> Provenance:
+    """The provenance of a run of this plan. Options are named where they differ from the default."""
     options = {
         CHECKPOINT: plan.checkpoint and weights_label(plan.checkpoint),
         "limit": plan.limit,
@@ -303,14 +303,14 @@ def compare_runs(runs: Sequence[Run]) -> list[ComparedFigure]:
     """Every figure that all runs have, each run against the first on the dialogues they share."""
     if len(runs) < 2:
         raise BadInput("compare needs at least two runs: name their folders")
-    rows = [row for task in runs[0].tasks for row in _rows(task, runs)]
+    rows = [row for task in runs[0].tasks for row in _compare_task(task, runs)]
     if not rows:
         names = ", ".join(str(run.folder) for run in runs)
         raise BadInput(f"{names}: these runs have no figure in common; evaluate the systems on the same data")
     return rows
 
 
-def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
+def _compare_task(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     by_title = [{other.title: other for other in run.tasks} for run in runs[1:]]
     if not all(task.title in titled for titled in by_title):
         return []
@@ -324,8 +324,8 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
             continue  # no value per dialogue: medians are compared by the ranks themselves, captions by ROUGE-L
         if metric in task.asked and any(metric not in other.asked for other in others):
             continue  # nothing was asked in the other run
-        own_s = _shared_values(task, figure, figure.setting, shared)
-        others_s = [_shared_values(other, figure, "", shared) for other in others]
+        own_s = _values_of_shared(task, figure, figure.setting, shared)
+        others_s = [_values_of_shared(other, figure, "", shared) for other in others]
         known_s = ~np.isnan(own_s)
         if any(np.isnan(own_s + other_s).all() for other_s in (own_s, *others_s)):
             continue  # none of the shared dialogues has this setting, or was asked anything
@@ -340,7 +340,7 @@ def _rows(task: TaskResult, runs: Sequence[Run]) -> list[ComparedFigure]:
     return rows
 
 
-def _shared_values(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
+def _values_of_shared(task: TaskResult, figure: Figure, setting: str, shared: Sequence[str]) -> Float[np.ndarray, " s"]:
     """The values that a figure is the mean of: one for each of these dialogues."""
     row_of = {dialogue: row for row, dialogue in enumerate(task.dialogue_ids)}
     if (asked_s := task.asked.get(figure.name.metric)) is not None:

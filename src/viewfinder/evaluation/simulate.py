@@ -29,7 +29,7 @@ from viewfinder.conversation import Answer, Conversation, Question, Say, Turn
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task, hash_number, questioner_name
-from viewfinder.evaluation.replay import RankTable, pictures_only, rank_queries
+from viewfinder.evaluation.replay import RankTable, force_pictures, rank_queries
 from viewfinder.metrics import carry_ranks, count_repeated_questions, count_unique_tokens
 from viewfinder.query import Query
 from viewfinder.questioners import QuestionerChoice
@@ -104,7 +104,7 @@ class SimulatedSession:
     _asking_ms: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        shows = pictures_only(self.retriever)
+        shows = force_pictures(self.retriever)
         self._session = Session(self.gallery, shows, self.questioner, n=RESULTS_SHOWN, memo=ByteCache())
 
     @property
@@ -113,7 +113,7 @@ class SimulatedSession:
         return HeldDialogue(self._session.conversation, tuple(self._asking_ms))
 
     def converse(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
-        """What is searched for after every turn of a user on their own."""
+        """Holds a dialogue that the user leads; yields the query after every turn."""
         shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
         for number in range(rounds):
             turn = check_turn(user, user.reply(dialogue.target, Screen(shown, self._ask(), number)))
@@ -124,7 +124,7 @@ class SimulatedSession:
             yield result.ranking.query
 
     def interview(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
-        """What is searched for after the description, and after every answer."""
+        """Holds a dialogue of questions and answers; yields the query after the description and after every answer."""
         yield self._take(dialogue, dialogue.turns[0]).ranking.query
         for number in range(1, rounds):
             question = self._ask()
@@ -186,9 +186,9 @@ def draw_first_pictures(task: Task, seed: int) -> Task:
 # -- what was asked
 
 
-def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
+def count_questions(held: Sequence[HeldDialogue], questioner: QuestionerChoice) -> dict[str, Float[np.ndarray, " s"]]:
     """One value per dialogue, by the names above; NaN for shares in dialogues in which nothing was asked."""
-    answers = [_answers(one.conversation) for one in held]
+    answers = [_list_answers(one.conversation) for one in held]
     asked = [[answer.question.text for answer in dialogue] for dialogue in answers]
     name = questioner_name(questioner)
     shrugs = [[is_dont_know(answer.text) for answer in dialogue] for dialogue in answers]
@@ -205,7 +205,7 @@ def question_values(held: Sequence[HeldDialogue], questioner: QuestionerChoice) 
     }
 
 
-def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
+def time_questions(held: Sequence[HeldDialogue]) -> dict[str, float]:
     """Milliseconds taken to choose a question: median and 95th percentile; {} if none was timed."""
     taken = [ms for one in held for ms in one.asking_ms]
     if not taken:
@@ -216,7 +216,7 @@ def question_times(held: Sequence[HeldDialogue]) -> dict[str, float]:
 def record_dialogue(image: str, conversation: Conversation) -> Dialogue:
     """A dialogue in ChatIR's form: what was said first, then questions and answers."""
     first = next((node.turn.text for node in conversation.path() if isinstance(node.turn, Say)), "")
-    rounds = [record_round(answer.question.text, answer.text) for answer in _answers(conversation)]
+    rounds = [record_round(answer.question.text, answer.text) for answer in _list_answers(conversation)]
     return make_dialogue(image, " ".join(first.split()), rounds)
 
 
@@ -232,5 +232,5 @@ def record_round(question: str, answer: str) -> Round:
     return Round(asked if _QUESTION_MARK_ENDS.search(asked) else f"{asked.rstrip(' .!:;,')}?", said)
 
 
-def _answers(conversation: Conversation) -> list[Answer]:
+def _list_answers(conversation: Conversation) -> list[Answer]:
     return [node.turn for node in conversation.path() if isinstance(node.turn, Answer)]

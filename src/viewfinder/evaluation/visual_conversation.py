@@ -31,8 +31,8 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.overlap import count_seen_pictures, list_parts, refuse_seen
 from viewfinder.evaluation.pictures import load_pictures
 from viewfinder.evaluation.plan import Notify, Plan, choose_by_title, load_system, pick_evenly, silent
-from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, with_picture_bias
-from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
+from viewfinder.evaluation.replay import WORDS_ALONE, SpeakingRetriever, reply_to_last, with_picture_bias
+from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_measured_result, make_run
 from viewfinder.search.gallery import Gallery
 from viewfinder.training.progress import report_tenths
 from viewfinder.wording.numbers import NUMBERS
@@ -51,7 +51,7 @@ from viewfinder.worlds.words import (
 PROTOCOL, ANSWERS = "visual", "answers.jsonl"
 HISTORY = "history"
 ACCURACY, TEXT_ONLY, MAJORITY, BY_KIND = "accuracy", "text only", "majority", "majority by kind"
-SPLITS = ("test", "val")
+SPLITS_IN_ORDER = ("test", "val")
 """If none is named, the first that exists."""
 
 VISDIAL = "visdial"
@@ -100,7 +100,7 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
         raise BadInput(f"--manner {HISTORY}={history}: a number of rounds is needed, 0 or more")
     speaker = with_picture_bias(load_system(plan.system, plan.seed, plan.checkpoint), WORDS_ALONE)
     notify(f"reading {plan.data}")
-    split, talks_of = _chosen(plan)
+    split, talks_of = _choose_dialogues(plan)
     pictures = load_pictures(plan, encoder, speaker, notify=notify)
     names = pictures.named(sorted({dialogue.image for dialogues in talks_of.values() for dialogue in dialogues}))
     tasks: list[TaskResult] = []
@@ -112,14 +112,14 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
         title = f"{PROTOCOL}, {name}, {split}"
         notify(f"{title}: {sum(len(dialogue.rounds) for dialogue in chosen):,} questions")
         gallery = pictures.gallery(sorted({dialogue.image for dialogue in chosen}))
-        answered = list(_answered(chosen, gallery, speaker, history, notify))
+        answered = list(_ask_all(chosen, gallery, speaker, history, notify))
         answered = add_majorities(answered, read_question_dialogues(plan.data, "train").get(name, []))
         lost = f"{len(dialogues) - len(here):,} of {len(dialogues):,} pictures are not here"
         ids = list(dict.fromkeys(one.picture for one in answered))
         of = f"{name}, {split}, {len(answered):,} questions about {len(ids):,} pictures"
         overlap = refuse_seen(title, count_seen_pictures(ids, plan.data, list_parts(speaker, encoder)), plan)
-        task = result_of_values(
-            title, accuracy_values(answered), ids, of=of, split=split, pictures=len(ids), at="one question",
+        task = make_measured_result(
+            title, measure_accuracy(answered), ids, of=of, split=split, pictures=len(ids), at="one question",
             seed=plan.seed, left_out=(lost,) if len(here) < len(dialogues) else (), overlap=overlap,
         )  # fmt: skip
         tasks.append(task)
@@ -132,23 +132,23 @@ def answer_questions(plan: Plan, encoder: Encoder, out: Path, notify: Notify = s
 def read_question_dialogues(folder: Path, split: str) -> dict[str, list[Dialogue]]:
     """Dialogues of a split with questions and answers, by the name of their file without the split."""
     files = sorted((need_folder(folder) / "dialogues").glob(f"*_{split}.json"))
-    found = {file.stem.removesuffix(f"_{split}"): _complete(read_dialogues(file)[0]) for file in files}
+    found = {file.stem.removesuffix(f"_{split}"): _drop_incomplete_rounds(read_dialogues(file)[0]) for file in files}
     if not any(found.values()):
         for home in (folder, folder / VISDIAL):
             if any((home / inner / f"visdial_1.0_{split}.json").is_file() for inner in (".", split)):
-                found[VISDIAL] = _complete(read_visdial(home, split)[0])
+                found[VISDIAL] = _drop_incomplete_rounds(read_visdial(home, split)[0])
     return {name: dialogues for name, dialogues in found.items() if dialogues}
 
 
-def _complete(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
+def _drop_incomplete_rounds(dialogues: Sequence[Dialogue]) -> list[Dialogue]:
     """The dialogues with only the rounds that have both a question and an answer, if any are left."""
     whole = (replace(one, rounds=tuple(it for it in one.rounds if it.question and it.answer)) for one in dialogues)
     return [dialogue for dialogue in whole if dialogue.rounds]
 
 
-def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
+def _choose_dialogues(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     """The split, and the dialogues of it that the plan wants."""
-    for split in (plan.split,) if plan.split is not None else SPLITS:
+    for split in (plan.split,) if plan.split is not None else SPLITS_IN_ORDER:
         if found := read_question_dialogues(plan.data, split):
             chosen = choose_by_title([(f"{PROTOCOL}, {name}, {split}", name) for name in found], plan.task)
             return split, {name: found[name] for name in chosen}
@@ -157,7 +157,7 @@ def _chosen(plan: Plan) -> tuple[str, dict[str, list[Dialogue]]]:
     raise BadInput(f"{plan.data}: no dialogues/*_test.json with questions here, and no visdial/; name another --data")
 
 
-def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
+def make_question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, ...]:
     """Rounds up to a question as a user's turns, about their own picture or none; the last answer is left open.
 
     The data's answer stands where the system's own would: what the user says next is an `Answer` to it.
@@ -168,8 +168,8 @@ def question_turns(rounds: Sequence[Round], picture: str | None) -> tuple[Turn, 
     return (opening, *later)
 
 
-def _answered(
-    dialogues: Sequence[Dialogue], gallery: Gallery, speaker: Speaker[Any], history: int, notify: Notify
+def _ask_all(
+    dialogues: Sequence[Dialogue], gallery: Gallery, speaker: SpeakingRetriever[Any], history: int, notify: Notify
 ) -> Iterator[VisualQuestion]:
     blindly: dict[tuple[Round, ...], str] = {}
     progress = report_tenths(notify, things="questions")
@@ -179,15 +179,15 @@ def _answered(
             rounds = dialogue.rounds[max(at - history, 0) : at + 1]
             before = (*rounds[:-1], Round(one.question, ""))
             if before not in blindly:
-                blindly[before] = reply_to_last(question_turns(before, None), gallery, speaker)
-            said = reply_to_last(question_turns(before, dialogue.image), gallery, speaker)
+                blindly[before] = reply_to_last(make_question_turns(before, None), gallery, speaker)
+            said = reply_to_last(make_question_turns(before, dialogue.image), gallery, speaker)
             kind = classify_question(one.question)
             yield VisualQuestion(dialogue.image, one.question, kind, one.answer, said, blindly[before])
             progress(done := done + 1, total)
 
 
 def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]) -> list[VisualQuestion]:
-    """The same with the most frequent answers in training, to all questions and to those of each kind.
+    """Adds to questions the most frequent answers in training: to all questions, and to those of each kind.
 
     Kinds that were not asked in training get the answer for all; without training data there is none.
     """
@@ -200,32 +200,34 @@ def add_majorities(asked: Sequence[VisualQuestion], training: Sequence[Dialogue]
     return [replace(one, majority=most.get("", ""), by_kind=most.get(one.kind, most.get("", ""))) for one in asked]
 
 
-def accuracy_values(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:
+def measure_accuracy(asked: Sequence[VisualQuestion]) -> dict[str, Float[np.ndarray, " s"]]:
     """The value of every figure for every picture, in the order of their first questions; NaN: none of the kind."""
     rows = {picture: row for row, picture in enumerate(dict.fromkeys(one.picture for one in asked))}
     row_q = np.array([rows[one.picture] for one in asked])
     right = {name: np.array([one.right[name] for one in asked]) for name in asked[0].right}
     every_q = np.ones(len(asked), bool)
-    found = {name: _means(row_q, right_q, every_q, len(rows)) for name, right_q in right.items()}
+    found = {name: _average_by_picture(row_q, right_q, every_q, len(rows)) for name, right_q in right.items()}
     found |= {f"above {name}": found[ACCURACY] - found[name] for name in right if name != ACCURACY}
     kind_q = np.array([one.kind for one in asked])
     kinds = [kind for kind, _ in Counter(kind_q.tolist()).most_common()]
     for name, right_q in right.items():
         if name != MAJORITY:
-            found |= {f"{name}: {kind}": _means(row_q, right_q, kind_q == kind, len(rows)) for kind in kinds}
+            found |= {
+                f"{name}: {kind}": _average_by_picture(row_q, right_q, kind_q == kind, len(rows)) for kind in kinds
+            }
     return found
 
 
-def _means(
+def _average_by_picture(
     row_q: np.ndarray, right_q: Float[np.ndarray, " q"], counted_q: np.ndarray, rows: int
 ) -> Float[np.ndarray, " s"]:
-    """For each picture, the mean over its counted questions; NaN if there are none."""
+    """The mean of each picture over its counted questions; NaN if there are none."""
     counts_s = np.bincount(row_q[counted_q], minlength=rows)
     sums_s = np.bincount(row_q[counted_q], weights=right_q[counted_q], minlength=rows)
     return np.where(counts_s > 0, sums_s / np.maximum(counts_s, 1), np.nan)
 
 
-UNKNOWN, NOTHING = "can't tell", "nothing"
+CANNOT_TELL, NOTHING = "can't tell", "nothing"
 
 _WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 _SHRUG = re.compile(r"\b(?:can't|cannot|can not) (?:tell|say|see)|\bhard to (?:say|tell)|\bnot sure|\bdon't know")
@@ -254,7 +256,7 @@ def normalize_answer(text: str) -> str:
     """
     lowered = text.lower().replace("’", "'").strip()
     if _SHRUG.search(lowered):
-        return UNKNOWN
+        return CANNOT_TELL
     words: list[str] = _WORD.findall(lowered)
     if words and words[0] in _YES | _NO:
         return "yes" if words[0] in _YES else "no"
@@ -262,17 +264,17 @@ def normalize_answer(text: str) -> str:
         return "no"
     if _NOTHING.match(lowered):
         return NOTHING
-    said = _bare(words)
-    return _same_words().get(said, said)
+    said = _drop_small_words(words)
+    return _map_synonyms().get(said, said)
 
 
-def _bare(words: Iterable[str]) -> str:
+def _drop_small_words(words: Iterable[str]) -> str:
     digits = {word: str(number) for number, word in NUMBERS.items()}
     return " ".join(digits.get(word, word) for word in words if word not in _SMALL)
 
 
 @cache
-def _same_words() -> dict[str, str]:
+def _map_synonyms() -> dict[str, str]:
     """Maps ways to say a thing, as bare words, to the one that stands for all."""
     alike: list[tuple[str, Iterable[str]]] = [
         ("indoors", ("indoors", "inside")),
@@ -292,17 +294,17 @@ def _same_words() -> dict[str, str]:
     table: dict[str, str] = {}
     for name, phrases in alike:
         for phrase in phrases:
-            table.setdefault(_bare(_WORD.findall(phrase)), name)
+            table.setdefault(_drop_small_words(_WORD.findall(phrase)), name)
     return table
 
 
-def _any(words: Iterable[str]) -> str:
+def _either(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_SHADES = _any({*COLOURS, *COLOUR_FAMILIES, *COLOUR_FAMILIES.values(), "grey", "gray", "multicoloured", "metallic"})
-_LOOKS = _any(word for words in PATTERN_ADJECTIVES.values() for word in words)
-_SIZES = _any(word for words in SIZE_WORDS.values() for word in words)
+_SHADES = _either({*COLOURS, *COLOUR_FAMILIES, *COLOUR_FAMILIES.values(), "grey", "gray", "multicoloured", "metallic"})
+_LOOKS = _either(word for words in PATTERN_ADJECTIVES.values() for word in words)
+_SIZES = _either(word for words in SIZE_WORDS.values() for word in words)
 
 KINDS: dict[str, re.Pattern[str]] = {
     "number": re.compile(r"^how many|\bonly one\b|^what number"),
@@ -331,7 +333,7 @@ OTHER = "other"
 
 
 def classify_question(question: str) -> str:
-    """What a question is about.
+    """The kind of a question, by what it is about.
 
     >>> [classify_question(one) for one in ("How many dogs are there?", "is it navy blue?", "where was this taken?")]
     ['number', 'colour', 'place']

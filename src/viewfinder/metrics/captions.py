@@ -125,8 +125,8 @@ def cider_d(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> F
     unseen = log(len(counted))
     values = []
     for hypothesis, several in zip(hypotheses, counted, strict=True):
-        said = _weighted(ngrams(hypothesis), weights, unseen)
-        values.append(np.mean([_likeness(said, _weighted(one, weights, unseen)) for one in several]))
+        said = _weigh(ngrams(hypothesis), weights, unseen)
+        values.append(np.mean([_compare_vectors(said, _weigh(one, weights, unseen)) for one in several]))
     return np.array(values, dtype=np.float64)
 
 
@@ -139,7 +139,7 @@ class _Vectors:
     bigrams: int
 
 
-def _weighted(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: float) -> _Vectors:
+def _weigh(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: float) -> _Vectors:
     vectors: tuple[dict[NGram, float], ...] = tuple({} for _ in range(MAX_NGRAM))
     for ngram, count in counts.items():
         vectors[len(ngram) - 1][ngram] = count * weights.get(ngram, unseen)
@@ -147,7 +147,7 @@ def _weighted(counts: Counter[NGram], weights: Mapping[NGram, float], unseen: fl
     return _Vectors(vectors, norms, sum(count for ngram, count in counts.items() if len(ngram) == 2))
 
 
-def _likeness(said: _Vectors, meant: _Vectors) -> float:
+def _compare_vectors(said: _Vectors, meant: _Vectors) -> float:
     """10 times the mean over n of the clipped cosine, less for a different length."""
     penalty, cosines = exp(-((said.bigrams - meant.bigrams) ** 2) / (2 * SIGMA**2)), 0.0
     for own, other, norm, other_norm in zip(said.weights, meant.weights, said.norms, meant.norms, strict=True):

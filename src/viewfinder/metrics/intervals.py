@@ -24,9 +24,9 @@ simple sequentially rejective multiple test procedure", Scandinavian Journal of 
 The permutation test: could the difference of two systems on the same sessions be chance? If the systems were the same,
 each session's difference would be equally likely with the other sign (Fisher, "The design of experiments", 1935). The
 p-value is the share of all sign choices whose mean difference is at least as far from 0 as the observed one. Up to
-`EXACT` sessions that differ, all choices are counted, including the observed one; beyond, `resamples` are drawn, and
-the observed one is added to both sides of the share, so that p is never 0 (Phipson and Smyth, "Permutation p-values
-should never be zero", 2010).
+`MAX_EXACT` sessions that differ, all choices are counted, including the observed one; beyond, `resamples` are drawn,
+and the observed one is added to both sides of the share, so that p is never 0 (Phipson and Smyth, "Permutation
+p-values should never be zero", 2010).
 
 The full name of a figure says what was measured, where, on what, and by which rules. "R@10" alone says little: Fashion
 IQ's is 10 points apart between two galleries that are often mixed up, and one tie rule beats another without a better
@@ -42,7 +42,7 @@ from dataclasses import asdict, dataclass, fields
 import numpy as np
 from jaxtyping import Float, Int64, Real
 
-DRAWN_AT_ONCE = 1_000_000
+MAX_DRAWN_AT_ONCE = 1_000_000
 """How many session numbers are held in memory at a time."""
 
 
@@ -119,7 +119,7 @@ def _draw_sessions(
     if not values.size or not np.isfinite(values).all():
         raise ValueError(f"{values.size} sessions: an interval needs at least one, and only finite values")
     sessions = values.shape[-1]
-    rows = max(1, DRAWN_AT_ONCE // sessions)
+    rows = max(1, MAX_DRAWN_AT_ONCE // sessions)
     for start in range(0, resamples, rows):
         yield random.integers(0, sessions, (min(rows, resamples - start), sessions))
 
@@ -129,10 +129,10 @@ def _between(middle: float, found: Sequence[Float[np.ndarray, " _"]]) -> Interva
     return Interval(middle, float(low), float(high))
 
 
-EXACT = 14
-"""Up to so many sessions, all 2^14 = 16,384 sign choices are counted."""
+MAX_EXACT = 14
+"""Maximum number of sessions of which all sign choices (2^14 = 16,384) are counted."""
 
-SIGNS_AT_ONCE = 1_000_000
+MAX_SIGNS_AT_ONCE = 1_000_000
 """How many signs are held in memory at a time."""
 
 ROUNDING = 1e-9
@@ -156,10 +156,10 @@ def permutation_test(first_s: Values, second_s: Values, *, resamples: int = 10_0
     differences_s = (first - second)[first != second]
     found = float(abs(differences_s.sum()) - ROUNDING * np.abs(differences_s).sum())
     count, as_far = len(differences_s), 0
-    if count <= EXACT:
+    if count <= MAX_EXACT:
         bits_rs = np.arange(2**count)[:, None] >> np.arange(count) & 1
         return float(np.count_nonzero(np.abs((2 * bits_rs - 1) @ differences_s) >= found) / (1 << count))
-    random, rows = np.random.default_rng(seed), max(1, SIGNS_AT_ONCE // count)
+    random, rows = np.random.default_rng(seed), max(1, MAX_SIGNS_AT_ONCE // count)
     for start in range(0, resamples, rows):
         signs_rs = 2 * random.integers(0, 2, (min(rows, resamples - start), count), dtype=np.int8) - 1
         as_far += int(np.count_nonzero(np.abs(signs_rs @ differences_s) >= found))
@@ -215,7 +215,7 @@ SEPARATOR = " | "
 
 @dataclass(frozen=True, kw_only=True)
 class MeasureName:
-    """What a figure is called.
+    """The full name of a figure.
 
     Attributes:
         metric: the measure and its depth, such as "R@10", "Hits@10", "ATR frozen at 10", "P".

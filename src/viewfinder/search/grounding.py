@@ -54,7 +54,7 @@ class Grounder:
         crops_cd: Float[np.ndarray, "c d"] | None = self._crops.get(key)
         if crops_cd is None:
             pixels = _decode_first(gallery.snapshot.files_there(gallery.row(picture)), picture)
-            crops_cd = encoder.project(encoder.pictures(crop_picture(pixels)).global_bd)
+            crops_cd = encoder.project(encoder.pictures(cut_boxes(pixels, crop_boxes())).global_bd)
             self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
         return Grounding(grid_boxes(1, 1, GRID_SIDE), spread_to_regions(likeness_tc))
@@ -78,13 +78,13 @@ def crop_boxes() -> Float32[np.ndarray, "c 4"]:
     return np.array([(x, y, x + SHARE, y + SHARE) for y in starts for x in starts], np.float32)
 
 
-def crop_picture(pixels: Pixels) -> list[Pixels]:
-    """A picture's crops, each at least one pixel."""
+def cut_boxes(pixels: Pixels, boxes_r4: Float32[np.ndarray, "r 4"]) -> list[Pixels]:
+    """The parts of a picture in boxes that are given as shares of width and height, each at least one pixel."""
     height, width, _ = pixels.shape
-    edges_c4 = crop_boxes() * np.array([width, height] * 2)
-    first_c2 = np.minimum(edges_c4[:, :2].astype(int), [width - 1, height - 1])
-    after_c2 = np.maximum(np.rint(edges_c4[:, 2:]).astype(int), first_c2 + 1)
-    return [pixels[y0:y1, x0:x1] for (x0, y0), (x1, y1) in zip(first_c2.tolist(), after_c2.tolist(), strict=True)]
+    edges_r4 = boxes_r4 * np.array([width, height] * 2)
+    first_r2 = np.minimum(edges_r4[:, :2].astype(int), [width - 1, height - 1])
+    after_r2 = np.maximum(np.rint(edges_r4[:, 2:]).astype(int), first_r2 + 1)
+    return [pixels[y0:y1, x0:x1] for (x0, y0), (x1, y1) in zip(first_r2.tolist(), after_r2.tolist(), strict=True)]
 
 
 def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:

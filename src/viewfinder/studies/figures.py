@@ -26,7 +26,7 @@ from jaxtyping import Float
 
 from viewfinder.evaluation import RankTable, Run, Task, compare_runs, compute_figures, write_run
 from viewfinder.evaluation.plan import SearchDialogue
-from viewfinder.evaluation.results import Provenance, describe_machine, task_result
+from viewfinder.evaluation.results import Provenance, describe_machine, make_task_result
 from viewfinder.metrics import Interval, bootstrap_interval, carry_ranks, difference_interval, permutation_test
 from viewfinder.server.database import StudyRow, StudyRows, TrialRow
 from viewfinder.studies.plan import ArmFigures, DifferenceOut, FigureOut, SettledPlan, StudyFigures
@@ -111,7 +111,7 @@ def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
             questioner="" if settled.plan.asks == "none" else settled.plan.asks,
             seed=0,
         )
-        result = task_result(task, table, compute_figures(task, table))
+        result = make_task_result(task, table, compute_figures(task, table))
         runs.append(Run(Path(f"{arm + 1}-{retriever}"), provenance, describe_machine(), (result,)))
     return runs
 

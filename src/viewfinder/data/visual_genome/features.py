@@ -2,7 +2,7 @@
 
 Both are pickles with the suffix .npy; they are read without executing anything.
 
-A pickle is a program: `pickle.load` of somebody else's file runs what it says. Some published data sets are pickles,
+A pickle is a program, which `pickle.load` runs. Some published data sets are pickles,
 so they are read here with a loader that knows numpy arrays, plain values and a `Vocabulary`, and refuses everything
 else. Even numpy's own names are not passed through: the few functions below stand in for them, and accept only plain
 numbers, truth values and texts, no objects and no structures.
@@ -41,8 +41,8 @@ def read_region_features(path: Path) -> RegionFeatures:
     stored = read_pickle(path)
     if not isinstance(stored, dict):
         raise BadInput(f"{path}: an object with region_boxes is needed, this is a {type(stored).__name__}")
-    boxes_n4 = _field(path, stored, "region_boxes", (REGIONS, 4))
-    features_nd = _field(path, stored, "region_feats", (REGIONS, WIDTH))
+    boxes_n4 = _need_array(path, stored, "region_boxes", (REGIONS, 4))
+    features_nd = _need_array(path, stored, "region_feats", (REGIONS, WIDTH))
     return RegionFeatures(boxes_n4.astype(np.float32, copy=False), features_nd.astype(np.float32, copy=False))
 
 
@@ -50,10 +50,10 @@ def read_global_feature(path: Path) -> Float32[np.ndarray, " d"]:
     """Reads a file of `global_features/` (`Layout.global_feature` says which); drops axes of length one."""
     stored = read_pickle(path)
     flat = stored.squeeze() if isinstance(stored, np.ndarray) else stored
-    return _field(path, {"the vector": flat}, "the vector", (WIDTH,)).astype(np.float32, copy=False)
+    return _need_array(path, {"the vector": flat}, "the vector", (WIDTH,)).astype(np.float32, copy=False)
 
 
-def _field(path: Path, stored: Mapping[Any, Any], name: str, shape: tuple[int, ...]) -> Float[np.ndarray, ...]:
+def _need_array(path: Path, stored: Mapping[Any, Any], name: str, shape: tuple[int, ...]) -> Float[np.ndarray, ...]:
     """The array `stored[name]`, checked."""
     if name not in stored:
         raise BadInput(f"{path}: no {name!r} here; there are: {', '.join(map(str, stored)) or 'none'}")
@@ -61,7 +61,7 @@ def _field(path: Path, stored: Mapping[Any, Any], name: str, shape: tuple[int, .
     if not isinstance(value, np.ndarray):
         raise BadInput(f"{path}: {name} is no array but a {type(value).__name__}")
     if value.shape != shape:
-        raise BadInput(f"{path}: {name} has the shape {_shape(value.shape)}; {_shape(shape)} is expected")
+        raise BadInput(f"{path}: {name} has the shape {_format_shape(value.shape)}; {_format_shape(shape)} is expected")
     if value.dtype.kind != "f":
         raise BadInput(f"{path}: {name} holds {value.dtype}; floating-point numbers are expected")
     array = np.asarray(value)
@@ -71,7 +71,7 @@ def _field(path: Path, stored: Mapping[Any, Any], name: str, shape: tuple[int, .
     return array
 
 
-def _shape(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return " x ".join(map(str, shape)) or "of a lone number"
 
 
@@ -158,31 +158,31 @@ class _Array(np.ndarray[Any, np.dtype[Any]]):
         super().__setstate__((version, shape, dtype.dtype, fortran, content))
 
 
-def _empty_array(kind: Any, shape: Any, code: Any) -> _Array:
+def _make_empty_array(kind: Any, shape: Any, code: Any) -> _Array:
     if kind is not _Array:
         raise _Refused(f"an array that is {kind!r}")
     return _Array()
 
 
-def _array_of_buffer(buffer: Any, dtype: _Dtype, shape: Any, order: Any, axes: Any = None) -> Any:
+def _read_buffer(buffer: Any, dtype: _Dtype, shape: Any, order: Any, axes: Any = None) -> Any:
     """numpy's `_frombuffer`: how protocol 5 stores arrays."""
     flat = np.frombuffer(buffer, dtype=dtype.dtype)
     return flat.reshape(shape).transpose(axes) if axes is not None else flat.reshape(shape, order=order)
 
 
-def _scalar(dtype: _Dtype, raw: str | bytes) -> Any:
+def _read_scalar(dtype: _Dtype, raw: str | bytes) -> Any:
     content = raw.encode("latin1") if isinstance(raw, str) else raw
     return np.frombuffer(content, dtype=dtype.dtype)[0]
 
 
-def _encoded(text: str, encoding: str = "latin1") -> bytes:
+def _encode_latin1(text: str, encoding: str = "latin1") -> bytes:
     """How the protocols 0 to 2 store bytes."""
     if encoding not in ("latin1", "latin-1"):
         raise _Refused(f"bytes in {encoding!r}")
     return text.encode("latin1")
 
 
-def _new(kind: Any, base: Any, state: Any) -> PickledVocabulary:
+def _make_vocabulary(kind: Any, base: Any, state: Any) -> PickledVocabulary:
     """How the protocols 0 and 1 make an object of a user-defined class."""
     if kind is not PickledVocabulary:
         raise _Refused(f"an object of {kind!r}")
@@ -192,14 +192,14 @@ def _new(kind: Any, base: Any, state: Any) -> PickledVocabulary:
 _KNOWN: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Dtype,
-    ("numpy.core.multiarray", "_reconstruct"): _empty_array,
-    ("numpy.core.multiarray", "scalar"): _scalar,
-    ("numpy.core.numeric", "_frombuffer"): _array_of_buffer,
-    ("_codecs", "encode"): _encoded,
+    ("numpy.core.multiarray", "_reconstruct"): _make_empty_array,
+    ("numpy.core.multiarray", "scalar"): _read_scalar,
+    ("numpy.core.numeric", "_frombuffer"): _read_buffer,
+    ("_codecs", "encode"): _encode_latin1,
     ("__builtin__", "bytes"): lambda: b"",
     ("builtins", "bytes"): lambda: b"",
-    ("copyreg", "_reconstructor"): _new,
-    ("copy_reg", "_reconstructor"): _new,
+    ("copyreg", "_reconstructor"): _make_vocabulary,
+    ("copy_reg", "_reconstructor"): _make_vocabulary,
     ("builtins", "object"): object,
     ("__builtin__", "object"): object,
 }

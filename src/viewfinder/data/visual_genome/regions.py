@@ -35,6 +35,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_json, read_text
+from viewfinder.data.splits import SPLITS
 from viewfinder.errors import BadInput, UnknownName
 
 Value = TypeVar("Value")
@@ -65,7 +66,7 @@ class SceneRelation:
 
 @dataclass(frozen=True, slots=True)
 class SceneGraph:
-    """What is in a picture of `width` x `height` pixels, and how the things relate."""
+    """The things in a picture of `width` x `height` pixels, and how they relate."""
 
     image_id: int
     width: int
@@ -120,7 +121,7 @@ def read_scene_graph(path: Path) -> SceneGraph:
 
 
 def keep_known(graph: SceneGraph, names: Collection[str] | None) -> SceneGraph:
-    """What Drill-down keeps of a graph: objects whose name is listed (None: every name), boxes cut to the picture.
+    """Reduces a graph to the objects whose name is listed (None: every name), with boxes cut to the picture.
 
     Objects whose box lies outside are dropped together with their relations.
     """
@@ -168,11 +169,13 @@ def _object(path: Path, element: ET.Element) -> SceneObject:
 def _text(path: Path, element: ET.Element, field: str) -> str:
     text = (element.findtext(field) or "").strip()
     if not text:
-        raise BadInput(f"{path}: {_named(element)} has no {field.removeprefix('.//')!r}; fetch or write the file again")
+        raise BadInput(
+            f"{path}: {_read_name(element)} has no {field.removeprefix('.//')!r}; fetch or write the file again"
+        )
     return text
 
 
-def _named(element: ET.Element) -> str:
+def _read_name(element: ET.Element) -> str:
     """The element as a message names it: by its id, if it has one."""
     key = {"object": "object_id", "relation": "relationship_id"}.get(element.tag, "")
     number = (element.findtext(key) or "").strip() if key else ""
@@ -186,11 +189,10 @@ def _number(path: Path, element: ET.Element, field: str, kind: Callable[[str], V
     except ValueError:
         what = "a whole number" if kind is int else "a number"
         raise BadInput(
-            f"{path}: {_named(element)} needs {what} as {field.removeprefix('.//')!r}; it has {text!r}"
+            f"{path}: {_read_name(element)} needs {what} as {field.removeprefix('.//')!r}; it has {text!r}"
         ) from None
 
 
-SPLITS = ("train", "val", "test")
 OBJECT_LIST = "vg_objects_vocab_1600.txt"
 VOCABULARY = "vg_vocab_14284.pkl"
 
@@ -356,7 +358,7 @@ def _read_objects(file: Path, picture: int, listed: frozenset[str] | None) -> tu
 def choose_captions(
     picture: RegionPicture, rng: np.random.Generator | None = None, *, turns: int = TURNS
 ) -> tuple[str, ...]:
-    """What is said of a picture in ten turns: any ten in any order (training), or without `rng` the first ten."""
+    """Chooses ten descriptions of a picture as turns: any ten in any order (training), or without `rng` the first."""
     said = picture.captions
     if len(said) < turns:
         raise ValueError(f"picture {picture.id} has {len(said)} captions, {turns} are needed")

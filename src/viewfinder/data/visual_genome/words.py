@@ -50,12 +50,15 @@ class Vocabulary:
 
     @classmethod
     def of_settings(cls, settings: Mapping[str, Any]) -> Vocabulary:
-        """As the card of a network has it (see `settings`); older cards do not say that unknown words are left out."""
+        """Restores a vocabulary from the card of a network (see `settings`).
+
+        Older cards do not say that unknown words are left out.
+        """
         return cls(tuple(settings["words"]), settings.get("reads_unknown", True))
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the card of a network has of it."""
+        """The vocabulary as the card of a network stores it."""
         return {"words": list(self.words), "reads_unknown": self.reads_unknown}
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from viewfinder.evaluation.plan import Task
 from viewfinder.evaluation.protocols import chatir, chatsearch, composed, drilldown
 
 OTHERS = ("visual", "decision", "grounding")
-"""Those that measure something other than search, see `evaluate.OTHER_PROTOCOLS`."""
+"""Protocols that measure something other than search, see `evaluate.OTHER_PROTOCOLS`."""
 
 PREFERRED = ("test", "val", "all")
 """Splits to evaluate on if none is named: the first that exists."""

@@ -42,8 +42,8 @@ def chatir_tasks(folder: Path, split: str, pool: Path | None = None) -> list[Tas
     return [_task(file, split, pools) for file in _files(folder, split)]
 
 
-def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
-    """What questioners' dialogues begin with: each picture of a split, and what was first said about it.
+def make_opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | None = None) -> Task:
+    """A task whose dialogues have only their beginning, for a questioner to go on: one for each picture of a split.
 
     Taken from the folder's dialogues of the split, or VisDial's, or from captions (the first of each picture); split
     as for training. The pictures of the split are searched, unless `pool` lists others.
@@ -57,13 +57,13 @@ def opening_task(folder: Path, split: str, rounds: int = ROUNDS, pool: Path | No
 
 
 def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
-    """What was first said about the pictures of a split, by their names there."""
+    """The first description of each picture of a split, by its name there."""
     if files := _files(folder, split):
         read = [read_dialogues(file) for file in files]
     elif any((place / f"visdial_1.0_{split}.json").is_file() for place in (folder, folder / split)):
         read = [read_visdial(folder, split)]
     elif has_captions(folder):
-        return _captioned(folder, split)
+        return _read_first_captions(folder, split)
     else:
         there = ", ".join(chatir_splits(folder))
         raise BadInput(
@@ -78,7 +78,7 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
     return said, tuple(report for _, report in read)
 
 
-def _captioned(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
+def _read_first_captions(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
     if split not in SPLITS:
         raise UnknownName(f"{folder}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     pictures, report = read_captioned(folder)
@@ -135,7 +135,7 @@ def _pools(folder: Path, split: str) -> list[Pool]:
     named = [file for file, said in words.items() if split in said]
     chosen = named or [file for file, said in words.items() if not said.intersection(SPLITS)]
     if not chosen and has_captions(folder):
-        return [tuple(_captioned(folder, split)[0])]
+        return [tuple(_read_first_captions(folder, split)[0])]
     if not chosen:
         raise BadInput(
             f"{folder}: no {POOLS.replace('*', split)} here; a list of the pictures to search in is needed: "

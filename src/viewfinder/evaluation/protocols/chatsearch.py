@@ -31,14 +31,14 @@ def chatsearch_tasks(folder: Path, split: str) -> list[Task]:
         samples, report = read_chatsearch(file, galleries=galleries)
         if not samples:
             continue
-        dialogues = tuple(SearchDialogue(sample.id, sample.target, tuple(user_turns(sample))) for sample in samples)
+        dialogues = tuple(SearchDialogue(one.id, one.target, tuple(make_user_turns(one))) for one in samples)
         subtask = samples[0].subtask
         gallery = galleries.get(subtask) or tuple(dict.fromkeys(sample.target for sample in samples))
         found.append(Task("chatsearch", subtask, split, gallery, dialogues, METRICS, last_only=True, reports=(report,)))
     return found
 
 
-def user_turns(sample: ChatSample) -> Iterator[Turn]:
+def make_user_turns(sample: ChatSample) -> Iterator[Turn]:
     """The user's part, with what the system said and showed before each piece of it."""
     asked, shown = "", ""
     for turn in sample.turns:

@@ -59,25 +59,25 @@ DIALOGUE_METRICS = ("P", "R@10", "R@50")
 
 def fashioniq_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's Fashion IQ captions; CIRR's lie in files of a like name."""
-    return tuple(sorted({split for kind in _kinds(folder).values() for split in kind}))
+    return tuple(sorted({split for kind in _list_kinds(folder).values() for split in kind}))
 
 
 def fashioniq_tasks(folder: Path, split: str) -> list[Task]:
-    """For every kind: the one-turn task in both galleries, and the dialogue."""
+    """The tasks of every kind: one turn in both galleries, and the dialogue."""
     found: list[Task] = []
-    for kind, known in _kinds(folder).items():
+    for kind, known in _list_kinds(folder).items():
         if split in known:
             read, report = read_fashion_iq(folder, kind, split)
-            found += [*_single(read, report), _dialogue(folder, read, report)]
+            found += [*_make_single_turn_tasks(read, report), _make_dialogue_task(folder, read, report)]
     return found
 
 
-def _kinds(folder: Path) -> dict[str, tuple[str, ...]]:
+def _list_kinds(folder: Path) -> dict[str, tuple[str, ...]]:
     files = (folder / "captions").glob("cap.*.json")
     return fashion_kinds(folder) if any(not file.name.startswith("cap.rc2.") for file in files) else {}
 
 
-def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
+def _make_single_turn_tasks(read: FashionIQ, report: ReadReport) -> list[Task]:
     dialogues = tuple(
         SearchDialogue(f"{number} {pair.candidate}", pair.target, (Like(pair.candidate, join_captions(pair.captions)),))
         for number, pair in enumerate(read.pairs)
@@ -96,7 +96,7 @@ def _single(read: FashionIQ, report: ReadReport) -> list[Task]:
     ]  # fmt: skip
 
 
-def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
+def _make_dialogue_task(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
     """Every picture is a target once; the folder may fix the picture that each dialogue begins with."""
     file = folder / "data" / f"shuffled.{read.kind}.{read.split}.json"
     firsts = [""] * len(read.gallery)
@@ -113,19 +113,19 @@ def _dialogue(folder: Path, read: FashionIQ, report: ReadReport) -> Task:
 
 
 WORLD = "cirr"
-"""Where a catalogue world has them, since its own `captions/` are Fashion IQ's."""
+"""The folder of CIRR's files in a catalogue world, whose own `captions/` are Fashion IQ's."""
 
 CIRR_METRICS = ("R@1", "R@5", "R@10", "R@50", "R_subset@1", "R_subset@2", "R_subset@3")
 
 
 def cirr_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's CIRR captions."""
-    return tuple(sorted(file.name.split(".")[-2] for file in (_home(folder) / "captions").glob("cap.rc2.*.json")))
+    return tuple(sorted(file.name.split(".")[-2] for file in (_find_home(folder) / "captions").glob("cap.rc2.*.json")))
 
 
 def cirr_tasks(folder: Path, split: str) -> list[Task]:
     """One task: the pairs of the split that have a target."""
-    read, report = read_cirr(_home(folder), split)
+    read, report = read_cirr(_find_home(folder), split)
     dialogues = tuple(
         SearchDialogue(
             str(pair.pairid), pair.target, (Like(pair.reference, pair.caption),), among=pair.candidates,
@@ -137,7 +137,7 @@ def cirr_tasks(folder: Path, split: str) -> list[Task]:
     return [Task("cirr", "", split, read.gallery, dialogues, CIRR_METRICS, reports=(report,))]
 
 
-def _home(folder: Path) -> Path:
+def _find_home(folder: Path) -> Path:
     """The folder itself, or the one in which a catalogue world keeps its queries of this kind."""
     inner = folder / WORLD
     return inner if inner.is_dir() and not any((folder / "captions").glob("cap.rc2.*.json")) else folder
@@ -149,29 +149,31 @@ MT_FASHION_IQ_METRICS = ("R@5", "R@8", "mean R@5,8")
 
 def mai_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder's transactions and sessions."""
-    return tuple(sorted({split for known in _sources_and_kinds(folder) for some in known.values() for split in some}))
+    return tuple(
+        sorted({split for known in _list_sources_and_kinds(folder) for some in known.values() for split in some})
+    )
 
 
 def mai_tasks(folder: Path, split: str) -> list[Task]:
     """One task per source of transactions and kind of sessions."""
-    sources, kinds = _sources_and_kinds(folder)
-    of_sources = [_transactions(folder, source, split) for source, known in sources.items() if split in known]
-    of_kinds = [_sessions(folder, kind, split) for kind, known in kinds.items() if split in known]
+    sources, kinds = _list_sources_and_kinds(folder)
+    of_sources = [_make_transaction_task(folder, source, split) for source, known in sources.items() if split in known]
+    of_kinds = [_make_session_task(folder, kind, split) for kind, known in kinds.items() if split in known]
     said = {picture: caption for task in of_sources for picture, caption in task.captions.items()}
     names = sorted(said.keys() | {picture for task in (*of_sources, *of_kinds) for picture in task.pictures()})
     others = table_captions(folder, names, said)
     own = (published_captions(folder, task.name, task.pictures()) for task in of_sources)
-    captioned = [_captioned(task, published, others) for task, published in zip(of_sources, own, strict=True)]
-    return captioned + [_captioned(task, others) for task in of_kinds]
+    captioned = [_add_captions(task, published, others) for task, published in zip(of_sources, own, strict=True)]
+    return captioned + [_add_captions(task, others) for task in of_kinds]
 
 
-def _sources_and_kinds(folder: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+def _list_sources_and_kinds(folder: Path) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
     """The splits of each source of transactions, and of each kind of sessions."""
     sources = fashionmt_sources(folder) if any((folder / "modifiers").glob("*_*_cap.json")) else {}
     return sources, session_kinds(folder) if any((folder / "data").glob("*.*.json")) else {}
 
 
-def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
+def _add_captions(task: Task, *sources: Mapping[str, str]) -> Task:
     """The task with captions of its other pictures too, each from the first source that has one."""
     known = ChainMap(*map(dict, (task.captions, *sources)))
     captions = {picture: known[picture] for picture in sorted(task.pictures()) if picture in known}
@@ -183,7 +185,7 @@ def _captioned(task: Task, *sources: Mapping[str, str]) -> Task:
     return replace(task, captions=captions, reports=(*task.reports, report))
 
 
-def _transactions(folder: Path, source: str, split: str) -> Task:
+def _make_transaction_task(folder: Path, source: str, split: str) -> Task:
     read, report = read_transactions(folder, source, split)
     dialogues = []
     for number, one in enumerate(read.transactions):
@@ -197,7 +199,7 @@ def _transactions(folder: Path, source: str, split: str) -> Task:
     )  # fmt: skip
 
 
-def _sessions(folder: Path, kind: str, split: str) -> Task:
+def _make_session_task(folder: Path, kind: str, split: str) -> Task:
     read, report = read_sessions(folder, kind, split)
     dialogues = []
     for number, one in enumerate(read.sessions):
@@ -214,7 +216,7 @@ CAPTION_FOLDERS = {
     "shoes": "shoes_dataset/blip2_captions_combine",
     "Fiq": "fashion-iq/blip2_captions_combine",
 }
-"""Where the published code has a text file per product or picture, by source; FC has titles instead."""
+"""Folders of the published code with a text file per product or picture, by source; FC has titles instead."""
 
 
 def transaction_captions(transactions: Iterable[Transaction]) -> dict[str, str]:

@@ -35,7 +35,7 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
         said = [
             (str(one.id), str(one.id) if one.path is None else one.path.name, choose_captions(one)) for one in regions
         ]
-        return [_described("drilldown", split, said, "first ten regions by id", 10, report)]
+        return [_make_task("drilldown", split, said, "first ten regions by id", 10, report)]
     pictures, report = read_captioned(folder)
     # Captions in lower case and without repeats, as the published loader has region descriptions.
     split_of = split_reader(folder)
@@ -44,10 +44,10 @@ def drilldown_tasks(folder: Path, split: str) -> list[Task]:
         for one in pictures
         if split_of(one.path) == split
     ]
-    return [_described("drilldown", split, said, FILE_ORDER, MAX_TURNS, report)]
+    return [_make_task("drilldown", split, said, FILE_ORDER, MAX_TURNS, report)]
 
 
-def _described(
+def _make_task(
     protocol: str, split: str, said: Sequence[tuple[str, str, Sequence[str]]], caption: str, rounds: int,
     report: ReadReport,
 ) -> Task:  # fmt: skip
@@ -62,7 +62,7 @@ FILE_ORDER = "in the order of the file"
 
 
 def caption_splits(folder: Path) -> tuple[str, ...]:
-    """These files have no splits."""
+    """The one split of captioned pictures: these files have none of their own."""
     return ("all",) if has_captions(folder) else ()
 
 
@@ -70,4 +70,4 @@ def caption_tasks(folder: Path, split: str) -> list[Task]:
     """One task over all pictures: these files have no splits."""
     pictures, report = read_captioned(folder)
     said = [(picture.path.name, picture.path.name, picture.captions[:MAX_TURNS]) for picture in pictures]
-    return [_described("captions", "all", said, FILE_ORDER, MAX_TURNS, report)]
+    return [_make_task("captions", "all", said, FILE_ORDER, MAX_TURNS, report)]

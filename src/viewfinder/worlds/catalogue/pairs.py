@@ -28,7 +28,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.cirr import CirrPair
-from viewfinder.data.fashion_iq import Reference, Session
+from viewfinder.data.fashion_iq import Reference, ShopSession
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.catalogue.statements import (
     Statement,
@@ -244,7 +244,7 @@ MAX_REFERENCES = 8
 
 def make_session(
     target: Item, references: Mapping[str, tuple[Item, ...]], tally: CaptionTally, rng: random.Random
-) -> Session | None:
+) -> ShopSession | None:
     """A session that ends at `target`, walked backwards from it; None where there are no two turns.
 
     Every picture is the best reference, not yet in the session, of the one it leads to. `references` has them by key.
@@ -262,7 +262,7 @@ def make_session(
         Reference(item.key, relative_captions(following, item, tally, rng), f"images/{item.image}")
         for item, following in pairwise(path)
     )
-    return Session(shown, target.key, f"images/{target.image}")
+    return ShopSession(shown, target.key, f"images/{target.image}")
 
 
 SET_SIZE = 6

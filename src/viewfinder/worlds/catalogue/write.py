@@ -29,7 +29,7 @@ from PIL import Image
 from viewfinder.data.cirr import write_cirr
 from viewfinder.data.fashion_iq import (
     FashionPair,
-    Session,
+    ShopSession,
     shuffle_first_pictures,
     write_fashion_iq,
     write_sessions,
@@ -198,7 +198,7 @@ def _write_dialogues(out: Path, items: Sequence[Item], seed: int, pairs: int, wr
     """
     kinds = largest_kinds(items, FASHION_IQ_KINDS)
     for split in SPLITS:
-        everything: list[Session] = []
+        everything: list[ShopSession] = []
         inside: list[Item] = []
         for kind in kinds:
             shop = [item for item in items if item.kind == kind and item.split == split]
@@ -210,7 +210,7 @@ def _write_dialogues(out: Path, items: Sequence[Item], seed: int, pairs: int, wr
 
 def _write_kind(
     out: Path, kind: str, split: Split, shop: Sequence[Item], seed: int, most: int, written: _Written
-) -> list[Session]:
+) -> list[ShopSession]:
     rng = random.Random(f"viewfinder/pairs/{seed}/{kind}/{split}")
     # With words of their own, further pairs change nothing of what is there without them.
     rng_further = random.Random(f"viewfinder/further pairs/{seed}/{kind}/{split}")
