@@ -21,11 +21,11 @@ import time
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -104,84 +104,17 @@ class Overlong(Stopped):
     """This work is longer than `BRIEF_S`."""
 
 
-class _Job(NamedTuple):
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[Any]
-    work: Callable[[], Any]
-
-
-class WorkThreads:
-    """At most `count` threads, which take work in the order in which it comes; for one event loop.
-
-    As `loop.run_in_executor`, without its two futures of two kinds a work, each with a lock: every turn is two works.
-    """
-
-    def __init__(self, count: int, name: str) -> None:
-        self._count, self._name = count, name
-        self._line: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._closed = False
-
-    def begin(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
-        """What `work` gives, when a thread has done it. Work that is cancelled while it waits in line is not begun."""
-        if self._closed:
-            raise RuntimeError("these threads have ended")
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[Result] = loop.create_future()
-        self._line.put(_Job(loop, done, work))
-        if len(self._threads) < self._count:
-            thread = threading.Thread(target=self._serve, name=f"{self._name}_{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        return done
-
-    def close(self) -> None:
-        """Cancels what waits in line, and waits for what runs."""
-        self._closed = True
-        with suppress(Empty):
-            while True:
-                if (job := self._line.get_nowait()) is not None:
-                    _tell(job, job.done.cancel)
-        for _ in self._threads:
-            self._line.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _serve(self) -> None:
-        while (job := self._line.get()) is not None:
-            if not job.done.cancelled():
-                try:
-                    _tell(job, _succeed, job.done, job.work())
-                except BaseException as error:  # whoever waits for it is to see it
-                    _tell(job, _fail, job.done, error)
-            del job  # and with it what it holds, while the next one is waited for
-
-
-def _tell(job: _Job, what: Callable[..., Any], *given: Any) -> None:
-    with suppress(RuntimeError):  # the loop has ended: nobody waits
-        job.loop.call_soon_threadsafe(what, *given)
-
-
-def _succeed(done: asyncio.Future[Result], result: Result) -> None:
-    if not done.done():
-        done.set_result(result)
-
-
-def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
-    if not done.done():
-        done.set_exception(error)
-
-
 class ThreadPool:
     """A pool of threads that do work for the event loop; beside them a few for long work, and one for large bodies.
 
     The event loop itself never searches, decodes or reads the database.
     """
 
+    # Not anyio's: a deadline would free its limiter's place while the thread goes on, and others would join it.
     def __init__(self, threads: int) -> None:
-        self._threads = WorkThreads(threads, "engine")
-        self._aside = WorkThreads(max(threads // 2, 2), "long")
-        self._alone = WorkThreads(1, "alone")
+        self._threads = ThreadPoolExecutor(threads, "engine")
+        self._aside = ThreadPoolExecutor(max(threads // 2, 2), "long")
+        self._alone = ThreadPoolExecutor(1, "alone")
         self._awaited = 0  # works of the shared threads, running or in line
         self._unwanted: set[threading.Event] = set()  # of all works that can be stopped; set when nobody waits for one
 
@@ -216,9 +149,9 @@ class ThreadPool:
         """Ends what can be stopped, and waits for the rest of what runs."""
         self.stop()
         for threads in (self._threads, self._aside, self._alone):
-            threads.close()
+            threads.shutdown(cancel_futures=True)
 
-    async def _stoppable(self, threads: WorkThreads, brief_s: float, work: Callable[[], Result]) -> Result:
+    async def _stoppable(self, threads: ThreadPoolExecutor, brief_s: float, work: Callable[[], Result]) -> Result:
         unwanted = threading.Event()
 
         def done() -> Result:
@@ -250,11 +183,11 @@ class ThreadPool:
         finally:
             self._unwanted.discard(unwanted)
 
-    async def _in(self, threads: WorkThreads, work: Callable[[], Result]) -> Result:
+    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
         shared = threads is self._threads
         self._awaited += shared
         try:
-            return await threads.begin(work)
+            return await asyncio.get_running_loop().run_in_executor(threads, work)
         finally:
             self._awaited -= shared
 
