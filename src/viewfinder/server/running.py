@@ -127,7 +127,7 @@ BACKLOG = 2048
 COLLECT_AFTER = (20_000, 20, 50)
 """Objects made, and younger collections, between two collections: fewer than Python's own, whose pauses add up.
 
-They count objects, not bytes: what large requests leave behind is seen to by `BodyLimit`."""
+They count objects, not bytes: what large requests leave behind is collected by `RequestLimits`."""
 
 
 Extensions = Sequence[Callable[[], "Extension"]]

@@ -1,4 +1,5 @@
-"""How much a request may bring: no client can fill the memory, or keep the event loop from others.
+"""How much a request may bring, and how long it may take: no client can fill the memory, hold a request open, or keep
+the event loop from others.
 
 A route that needs more than `SMALL_BODY` declares it (`takes_body`). Nothing is read before it is known who calls and
 how much the route takes. Bodies that may be large are received into a file, then decoded aside, one at a time, in
@@ -95,22 +96,24 @@ class GuardedRoute(APIRoute):
         async def guard(request: Request) -> Response:
             for check in checks:
                 await check(request)
-            if (body := request.scope.get(_BODY)) is not None:  # absent where an app has no access layer
-                body.allow(most)
+            if (exchange := request.scope.get(_EXCHANGE)) is not None:  # absent where an app has no access layer
+                exchange.allow(most)
             return await handle(request)
 
         return guard
 
 
-_BODY = "viewfinder.body"
-"""Where the scope of a request has its `_Body`."""
+_EXCHANGE = "viewfinder.exchange"
+"""Where the scope of a request has its `_Exchange`."""
 
 
-class BodyLimit:
-    """413 for a body that is too large, declared or not; 408 for one that does not come.
+class RequestLimits:
+    """413 for a body that is too large, declared or not; 408 for one that does not come; 503 for an answer that has not
+    begun in time, or when the server ends: then the work on it is cancelled.
 
     A client may be silent for `idle_s`; and the whole body may take `deadline_s` plus what it needs at `SLOWEST`, so
-    that nobody goes on forever by sending a byte now and then. The app's answer to a refused body is not sent.
+    that none goes on forever by sending a byte now and then. Time spent waiting for the body does not count for the
+    answer. An answer that has begun may take any time: a stream of events is open for hours.
     """
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
@@ -119,19 +122,26 @@ class BodyLimit:
         self._refused_bytes = 0  # since the collector was last called for them
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts while the app reads."""
-        scope[_BODY] = body = _Body(scope, receive, send, self._settings)
+        """In the task of the request itself: no other is made."""
+        scope[_EXCHANGE] = exchange = _Exchange(scope, receive, send, self._settings)
         try:
-            await self.app(scope, body.receive, body.send)
+            async with asyncio.timeout(self._settings.deadline_s) as exchange.deadline:
+                await self.app(scope, exchange.receive, exchange.send)
         except Exception:
-            if body.refused is None or body.begun:
+            if exchange.deadline.expired():
+                exchange.refused = partial(_describe_deadline, self._settings.deadline_s)
+            if exchange.refused is None or exchange.begun:
                 raise
+        except asyncio.CancelledError:
+            if exchange.begun:
+                raise
+            exchange.refused = _describe_ending
         finally:
-            if body.status >= HTTPStatus.BAD_REQUEST or body.refused is not None:
-                self._collect_refused(body.bytes)
-            del scope[_BODY]  # which would hold the scope in a circle, and all that the request brought
-        if body.refused is not None and not body.begun:
-            await refuse(body.refused(), scope, receive, send)
+            if exchange.status >= HTTPStatus.BAD_REQUEST or exchange.refused is not None:
+                self._collect_refused(exchange.bytes)
+            del scope[_EXCHANGE]  # which would hold the scope in a circle, and all that the request brought
+        if exchange.refused is not None and not exchange.begun:
+            await refuse(exchange.refused(), scope, receive, send)
 
     def _collect_refused(self, size: int) -> None:
         """Calls the collector when refused bodies have come to `COLLECT_BYTES`.
@@ -144,8 +154,10 @@ class BodyLimit:
             gc.collect(1)
 
 
-class _Body:
-    """The body of one request as it comes in."""
+class _Exchange:
+    """One request as its body comes in and its answer goes out. `refused` makes the answer in the app's place."""
+
+    deadline: asyncio.Timeout
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, settings: ServerSettings) -> None:
         self._receive, self._send, self._settings = receive, send, settings
@@ -160,12 +172,12 @@ class _Body:
         self.begun = False
 
     def allow(self, most: Most) -> None:
-        """The body may have as many bytes as its route takes. Raises Problem: it is declared to have more."""
+        """Lets the body have as many bytes as its route takes. Raises Problem: it is declared to have more."""
         self._most = most(self._settings)
         self._check(self._declared)
 
     async def receive(self) -> Message:
-        """The next piece. After the last one, this waits for the client to leave.
+        """The next piece of the body. After the last one, this waits for the client to leave.
 
         Raises:
             Problem: too large, or too slow.
@@ -173,42 +185,61 @@ class _Body:
         if self._complete:
             return await self._receive()
         self._check(self._declared)
+        self._set_deadline(None)
         latest = self._until + self.bytes / SLOWEST
         try:
             async with asyncio.timeout_at(min(self._clock() + self._settings.idle_s, latest)):
                 message = await self._receive()
         except TimeoutError:
-            raise self._refuse(_too_slow) from None
+            raise self._refuse(_describe_slow_body) from None
+        self._set_deadline(self._clock() + self._settings.deadline_s)
         self.bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
         self._check(self.bytes)
         return message
 
     async def send(self, message: Message) -> None:
-        """Passes the answer on, unless it answers a refused body."""
+        """Passes the answer on, unless another takes its place."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-        if self.refused is None or self.begun:
+        if not self.begun:
+            if self.refused is not None or self.deadline.expired():
+                return
+            self._set_deadline(None)
             self.begun = True
-            await self._send(message)
+        await self._send(message)
+
+    def _set_deadline(self, when: float | None) -> None:
+        """Sets when the answer must have begun; without effect where it has, or where the deadline has passed."""
+        if not self.begun and not self.deadline.expired():
+            self.deadline.reschedule(when)
 
     def _check(self, size: int) -> None:
         if size > self._most:
-            raise self._refuse(partial(_too_large, self._most))
+            raise self._refuse(partial(_describe_large_body, self._most))
 
     def _refuse(self, problem: Callable[[], Problem]) -> Problem:
-        # What is kept is how to make the problem: one that was raised holds the frames that it passed, and they this.
+        # Only how to make the problem is kept: one that was raised holds the frames that it passed, and they this.
         self.refused = problem
         return problem()
 
 
-def _too_large(most: int) -> Problem:
+def _describe_large_body(most: int) -> Problem:
     return Problem(413, "too-large", f"the request's body is larger than {most:,} bytes", limit=most)
 
 
-def _too_slow() -> Problem:
+def _describe_slow_body() -> Problem:
     detail = "the request's body did not come in time: send it again, without pauses"
     return Problem(408, "slow-body", detail, headers={"Connection": "close"})
+
+
+def _describe_deadline(deadline_s: float) -> Problem:
+    detail = f"this took longer than {deadline_s:g} s: try again, or ask for less"
+    return Problem(503, "deadline", detail, headers={"Retry-After": "1"})
+
+
+def _describe_ending() -> Problem:
+    return Problem(503, "ending", "the server ends before this was done: try again when it is back")
 
 
 # -- large bodies

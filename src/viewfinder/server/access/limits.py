@@ -1,16 +1,15 @@
-"""How long a request may take, and how many there may be: no client can hold a request open, ask without end, or keep
-the threads that others need. (How large a request may be: `bodies`.)
+"""How many requests there may be, and the threads that work for them: no client can ask without end, or keep the
+threads that others need. (How large a request may be, and how long it may take: `bodies`.)
 
-Requests are counted in token buckets. Several processes of one machine share theirs, so that a limit is the same
-whichever answers. They are in a small file that every process maps: a table of slots, found by a hash of the key, each
-with a level and its time. Its lock is held for microseconds, so the event loop may wait for it. (A database would be
-queried for every small picture.)
+Requests are counted in token buckets. They are a table of slots, found by a hash of the key, each with a level and its
+time. Several processes of one machine share theirs, so that a limit is the same whichever answers: in a small file that
+every process maps. Its lock is held for microseconds, so the event loop may wait for it. (A database would be queried
+for every small picture.)
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import math
 import mmap
@@ -19,71 +18,15 @@ import struct
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from viewfinder.server.access.tokens import LOCAL
-from viewfinder.server.problems import Problem, refuse
+from viewfinder.server.problems import Problem
 from viewfinder.stopping import Stopped, stoppable
-
-
-class Deadline:
-    """503 when the answer has not begun in time, or the server ends before; then what worked on it is cancelled.
-
-    Time spent waiting for the client's body does not count (`BodyLimit` limits that). An answer that has begun may take
-    any time: a stream of events is open for hours.
-    """
-
-    def __init__(self, app: ASGIApp, deadline_s: float) -> None:
-        self.app = app
-        self._deadline_s = deadline_s
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """In the task of the request itself: no other is made."""
-        begun = arrived = False
-        clock = asyncio.get_running_loop().time
-
-        async def told(message: Message) -> None:
-            nonlocal begun
-            if not begun:
-                if timeout.expired():  # 503 is the answer; this is what the app says while it is cancelled
-                    return
-                begun = True
-                timeout.reschedule(None)
-            await send(message)
-
-        async def heard() -> Message:
-            nonlocal arrived
-            if begun or arrived or timeout.expired():
-                return await receive()
-            timeout.reschedule(None)
-            message = await receive()
-            arrived = not message.get("more_body", False)
-            if not begun and not timeout.expired():
-                timeout.reschedule(clock() + self._deadline_s)
-            return message
-
-        try:
-            async with asyncio.timeout(self._deadline_s) as timeout:
-                await self.app(scope, heard, told)
-        except TimeoutError:
-            if begun or not timeout.expired():
-                raise
-            detail = f"this took longer than {self._deadline_s:g} s: try again, or ask for less"
-            await refuse(Problem(503, "deadline", detail, headers={"Retry-After": "1"}), scope, receive, send)
-        except asyncio.CancelledError:
-            if begun:
-                raise
-            detail = "the server ends before this was done: try again when it is back"
-            await refuse(Problem(503, "ending", detail, headers={"Retry-After": "5"}), scope, receive, send)
-
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -192,16 +135,10 @@ class ThreadPool:
             self._awaited -= shared
 
 
-MAX_BUCKETS = 10_000
-"""How many buckets are kept; the least recently used goes first, and comes back full."""
+SLOTS, NEIGHBOURS = 8192, 8
+"""A key has one of so many neighbouring slots; where all are taken, the one used least recently comes back full."""
 
-
-class Buckets(Protocol):
-    """A token bucket a key: `burst` at once, some more each second."""
-
-    def take(self, key: str) -> float:
-        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
-        ...
+_SLOT = struct.Struct("16sdd")
 
 
 def refill_bucket(level: float, passed_s: float, per_s: float, burst: int) -> tuple[float, float]:
@@ -214,77 +151,27 @@ def refill_bucket(level: float, passed_s: float, per_s: float, burst: int) -> tu
     return (level - 1, 0.0) if level >= 1 else (level, (1 - level) / per_s)
 
 
-class TokenBuckets:
-    """A token bucket a key: `burst` at once, `per_s` more each second. For one event loop."""
+class Buckets:
+    """A token bucket a key: `burst` at once, `per_s` more each second.
 
-    def __init__(self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+    Processes that count together name the same `file`, which is made if it is absent; their `clock` is never set.
+    """
+
+    # The package limits counts for several processes only in a server beside them (Redis, memcached, MongoDB).
+    def __init__(
+        self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic, file: Path | None = None
+    ) -> None:
         self._per_s, self._burst, self._clock = per_s, burst, clock
-        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()  # key -> level, when
-
-    def take(self, key: str) -> float:
-        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
-        now = self._clock()
-        level, since = self._levels.pop(key, (float(self._burst), now))
-        level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
-        self._levels[key] = level, now
-        if len(self._levels) > MAX_BUCKETS:
-            self._levels.popitem(last=False)
-        return waiting
-
-
-def too_many_requests(waiting_s: float) -> Problem:
-    """429, with the whole seconds to wait."""
-    wait = max(1, math.ceil(waiting_s))
-    return Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": str(wait)})
-
-
-def client_address(scope: Scope) -> str:
-    """Where a request comes from; "" for a socket of the file system."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
-
-
-class RateLimit:
-    """Counts by token, or by address if there is none. This machine itself is not counted."""
-
-    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
-        self.app = app
-        self._buckets = buckets
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """429 with Retry-After when the bucket is empty. Reads the caller that `Authentication` found."""
-        caller = scope["state"]["caller"]
-        if caller is LOCAL:
-            await self.app(scope, receive, send)
-            return
-        key = f"address {client_address(scope)}" if caller is None else f"token {caller.token}"
-        waiting = self._buckets.take(key)
-        if waiting:
-            await refuse(too_many_requests(waiting), scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-
-SLOTS, NEIGHBOURS = 8192, 8
-"""A key has one of so many neighbouring slots; where all are taken, the one used least recently comes back full."""
-
-_SLOT = struct.Struct("16sdd")
-
-
-class SharedBuckets:
-    """As `TokenBuckets`, in a file that is made if it is absent. `clock`: the same for all processes, never set."""
-
-    def __init__(self, file: Path, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_s, self._burst, self._clock = per_s, burst, clock
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-        weakref.finalize(self, os.close, self._file)
-        os.truncate(self._file, SLOTS * _SLOT.size)  # to what it has already, if another was here first
+        self._file = -1 if file is None else os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        if file is not None:
+            weakref.finalize(self, os.close, self._file)
+            os.truncate(self._file, SLOTS * _SLOT.size)  # to what it has already, if another was here first
         self._slots = mmap.mmap(self._file, SLOTS * _SLOT.size)
 
     def take(self, key: str) -> float:
         """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        with self._alone():
+        with self._lock():
             now = self._clock()
             at, level, since = self._find(digest, now)
             level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
@@ -302,9 +189,20 @@ class SharedBuckets:
         return min(found, key=lambda slot: slot[3])[0], float(self._burst), now
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
+        if self._file < 0:
+            yield
+            return
+        import fcntl  # of systems where processes can share a socket
+
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             yield
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+
+def too_many_requests(waiting_s: float) -> Problem:
+    """429, with the whole seconds to wait."""
+    wait = max(1, math.ceil(waiting_s))
+    return Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": str(wait)})

@@ -65,7 +65,7 @@ class TokenList(BaseModel):
 
 router = make_router("access")
 
-REMEMBERED_S = 365 * 86_400
+COOKIE_AGE_S = 365 * 86_400
 """How long a browser keeps the cookie; how long the token in it is good is the server's to say."""
 
 
@@ -73,10 +73,10 @@ REMEMBERED_S = 365 * 86_400
 async def log_in(given: Login, request: Request, services: WithBaseServices) -> Response:
     """Sets a cookie that scripts cannot read and other sites cannot use."""
     if await services.pool.run(services.tokens.caller, given.token) is None:
-        count_guess(request.state.guesses, request.scope)
+        count_guess(request.state.guesses, request.state.head)
         raise Problem(401, "unauthorized", "this token is unknown, has been revoked or has expired")
     response = Response(status_code=204)
-    response.set_cookie(COOKIE, given.token, max_age=REMEMBERED_S, **_cookie_manner(request))
+    response.set_cookie(COOKIE, given.token, max_age=COOKIE_AGE_S, **_cookie_manner(request))
     return response
 
 
@@ -96,7 +96,7 @@ async def who_am_i(request: Request, services: WithBaseServices) -> Me:
     name = None
     if caller is not None and caller.token is not None:
         name = await services.pool.run(services.tokens.name_of, caller)
-    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not is_local(request.scope))
+    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not is_local(request.state.head))
     return Me(name=name, scopes=scopes, token_needed=needed)
 
 

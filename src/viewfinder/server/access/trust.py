@@ -13,13 +13,11 @@ import ipaddress
 import os
 import re
 import struct
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
-
-from viewfinder.server.access.limits import client_address
 
 # -- what a request says
 
@@ -37,48 +35,71 @@ def is_loopback_name(host: str) -> bool:
 
 
 _FORWARDING = re.compile(
-    rb"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
-    rb"|x-forward-.*|x_forwarded.*|x-(envoy|azure|appengine|nginx)-.*|front-end-https|x-scheme|tailscale-.*|remote-user"
-    rb"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
+    r"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
+    r"|x-forward-.*|x_forwarded.*|x-(envoy|azure|appengine|nginx)-.*|front-end-https|x-scheme|tailscale-.*|remote-user"
+    r"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
 )
+"""Headers in which a proxy may say that it is one, whatever they hold."""
 
 
-def is_forwarded(scope: Scope) -> bool:
-    """Whether a request comes through a proxy, by any header in which one may say so, whatever that holds.
+@dataclass(frozen=True)
+class Head:
+    """The head of a request, as far as it tells of its sender; read once, when the request comes in.
 
-    And by HTTP/1.0, which nginx up to 1.29.6 speaks if it is told nothing, and says nothing else; no browser does.
+    `address`: where it comes from, "" for a socket of the file system. `site`: Sec-Fetch-Site, which the browser itself
+    says and no script can set. `bearer`: the token sent; what a proxy's Basic login adds is none. `is_forwarded`:
+    whether it comes through a proxy.
     """
-    return scope.get("http_version") == "1.0" or any(
-        _FORWARDING.fullmatch(name) is not None for name, _ in scope["headers"]
+
+    address: str
+    host_count: int
+    host: str
+    origin: str | None
+    site: str | None
+    bearer: str | None
+    cookies: str | None
+    is_forwarded: bool
+
+
+def read_head(scope: Scope) -> Head:
+    """Reads the headers of a request; of several with one name the first counts."""
+    said = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+    scheme, _, secret = said.get("authorization", "").partition(" ")
+    client = scope.get("client")
+    return Head(
+        address=str(client[0]) if client else "",
+        host_count=sum(name == b"host" for name, _ in scope["headers"]),
+        host=said.get("host", ""),
+        origin=said.get("origin"),
+        site=said.get("sec-fetch-site"),
+        bearer=secret.strip() if scheme.lower() == "bearer" else None,
+        cookies=said.get("cookie"),
+        # nginx up to 1.29.6 speaks HTTP/1.0 if it is told nothing, and says nothing else; no browser does.
+        is_forwarded=scope.get("http_version") == "1.0" or any(map(_FORWARDING.fullmatch, said)),
     )
 
 
-def is_own_page(scope: Scope) -> bool:
-    """Whether a request comes from a page of this server, or from no page (programs say nothing of one)."""
-    headers = Headers(scope=scope)
-    if (site := headers.get("sec-fetch-site")) is not None:  # said by the browser itself, no script can set it
-        return site in ("same-origin", "none")
-    return _has_own_origin(headers)
+def is_own_page(head: Head) -> bool:
+    """Whether a request comes from a page of this server, or from no page: programs send none of these headers."""
+    return _has_own_origin(head) if head.site is None else head.site in ("same-origin", "none")
 
 
-def _has_own_origin(headers: Headers) -> bool:
-    origin = headers.get("origin")
-    return origin is None or origin.partition("://")[2] == headers.get("host")
+def _has_own_origin(head: Head) -> bool:
+    return head.origin is None or head.origin.partition("://")[1:] == ("://", head.host)
 
 
-def is_local(scope: Scope) -> bool:
+def is_local(head: Head) -> bool:
     """Whether nothing in a request speaks against its being this machine's own, as far as it says.
 
     A browser behind a proxy that says nothing tells of it: its Origin is the name that the proxy goes by, and the
     Host that of this server.
     """
-    headers = Headers(scope=scope)
     return (
-        _is_loopback_address(client_address(scope))
-        and not is_forwarded(scope)
-        and is_loopback_name(headers.get("host") or "")
-        and is_own_page(scope)
-        and _has_own_origin(headers)
+        _is_loopback_address(head.address)
+        and not head.is_forwarded
+        and is_loopback_name(head.host)
+        and is_own_page(head)
+        and _has_own_origin(head)
     )
 
 
