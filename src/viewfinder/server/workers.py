@@ -70,12 +70,12 @@ def run_workers(
             "--workers: with --ray one process serves, and the cluster's actors search; leave one of them out"
         )
     monitoring.configure_log()
-    with open_listener(settings.host, settings.port) as listener, _shared_folder() as shared:
+    with open_listener(settings.host, settings.port) as listener, _open_shared_folder() as shared:
         Library.open(library_folder)
         Database.open(database_url(library_folder, settings)).close()  # its schema is brought up to date here, once
         check_guarded(library_folder, settings)
         start = partial(Worker, listener, library_folder, settings, shared, extensions)
-        with _told_of_signals() as signals:
+        with _receive_signals() as signals:
             workers = Workers(start, settings, signals, shared)
             try:
                 if workers.begin():
@@ -150,7 +150,7 @@ class Workers:
         """
         self._running += [self._start() for _ in range(self._settings.workers)]
         while not all(worker.ready for worker in self._running):
-            for worker in self._heard():
+            for worker in self._wait_for_workers():
                 try:
                     worker.listen()
                 except EOFError:
@@ -166,7 +166,7 @@ class Workers:
             if missing and time.monotonic() >= self._start_at:
                 self._running += [self._start() for _ in range(missing)]
                 missing = 0
-            for worker in self._heard(max(0.0, self._start_at - time.monotonic()) if missing else None):
+            for worker in self._wait_for_workers(max(0.0, self._start_at - time.monotonic()) if missing else None):
                 try:
                     worker.listen()
                     self._rest_s = REST_S
@@ -188,7 +188,7 @@ class Workers:
         for worker in self._running:
             worker.process.wait()
 
-    def _heard(self, patience_s: float | None = None) -> list[Worker]:
+    def _wait_for_workers(self, patience_s: float | None = None) -> list[Worker]:
         """Workers that have said something, or died; none if a signal came, or on timeout."""
         heard = wait([self._signals, *(worker.said for worker in self._running)], patience_s)
         return [worker for worker in self._running if worker.said in heard]
@@ -208,7 +208,7 @@ class Workers:
 
 
 @contextmanager
-def _told_of_signals() -> Iterator[Connection]:
+def _receive_signals() -> Iterator[Connection]:
     """SIGTERM and SIGINT come out of a pipe, beside what workers say."""
     heard, tell = multiprocessing.Pipe(duplex=False)
 
@@ -224,7 +224,7 @@ def _told_of_signals() -> Iterator[Connection]:
 
 
 @contextmanager
-def _shared_folder() -> Iterator[Path]:
+def _open_shared_folder() -> Iterator[Path]:
     """A folder in which all workers count what they do, and how much each client asks."""
     with scratch_folder("workers") as folder:
         # Read when prometheus-client is imported: the workers import it anew.
@@ -243,13 +243,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal: the first one sees to it
     places = [int(place) for place in sys.argv[1:]]
     for place in places:
-        os.set_inheritable(place, False)  # whoever is started here has nothing to do with them
+        os.set_inheritable(place, False)  # not for processes that are started here
     supervisor, listener = Connection(places[0]), socket.socket(fileno=places[1])
     try:
         library_folder, settings, shared, extensions = supervisor.recv()
     except (EOFError, OSError):  # it was killed before it could say what is served
         return
-    threading.Thread(target=_end_with, args=(supervisor,), name="supervisor", daemon=True).start()
+    threading.Thread(target=_end_after_parent, args=(supervisor,), name="supervisor", daemon=True).start()
     try:
         make = partial(open_app, library_folder, settings, shared, extensions)
         serve_on(listener, make, settings, ready=lambda: supervisor.send(None), by_terminal=False)
@@ -257,11 +257,11 @@ def main() -> None:
         with suppress(OSError):
             supervisor.send(str(error))
     logging.shutdown()
-    # All is in order: nobody waits for threads that still wait for a language model (see `leave_if_waiting`).
+    # Without waiting for threads that still wait for a language model (see `leave_if_waiting`): all else has ended.
     os._exit(0)
 
 
-def _end_with(supervisor: Connection) -> None:
+def _end_after_parent(supervisor: Connection) -> None:
     with suppress(EOFError, OSError):
         supervisor.recv()
     os.kill(os.getpid(), signal.SIGTERM)

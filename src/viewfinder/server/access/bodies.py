@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from viewfinder.server.settings import ServerSettings
 
 SMALL_BODY = 64 << 10
-"""Most bytes of a body, unless its route declares another limit."""
+"""The most bytes of a body whose route declares no other limit."""
 
 WORDY_BODY = 256 << 10
-"""Most bytes of one with filters, a thousand ids, or a question and all its choices."""
+"""The most bytes of a body with filters, a thousand ids, or a question and all its choices."""
 
 ENVELOPE = 64 << 10
 """Bytes that a multipart body may have around its file."""
 
 COLLECT_BYTES = 16 << 20
-"""Of refused bodies, after which the young objects are collected."""
+"""Bytes of refused bodies after which the young objects are collected."""
 
 SLOWEST = 32 << 10
 """Bytes a second that a body must come with, on the whole, once its patience is over."""
@@ -79,7 +79,7 @@ UNDECLARED = json_up_to(SMALL_BODY)
 
 
 def find_limit(endpoint: Callable[..., Any]) -> Most:
-    """How many bytes the body of a route may have: what it declares, or little."""
+    """The limit that a route declares for its body, else `UNDECLARED`."""
     most: Most = getattr(endpoint, "most_bytes", UNDECLARED)
     return most
 
@@ -88,7 +88,7 @@ class GuardedRoute(APIRoute):
     """A route of the API: its scope is checked, and the size of its body known, before any of the body is read."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The framework's handler, after the checks."""
+        """Puts the checks before the framework's handler."""
         handle = super().get_route_handler()
         most = find_limit(self.endpoint)
         checks = [one.call for one in self.dependant.dependencies if isinstance(one.call, ScopeCheck)]
@@ -146,7 +146,7 @@ class RequestLimits:
     def _collect_refused(self, size: int) -> None:
         """Calls the collector when refused bodies have come to `COLLECT_BYTES`.
 
-        By itself it counts objects, and a few of them may hold a whole body. (`problems` lets go of what we know of.)
+        By itself it counts objects, and a few of them may hold a whole body. (`problems` empties errors.)
         """
         self._refused_bytes += size
         if self._refused_bytes >= COLLECT_BYTES:
@@ -174,7 +174,7 @@ class _Exchange:
     def allow(self, most: Most) -> None:
         """Lets the body have as many bytes as its route takes. Raises Problem: it is declared to have more."""
         self._most = most(self._settings)
-        self._check(self._declared)
+        self._check_size(self._declared)
 
     async def receive(self) -> Message:
         """The next piece of the body. After the last one, this waits for the client to leave.
@@ -184,7 +184,7 @@ class _Exchange:
         """
         if self._complete:
             return await self._receive()
-        self._check(self._declared)
+        self._check_size(self._declared)
         self._set_deadline(None)
         latest = self._until + self.bytes / SLOWEST
         try:
@@ -195,7 +195,7 @@ class _Exchange:
         self._set_deadline(self._clock() + self._settings.deadline_s)
         self.bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
-        self._check(self.bytes)
+        self._check_size(self.bytes)
         return message
 
     async def send(self, message: Message) -> None:
@@ -214,7 +214,7 @@ class _Exchange:
         if not self.begun and not self.deadline.expired():
             self.deadline.reschedule(when)
 
-    def _check(self, size: int) -> None:
+    def _check_size(self, size: int) -> None:
         if size > self._most:
             raise self._refuse(partial(_describe_large_body, self._most))
 
@@ -248,13 +248,13 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def json_body(shape: type[BaseModel]) -> dict[str, Any]:
-    """For `openapi_extra` of a route that reads its body by `receive_json`: it takes this shape."""
+    """Describes the body of a route that reads it by `receive_json`, for `openapi_extra`."""
     schema = {"$ref": f"#/components/schemas/{shape.__name__}"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 async def receive_json(request: Request, shape: type[Shape], pool: ThreadPool) -> Shape:
-    """The JSON body of a request, which may be large: nobody else waits while it is read.
+    """Reads the JSON body of a request, which may be large, without delaying other requests.
 
     Raises:
         Problem: 400, it broke off; 413, it is too large; 415, it is not said to be JSON.
@@ -280,11 +280,11 @@ def _parse_file(file: IO[bytes], shape: type[Shape]) -> Shape:
         wrong = [{"loc": ("body", *it["loc"]), "msg": it["msg"]} for it in found]
     except ValueError as error:
         wrong = [{"loc": ("body",), "msg": f"this cannot be read as JSON: {error}"}]
-    raise RequestValidationError(wrong)  # here, where no other error is, whose frames would hold what was read
+    raise RequestValidationError(wrong)  # outside of `except`: the other error's frames would hold what was read
 
 
 STEP_CHARS = 64 << 10
-"""What is decoded by one call of the JSON decoder, while no other thread computes."""
+"""Characters that one call of the JSON decoder decodes at most, as no other thread computes meanwhile."""
 
 MAX_STEPS = 50_000
 """Parts of a document that are decoded one by one: many times what the longest conversation needs."""
@@ -323,13 +323,13 @@ def _skip_space(text: str, at: int) -> int:
 
 
 class _Steps:
-    """One text while it is decoded: what is larger than a step is taken apart, its parts are decoded whole."""
+    """Decodes one text: values larger than a step are taken apart, smaller ones are decoded whole."""
 
     def __init__(self, text: str) -> None:
         self._text, self._left = text, MAX_STEPS
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
-        """The value that begins at a place, and where it ends."""
+        """Decodes the value that begins at a place; gives it, and where it ends."""
         stop_if_asked()
         self._left -= 1
         if self._left < 0:
@@ -343,34 +343,34 @@ class _Steps:
         except (ValueError, RecursionError):  # it goes on after the step, is nested deeply, or is wrong
             if depth >= MAX_DEPTH:
                 raise ValueError(f"it is nested more than {MAX_DEPTH} deep, or wrong, at {at}") from None
-        return self._members(at, depth) if opening == "{" else self._items(at, depth)
+        return self._decode_members(at, depth) if opening == "{" else self._decode_items(at, depth)
 
-    def _members(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    def _decode_members(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
         at = _skip_space(self._text, at + 1)
         while self._text[at : at + 1] != "}":
             if found:
-                at = _skip_space(self._text, self._pass(",", at))
+                at = _skip_space(self._text, self._pass_sign(",", at))
             if self._text[at : at + 1] != '"':
                 raise ValueError(f'" is missing at {at}')
             name, at = _decode(self._text, at)
-            at = self._pass(":", _skip_space(self._text, at))
+            at = self._pass_sign(":", _skip_space(self._text, at))
             found[name], at = self.value(_skip_space(self._text, at), depth + 1)
             at = _skip_space(self._text, at)
         return found, at + 1
 
-    def _items(self, at: int, depth: int) -> tuple[list[Any], int]:
+    def _decode_items(self, at: int, depth: int) -> tuple[list[Any], int]:
         found: list[Any] = []
         at = _skip_space(self._text, at + 1)
         while self._text[at : at + 1] != "]":
             if found:
-                at = self._pass(",", at)
+                at = self._pass_sign(",", at)
             value, at = self.value(_skip_space(self._text, at), depth + 1)
             found.append(value)
             at = _skip_space(self._text, at)
         return found, at + 1
 
-    def _pass(self, sign: str, at: int) -> int:
+    def _pass_sign(self, sign: str, at: int) -> int:
         if self._text[at : at + 1] != sign:
             raise ValueError(f"{sign} is missing at {at}")
         return at + 1

@@ -5,8 +5,8 @@ rebinding): a request without a token must name the Host by a loopback name. A p
 a `fetch`: a request that changes something without a bearer token (which no foreign page can add) must come from our
 own page. A page that would read an answer: no CORS unless configured.
 
-What this machine's own user may do without a token, `trust` decides. A page of another origin is never among it, not
-even one of a configured origin: that may ask, with a bearer token.
+`trust` decides which requests are those of this machine's own user, and need no token. Requests of pages of another
+origin never are: pages of a configured origin may ask, with a bearer token.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.bodies import RequestLimits
-from viewfinder.server.access.limits import Buckets, too_many_requests
+from viewfinder.server.access.limits import Buckets, count_request
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
 from viewfinder.server.access.trust import Head, is_local, is_loopback_name, is_own_page, is_own_user, read_head
 from viewfinder.server.problems import Problem, problem_of, refuse
@@ -67,9 +67,9 @@ Pairs = list[tuple[bytes, bytes]]
 
 
 class SecurityHeaders:
-    """Adds them where an answer has not its own.
+    """Adds the headers that protect a browser, except those that an answer has already.
 
-    What the API says is kept by no cache, unless the route says otherwise (thumbnails do). `shared`: pages of other
+    No cache keeps an answer of the API, unless its route says otherwise (thumbnails do). `shared`: pages of other
     origins are welcome (CORS), and may embed pictures too.
     """
 
@@ -79,10 +79,10 @@ class SecurityHeaders:
         self._pairs: Pairs = [(name.encode(), value.encode()) for name, value in wanted.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Touches the start of the answer only."""
+        """Changes only the start of the answer."""
         private = scope["path"].startswith("/api/")
 
-        async def with_headers(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers: Pairs = list(message.get("headers", ()))
                 there = {name.lower() for name, _ in headers}
@@ -93,11 +93,11 @@ class SecurityHeaders:
                 message["headers"] = headers
             await send(message)
 
-        await self.app(scope, receive, with_headers)
+        await self.app(scope, receive, send_with_headers)
 
 
 def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Pages of these origins may call the API with a bearer token; never with the cookie."""
+    """Lets pages of these origins call the API with a bearer token; never with the cookie."""
     return CORSMiddleware(
         app,
         allow_origins=origins,
@@ -116,12 +116,12 @@ BEHIND_A_PROXY = "behind a proxy set VIEWFINDER_TOKENS_ALWAYS=1, as not every pr
 class Gate:
     """Lets a request in, or says why not: to which name it may be sent, who calls, how often, and from which page.
 
-    It sets `request.state.caller`: a `Caller`, or None where a token is needed and there is none.
+    It sets `request.state.caller`: a `Caller`, or None where a token is needed and there is none. An invalid bearer
+    token is answered with 401 on every route, so that its sender knows. An invalid cookie counts as none, so that the
+    page can be loaded to log in again.
 
-    A bearer token that is not good is answered with 401 whatever was asked for: its sender should know. A cookie that
-    is not good any more counts as none: the page must be there to log in again. `guesses` bounds, by address, how
-    often a token may be sent that is none; one that is good is never refused for the guesses of others. `requests` are
-    counted by token, or by address if there is none; those of this machine itself are not.
+    `requests` counts by token, or by address where there is none; requests of this machine itself are not counted.
+    `guesses` counts invalid tokens by address: a valid one is never refused for the guesses of others.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Gate:
         self._warned = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers in the app's place what is not let in, and what cannot be looked up."""
+        """Answers in the app's place where a request is not let in, or its token cannot be looked up."""
         head, state = read_head(scope), scope.setdefault("state", {})
         state.update(head=head, guesses=self._guesses)  # for the routes of logging in
         try:
@@ -159,9 +159,9 @@ class Gate:
                 await self._serve_while_good(caller, scope, receive, send)
 
     def _check_host(self, head: Head) -> None:
-        """Raises Problem for several Host headers, and on this machine for any name that is not its own.
+        """Raises Problem for several Host headers, and where only this machine is served, for a name that it has not.
 
-        Through a proxy any other is answered, too: a token is needed there.
+        Behind a proxy the name is that of the proxy; a token is needed there.
         """
         if head.host_count > 1:  # a proxy before us may go by a different one than we do (RFC 9112, 3.2)
             raise Problem(400, "bad-request", "a request has one Host header")
@@ -177,9 +177,9 @@ class Gate:
         if secret is None and head.cookies is not None and (scope["method"] in SAFE or is_own_page(head)):
             secret = cookie_parser(head.cookies).get(COOKIE)
         if secret is not None:
-            caller = self._tokens.remembered(secret) or await self._pool.run(self._tokens.caller, secret)
+            caller = self._tokens.recall_caller(secret) or await self._pool.run(self._tokens.find_caller, secret)
         if caller is None and head.bearer is not None:
-            count_guess(self._guesses, head)
+            count_request(self._guesses, head.address)
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
         if caller is None and not self._tokens.needed and await self._is_trusted(head, scope):
@@ -206,30 +206,28 @@ class Gate:
             _LOG.warning("requests come through a proxy (%s) and need a token; %s", sign, BEHIND_A_PROXY)
 
     def _count_request(self, head: Head, caller: Caller | None) -> None:
-        """Raises Problem: 429, there were too many."""
-        if caller is LOCAL:
-            return
-        key = f"address {head.address}" if caller is None else f"token {caller.token}"
-        if waiting := self._requests.take(key):
-            raise too_many_requests(waiting)
+        if caller is not LOCAL:
+            count_request(self._requests, f"address {head.address}" if caller is None else f"token {caller.token}")
 
     def _check_page(self, head: Head, method: str) -> None:
-        """Raises Problem where a page of another site would change something: without a bearer token that is for our
-        own page, for those of the configured origins, and for programs."""
+        """Raises Problem where a page of another site would change something.
+
+        Without a bearer token only our own page may, pages of the configured origins, and programs.
+        """
         if method in SAFE or head.bearer is not None or head.origin in self._origins or is_own_page(head):
             return
         detail = "a page of another site may not do this: open viewfinder's own page, or send a bearer token"
         raise Problem(403, "cross-site", detail)
 
     async def _serve_while_good(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        """Runs the app; events that it sends end with the token with which they were asked for."""
+        """Runs the app; if it answers with events, these end when the token of the request does."""
         watch: asyncio.Task[None] | None = None
         whole = False
 
         async def send_watched(message: Message) -> None:
             nonlocal watch, whole
             if message["type"] == "http.response.start" and _are_events(message):
-                watch = asyncio.create_task(self._end_with(caller, ending))
+                watch = asyncio.create_task(self._end_after_token(caller, ending))
             whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
             await send(message)
 
@@ -245,19 +243,13 @@ class Gate:
             if watch is not None:
                 watch.cancel()
 
-    async def _end_with(self, caller: Caller, ending: asyncio.Timeout) -> None:
+    async def _end_after_token(self, caller: Caller, ending: asyncio.Timeout) -> None:
         good = True
         while good:
             await asyncio.sleep(REMEMBERED_S)
             with suppress(ViewfinderError):  # the database does not answer: it is asked again
                 good = await self._pool.run(self._tokens.is_good, caller)
         ending.reschedule(0)
-
-
-def count_guess(guesses: Buckets, head: Head) -> None:
-    """Notes that an address has sent a token that is none. Raises Problem: 429, it has done so too often."""
-    if waiting := guesses.take(head.address):
-        raise too_many_requests(waiting)
 
 
 def _are_events(start: Message) -> bool:
@@ -268,9 +260,9 @@ _NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stre
 
 
 class Access:
-    """All layers, built when the first request comes: before the app has started, `services_of` gives None.
+    """All layers, built when the first request comes; before the app has started, `services_of` gives None.
 
-    `shared`: a folder of the processes that serve the same; requests are counted there, over all of them.
+    `shared`: the folder in which several processes that serve the same count their requests together.
     """
 
     def __init__(
@@ -304,7 +296,7 @@ def guard_app(
     clock: Callable[[], float] = time.monotonic,
     shared: Path | None = None,
 ) -> ASGIApp:
-    """The app inside its layers; the outermost is written last.
+    """Puts the layers around an app; the outermost is written last.
 
     The gate stands inside `SecurityHeaders` (every answer has them) and inside CORS (a page of a configured origin can
     read why it is refused). It asks who calls before it counts, and does both before a body is read.

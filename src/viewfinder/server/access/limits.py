@@ -40,7 +40,7 @@ On a busy machine that is longer by the clock, where it may take up to `BUSY` ti
 BUSY = 8
 
 GIVE_WAY = 3.0
-"""While others are waited for, work that went aside rests so many times as long as its last step took."""
+"""While brief work is awaited, work that went aside rests so many times as long as its last step took."""
 
 
 class Overlong(Stopped):
@@ -59,29 +59,29 @@ class ThreadPool:
         self._aside = ThreadPoolExecutor(max(threads // 2, 2), "long")
         self._alone = ThreadPoolExecutor(1, "alone")
         self._awaited = 0  # works of the shared threads, running or in line
-        self._unwanted: set[threading.Event] = set()  # of all works that can be stopped; set when nobody waits for one
+        self._unwanted: set[threading.Event] = set()  # one for each work that can be stopped; set to stop it
 
     async def run(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """What `work` gives, when a thread has done it."""
-        return await self._in(self._threads, partial(work, *args, **kwargs))
+        """Does work in a shared thread, and gives its result."""
+        return await self._run_in(self._threads, partial(work, *args, **kwargs))
 
     async def run_stoppable(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """The same for work that calls `stop_if_asked`: it ends when nobody waits for it any more.
+        """Does work that calls `stop_if_asked`, which stops it once its result is not awaited any more.
 
-        Work that turns out to be long is restarted aside (`run_aside`), so that a few long ones keep nobody waiting.
+        Work that turns out to be long is restarted aside (`run_aside`), so that a few long ones do not delay the rest.
         """
         try:
-            return await self._stoppable(self._threads, BRIEF_S, partial(work, *args, **kwargs))
+            return await self._run_stoppable(self._threads, BRIEF_S, partial(work, *args, **kwargs))
         except Overlong:
             return await self.run_aside(work, *args, **kwargs)
 
     async def run_aside(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """The same for work that is known to be long: few at a time, and it gives way to all that is brief."""
-        return await self._stoppable(self._aside, math.inf, partial(work, *args, **kwargs))
+        """Does work that is known to be long: little at a time, and giving way to all that is brief."""
+        return await self._run_stoppable(self._aside, math.inf, partial(work, *args, **kwargs))
 
     async def run_alone(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """The same for work that needs much memory: one at a time, and it gives way to all that is brief."""
-        return await self._stoppable(self._alone, math.inf, partial(work, *args, **kwargs))
+        """Does work that needs much memory: one at a time, and giving way to all that is brief."""
+        return await self._run_stoppable(self._alone, math.inf, partial(work, *args, **kwargs))
 
     def stop(self) -> None:
         """Ends all work that can be stopped."""
@@ -94,10 +94,10 @@ class ThreadPool:
         for threads in (self._threads, self._aside, self._alone):
             threads.shutdown(cancel_futures=True)
 
-    async def _stoppable(self, threads: ThreadPoolExecutor, brief_s: float, work: Callable[[], Result]) -> Result:
+    async def _run_stoppable(self, threads: ThreadPoolExecutor, brief_s: float, work: Callable[[], Result]) -> Result:
         unwanted = threading.Event()
 
-        def done() -> Result:
+        def work_with_checks() -> Result:
             rested = begun = time.monotonic()
             computed = time.thread_time()
             until = begun + BUSY * brief_s
@@ -119,14 +119,14 @@ class ThreadPool:
 
         self._unwanted.add(unwanted)
         try:
-            return await self._in(threads, done)
-        except BaseException:  # nobody waits any more, though a thread may still work
+            return await self._run_in(threads, work_with_checks)
+        except BaseException:  # the request has ended, though a thread may still work for it
             unwanted.set()
             raise
         finally:
             self._unwanted.discard(unwanted)
 
-    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
+    async def _run_in(self, threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
         shared = threads is self._threads
         self._awaited += shared
         try:
@@ -142,7 +142,7 @@ _SLOT = struct.Struct("16sdd")
 
 
 def refill_bucket(level: float, passed_s: float, per_s: float, burst: int) -> tuple[float, float]:
-    """One request taken out of a bucket that was at `level` some seconds ago: its level now, and the seconds to wait.
+    """Takes one request out of a bucket that was at `level` some seconds ago: its level now, and the seconds to wait.
 
     >>> refill_bucket(0.0, 0.5, 4.0, 10), refill_bucket(0.0, 0.125, 4.0, 10)
     ((1.0, 0.0), (0.5, 0.125))
@@ -169,17 +169,17 @@ class Buckets:
         self._slots = mmap.mmap(self._file, SLOTS * _SLOT.size)
 
     def take(self, key: str) -> float:
-        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
+        """Takes one request and gives 0; where none is left, takes nothing and gives the seconds until one is."""
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock():
             now = self._clock()
-            at, level, since = self._find(digest, now)
+            at, level, since = self._find_slot(digest, now)
             level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
             _SLOT.pack_into(self._slots, at, digest, level, now)
         return waiting
 
-    def _find(self, digest: bytes, now: float) -> tuple[int, float, float]:
-        """The key's slot (its place in the file, level, since when), or one that it may have, full."""
+    def _find_slot(self, digest: bytes, now: float) -> tuple[int, float, float]:
+        """The slot of a key (its place in the file, level, since when), or one that it may have, full."""
         first = int.from_bytes(digest[:4], "little")
         places = [(first + step) % SLOTS * _SLOT.size for step in range(NEIGHBOURS)]
         found = [(at, *_SLOT.unpack_from(self._slots, at)) for at in places]
@@ -202,7 +202,8 @@ class Buckets:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
 
 
-def too_many_requests(waiting_s: float) -> Problem:
-    """429, with the whole seconds to wait."""
-    wait = max(1, math.ceil(waiting_s))
-    return Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": str(wait)})
+def count_request(buckets: Buckets, key: str) -> None:
+    """Takes one request out of the bucket of a key. Raises Problem: 429, there were too many; with the time to wait."""
+    if waiting_s := buckets.take(key):
+        wait = str(max(1, math.ceil(waiting_s)))
+        raise Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": wait})

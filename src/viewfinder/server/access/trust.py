@@ -1,9 +1,9 @@
-"""Whether a request may do everything without a token: only where it is certain to be of this machine's own user.
+"""Who sends a request, and whether it may do everything without a token: only if it is certainly this machine's user.
 
 A program on this machine says nothing of itself, and a proxy may be as silent. So each sign of a proxy or of another
 page ends the trust: an address beyond loopback, a header in which proxies speak, HTTP/1.0, a Host that is no loopback
 name, an Origin that is not the Host, a page of another site, and a connection that belongs to an account of the
-system (as nginx, Caddy and HAProxy run under). What then remains is a proxy that runs as a person and says nothing:
+system (as nginx, Caddy and HAProxy run under). A proxy that runs as a person and says nothing is not recognised:
 `VIEWFINDER_TOKENS_ALWAYS=1` is for those.
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from starlette.types import Scope
 
-# -- what a request says
+# -- the head of a request
 
 
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
@@ -119,13 +119,13 @@ PEOPLE = range(1000, 60_001)
 """Users that are persons, on Linux (UID_MIN and UID_MAX of login.defs); others are accounts of the system."""
 
 _TABLES = {8 + 5: Path("/proc/net/tcp"), 32 + 5: Path("/proc/net/tcp6")}
-"""By the letters of an address and port in it."""
+"""The tables of connections, by how many letters an address and port have in it."""
 
 
 def is_own_user(scope: Scope) -> bool:
     """Whether the connection of a request is held by this process's user, by root or by a person. Reads a file.
 
-    True where that is not known: beyond Linux, and where no such connection is open any more.
+    True if that is not known: on other systems than Linux, and once the connection is closed.
     """
     client, server = scope.get("client"), scope.get("server")
     if not client or not server or server[1] is None:
@@ -135,17 +135,17 @@ def is_own_user(scope: Scope) -> bool:
 
 
 def find_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """The user of the process on this machine that has connected `client` to `server`; None: it is not known."""
+    """Finds the user of the process on this machine that has connected `client` to `server`; None: it is not known."""
     try:
-        ends = [_written(client), _written(server)]
+        ends = [_write_end(client), _write_end(server)]
         with _TABLES[len(ends[0])].open(encoding="ascii") as table:
             return next((int(fields[7]) for line in table if (fields := line.split())[1:3] == ends), None)
     except (OSError, ValueError, LookupError):
         return None
 
 
-def _written(end: tuple[str, int]) -> str:
-    """An address and port as Linux writes them in its tables: words of 32 bits, as numbers of this machine."""
+def _write_end(end: tuple[str, int]) -> str:
+    """Writes an address and port as Linux does in its tables: words of 32 bits, as numbers of this machine."""
     address = ipaddress.ip_address(end[0])
     packed = (getattr(address, "ipv4_mapped", None) or address).packed
     words = struct.unpack(f"={len(packed) // 4}I", packed)

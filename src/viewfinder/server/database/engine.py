@@ -57,7 +57,7 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
     from alembic.script import ScriptDirectory
 
     if connection.dialect.name == "postgresql":  # servers that start at once wait for one another
-        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: this is reported
+        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # a server that holds it longer hangs: an error
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     config = alembic_config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
@@ -67,7 +67,7 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
 
 
 def alembic_config(connection: Connection) -> Config:
-    """What alembic needs to know; there is no alembic.ini."""
+    """The configuration of alembic, in place of an alembic.ini."""
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
@@ -81,7 +81,7 @@ BUSY_S = 30
 """How long a SQLite transaction waits for one of another process, and how long a PostgreSQL server may be silent."""
 
 PATIENCE = {"connect_timeout": str(BUSY_S), "keepalives_idle": str(BUSY_S), "tcp_user_timeout": str(BUSY_S * 1000)}
-"""The same as options of PostgreSQL's client; by default it would wait hours for a lost network."""
+"""`BUSY_S` as options of PostgreSQL's client; by default it would wait hours for a lost network."""
 
 Row = TypeVar("Row")
 
@@ -99,7 +99,7 @@ class Database:
         # none begins unless we begin it, and setting an isolation level would cost one more statement.
         alone: dict[str, Any] = {"begins": False} if is_sqlite else {"isolation_level": "AUTOCOMMIT"}
         self._reader = engine.execution_options(**alone)
-        # SQLite has one writer at a time and makes others poll; within one process they queue.
+        # SQLite has one writer at a time and makes others poll; within one process they queue for this lock.
         self._line: AbstractContextManager[Any] = threading.RLock() if is_sqlite else nullcontext()
 
     @staticmethod
@@ -113,13 +113,13 @@ class Database:
                 never holds a password.
             DiskFull: there is no room for it.
         """
-        parsed = _parsed(url)
+        parsed = _parse_url(url)
         try:
-            database = Database(_engine(parsed))
+            database = Database(_make_engine(parsed))
         except (SQLAlchemyError, ImportError) as error:
-            raise _unopened(parsed, error) from error
+            raise _explain_failure(parsed, error) from error
         try:
-            with _alone(parsed):
+            with _lock_file(parsed):
                 if parsed.drivername == "sqlite":
                     # Outside any transaction; stays with the file. Readers then never wait for the one who writes.
                     with closing(database.engine.raw_connection()) as connection:
@@ -128,7 +128,7 @@ class Database:
                     upgrade_schema(transaction)
         except (SQLAlchemyError, sqlite3.Error, OSError, UnknownRevision) as error:
             database.close()
-            raise _unopened(parsed, error) from error
+            raise _explain_failure(parsed, error) from error
         return database
 
     def reading(self) -> AbstractContextManager[Connection]:
@@ -174,9 +174,9 @@ def _begin(engine: Engine) -> Iterator[Connection]:
     except (DataError, UnicodeEncodeError, OverflowError) as error:
         raise BadInput("this cannot be stored: a text with a character that is none, or a number too large") from error
     except IntegrityError:
-        raise  # the store knows what it means
+        raise  # each store knows which of its rules was broken
     except (SQLAlchemyError, sqlite3.Error) as error:
-        _LOG.error("database: %s", _in_one_line(error))
+        _LOG.error("database: %s", _write_in_one_line(error))
         if _is_full(error):
             raise DiskFull(
                 "the disk of the server's database is full: make room; what was acknowledged is kept"
@@ -186,7 +186,7 @@ def _begin(engine: Engine) -> Iterator[Connection]:
         raise DatabaseError("the server's database does not answer; try again, the server's log says why") from error
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -200,33 +200,33 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
-def _engine(url: URL) -> Engine:
+def _make_engine(url: URL) -> Engine:
     if url.drivername != "sqlite":
         # A connection that died while idle is noticed before it is used, and reopened.
         return create_engine(url.update_query_dict(PATIENCE | dict(url.query)), pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": BUSY_S})
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
+    def set_up(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions behind our back
         connection.execute("PRAGMA foreign_keys=ON")
         # With WAL, commits survive a killed process; a power cut may lose the last moments, never the rest.
         connection.execute("PRAGMA synchronous=NORMAL")
 
     @event.listens_for(engine, "begin")
-    def begins(connection: Connection) -> None:
+    def begin(connection: Connection) -> None:
         options = connection.get_execution_options()
         if options.get("begins", True):
             # A transaction that reads first could not get the lock later to write: it takes it at once.
-            begin = "BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN"
-            connection.connection.cursor().execute(begin)  # by the driver: SQLAlchemy's own way takes twice as long
+            statement = "BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN"
+            connection.connection.cursor().execute(statement)  # by the driver: SQLAlchemy's own way takes twice as long
 
     return engine
 
 
 @contextmanager
-def _alone(url: URL) -> Iterator[None]:
-    """While a SQLite file is made ready, no other process does so; PostgreSQL has an advisory lock for that."""
+def _lock_file(url: URL) -> Iterator[None]:
+    """Keeps other processes from preparing a SQLite file at the same time; PostgreSQL has an advisory lock for that."""
     if url.drivername != "sqlite":
         yield
         return
@@ -246,7 +246,7 @@ def _alone(url: URL) -> Iterator[None]:
             "away and a new one is begun; the library's pictures are not in it"
         )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)  # nobody else may read conversations and token hashes
+    file.touch(mode=0o600)  # other users may not read conversations and token hashes
     with FileLock(lock, timeout=BUSY_S):
         yield
 
@@ -267,7 +267,7 @@ def _is_damaged(error: Exception) -> bool:
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _unopened(url: URL, error: Exception) -> ViewfinderError:
+def _explain_failure(url: URL, error: Exception) -> ViewfinderError:
     place = url.database if url.drivername == "sqlite" else f"postgresql://{url.host or ''}/{url.database or ''}"
     if isinstance(error, UnknownRevision):
         return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
@@ -277,17 +277,17 @@ def _unopened(url: URL, error: Exception) -> ViewfinderError:
         return DiskFull(f"the database {place} cannot be opened, its disk is full: make room")
     if _is_damaged(error):
         return DatabaseError(
-            f"the database {place} cannot be opened: {_in_one_line(error)}. It is damaged: restore a copy of it, "
+            f"the database {place} cannot be opened: {_write_in_one_line(error)}. It is damaged: restore a copy of it, "
             "or move it and its lock file away and a new one is begun; the library's pictures are not in it"
         )
     secrets = {url.password, *(value for key, value in url.query.items() if "password" in key)}
-    said = _in_one_line(error)
+    said = _write_in_one_line(error)
     for secret in secrets:
         said = said.replace(str(secret), "***") if secret else said
     return DatabaseError(f"the database {place} cannot be opened: {said}")
 
 
-def _in_one_line(error: Exception) -> str:
+def _write_in_one_line(error: Exception) -> str:
     cause = getattr(error, "orig", None) or error
     return " ".join(str(cause).split())
 

@@ -142,7 +142,7 @@ class UploadRows(Store[UploadRow]):
     table, row = UPLOADS, UploadRow
 
     def oldest_beyond(self, count: int, owner: str | None) -> list[UploadRow]:
-        """What `owner` has beyond the newest `count`, oldest first."""
+        """The uploads of `owner` beyond the newest `count`, oldest first."""
         mine = select(UPLOADS).where(UPLOADS.c.owner.is_not_distinct_from(owner))
         newest_first = mine.order_by(UPLOADS.c.created.desc(), UPLOADS.c.id.desc())
         return self._database.rows(UploadRow, newest_first.offset(count))[::-1]
@@ -202,7 +202,7 @@ class StudyRows(Store[StudyRow]):
         return self._database.rows(StudyRow, select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc()))
 
     def close(self, id: str) -> bool:
-        """Lets nobody else take part; whether there is such a study."""
+        """Closes a study for new participants; whether there is such a study."""
         with self._database.writing() as connection:
             return connection.execute(STUDIES.update().where(STUDIES.c.id == id).values(open=False)).rowcount > 0
 

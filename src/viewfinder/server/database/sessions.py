@@ -46,7 +46,7 @@ class SessionRow:
 
 @dataclass(frozen=True)
 class TurnQuestion:
-    """What was asked after a turn; `choosing`: until when it is being chosen (seconds since 1970), None: it is not."""
+    """The question after a turn. `choosing`: until when a process may choose it (seconds since 1970)."""
 
     asked: Question | None
     choosing: float | None
@@ -62,7 +62,7 @@ class RequestKey:
 
 @dataclass(frozen=True)
 class Said:
-    """What a request with a key has come to: the turn `number`; and `replay`, what an edit was answered beside it."""
+    """The turn that a request with a key has taken. `replay`: where it was an edit, what else it was answered."""
 
     number: int
     request: str
@@ -78,7 +78,7 @@ class AlreadySaid(ViewfinderError):
 
 
 class TurnTaken(ViewfinderError):
-    """Somebody else (another page, another server process) has taken turn `number` in the meantime."""
+    """Another page or another server process has taken turn `number` in the meantime."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"turn {number} was said from elsewhere in the meantime: read the conversation again")
@@ -109,8 +109,8 @@ class SessionRows(Store[SessionRow]):
     ) -> tuple[list[SessionRow], str | None]:
         """Up to `count` conversations of `owner` (or of everyone), the last used first, and where the next page begins.
 
-        Hidden ones are left out. One that is used while somebody pages through moves to the front; none of the
-        others is skipped or repeated.
+        Hidden ones are left out. One that is used between two pages moves to the front; none of the others is skipped
+        or repeated.
 
         Raises:
             BadInput: the cursor is none that was given out.
@@ -147,9 +147,9 @@ class SessionRows(Store[SessionRow]):
             return select_row(connection, SessionRow, _SESSION, {"session": id})
 
     def conversation(self, id: str, known: Sequence[Node] = (ROOT,)) -> Conversation:
-        """What was said, shown and asked, as it was recorded; empty where there is none of this id.
+        """Reads a conversation as it was recorded; empty where there is none of this id.
 
-        `known`: its first nodes, where somebody has them already; they are not read again.
+        `known`: its first nodes, if the caller has them already; they are not read again.
 
         Raises:
             DatabaseError: the record is damaged; the turn is named.
@@ -220,16 +220,16 @@ class SessionRows(Store[SessionRow]):
         return int(revision)
 
     def said(self, id: str, key: str) -> Said | None:
-        """What a request with this key has said; None if none has."""
+        """The turn that a request with this key has taken; None if none has."""
         return self._database.row(Said, _SAID, {"of": id, "by": key})
 
     def note_question(
         self, id: str, number: int, question: Question | None, *, choosing: float | None = None
     ) -> int | None:
-        """Records what was asked after a turn, and that nobody chooses it any more; gives the revision.
+        """Records the question after a turn, which ends its choosing; gives the revision.
 
-        None, without effect, if the question is outdated: the conversation has continued, or was deleted; or another
-        process noted `choosing`.
+        None, without effect, if the question is outdated (the conversation has continued, or was deleted), or if
+        another process has noted a `choosing` of its own.
         """
         asked = None if question is None else asdict(question)
         with self._database.writing() as connection:
@@ -239,15 +239,15 @@ class SessionRows(Store[SessionRow]):
         return int(revision) if noted else None
 
     def question(self, id: str, number: int) -> TurnQuestion | None:
-        """What was asked after a turn, or until when that is being chosen; None if there is no such turn.
+        """Reads the question after a turn, or until when it is being chosen; None if there is no such turn.
 
-        Nothing is being chosen any more if the conversation has continued.
+        Once the conversation has continued, it is not being chosen any more.
         """
         found = self._database.row(dict, _QUESTION, {"of": id, "after": number})
         return None if found is None else TurnQuestion(_read_question(found["asked"]), found["choosing"])
 
     def take_over_question(self, id: str, number: int, *, held: float, choosing: float) -> bool:
-        """Takes over the choice, unless somebody else has taken over from the one who `held` it before."""
+        """Takes over the choice of a question from the process that `held` it; False: another process was first."""
         with self._database.writing() as connection:
             given = {"of": id, "after": number, "held": held, "until": choosing}
             return connection.execute(_TAKEN_OVER, given).rowcount > 0
@@ -339,7 +339,7 @@ class FeedbackRow:
 
 
 class FeedbackRows(Store[FeedbackRow]):
-    """What people found: data to learn from."""
+    """The pictures that people found, as data to learn from."""
 
     table, row = FEEDBACK, FeedbackRow
 

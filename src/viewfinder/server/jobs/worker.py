@@ -109,7 +109,7 @@ class Worker:
         return worker
 
     async def said(self) -> AsyncIterator[dict[str, Any]]:
-        """What it says, until it ends."""
+        """The messages of the worker, until it ends."""
         async for line in self._output:
             with suppress(ValueError):  # cut short by its death
                 yield json.loads(line)
@@ -244,7 +244,7 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
 
 
 def _listen(stdin: TextIO, stopping: threading.Event) -> None:
-    """Waits for "stop", or until nobody is left to say it."""
+    """Waits for "stop", or until the server has ended."""
     for line in stdin:
         if line.strip() == "stop":
             break
