@@ -86,6 +86,7 @@ def run_workers(
     return 0
 
 
+# Not by uvicorn's supervisor: it leaves workers behind when it is killed, and cannot say why one does not start.
 class Worker:
     """One process, from its start to its end; `ready` when it has said so."""
 

@@ -238,7 +238,7 @@ class Uploads:
         finally:
             given.discard()
         cache_thumbnails(picture, self._copies, sizes=(_SHOWN, PLACEHOLDER))
-        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_session, caller.token))
+        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_token, caller.token))
         return row
 
     def get(self, upload: str, caller: Caller) -> UploadRow:
