@@ -155,7 +155,7 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 TURN = ("POST", "/api/v1/sessions/{id}/turns")
 SECONDS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0)
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 WAITING = ("queued", "running", "paused")
 
 
@@ -197,7 +197,7 @@ class Metrics:
             self._measure(services)  # another process may be asked for the numbers
         method, route = scope["method"], route_of(scope)
         if whole:
-            self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
+            self._requests.labels(method if method in KNOWN_METHODS else "other", route, str(status)).inc()
         if whole and (method, route) == TURN and status < 300:
             self._turns.observe(seconds)
 

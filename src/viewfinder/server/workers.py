@@ -36,10 +36,10 @@ from viewfinder.server.settings import ServerSettings, database_url
 
 COMMAND = (sys.executable, "-P", "-m", "viewfinder.server.workers")
 
-REST_S = 1.0
+DELAY_S = 1.0
 """The delay before restarting a worker that died while starting; it doubles each time."""
 
-MAX_REST_S = 30.0
+MAX_DELAY_S = 30.0
 
 FORGIVEN_S = 0.25
 """How long to wait after the workers' own time to end before they are killed."""
@@ -74,7 +74,7 @@ def run_workers(
         Library.open(library_folder)
         Database.open(database_url(library_folder, settings)).close()  # its schema is brought up to date here, once
         check_guarded(library_folder, settings)
-        start = partial(Worker, listener, library_folder, settings, shared, extensions)
+        start = partial(ServerWorker, listener, library_folder, settings, shared, extensions)
         with _receive_signals() as signals:
             workers = Workers(start, settings, signals, shared)
             try:
@@ -87,7 +87,7 @@ def run_workers(
 
 
 # Not by uvicorn's supervisor: it leaves workers behind when it is killed, and cannot say why one does not start.
-class Worker:
+class ServerWorker:
     """One process, from its start to its end; `ready` when it has said so."""
 
     def __init__(
@@ -136,11 +136,11 @@ class Workers:
     """A fixed number of workers: one that dies is replaced."""
 
     def __init__(
-        self, start: Callable[[], Worker], settings: ServerSettings, signals: Connection, shared: Path
+        self, start: Callable[[], ServerWorker], settings: ServerSettings, signals: Connection, shared: Path
     ) -> None:
         self._start, self._settings, self._signals, self._shared = start, settings, signals, shared
-        self._running: list[Worker] = []
-        self._rest_s = REST_S
+        self._running: list[ServerWorker] = []
+        self._delay_s = DELAY_S
         self._start_at = 0.0  # of those that are missing
 
     def begin(self) -> bool:
@@ -170,7 +170,7 @@ class Workers:
             for worker in self._wait_for_workers(max(0.0, self._start_at - time.monotonic()) if missing else None):
                 try:
                     worker.listen()
-                    self._rest_s = REST_S
+                    self._delay_s = DELAY_S
                 except (EOFError, ViewfinderError) as error:
                     self._bury(worker, str(error))
 
@@ -189,20 +189,20 @@ class Workers:
         for worker in self._running:
             worker.process.wait()
 
-    def _wait_for_workers(self, patience_s: float | None = None) -> list[Worker]:
+    def _wait_for_workers(self, patience_s: float | None = None) -> list[ServerWorker]:
         """Workers that have said something, or died; none if a signal came, or on timeout."""
         heard = wait([self._signals, *(worker.said for worker in self._running)], patience_s)
         return [worker for worker in self._running if worker.said in heard]
 
-    def _bury(self, worker: Worker, said: str) -> None:
+    def _bury(self, worker: ServerWorker, said: str) -> None:
         worker.process.wait()
         worker.said.close()
         self._running.remove(worker)
         # Its counts stay, what it held does not.
         mark_process_dead(worker.process.pid, str(self._shared))  # type: ignore[no-untyped-call]
         if not worker.ready:
-            self._start_at = time.monotonic() + self._rest_s
-            self._rest_s = min(2 * self._rest_s, MAX_REST_S)
+            self._start_at = time.monotonic() + self._delay_s
+            self._delay_s = min(2 * self._delay_s, MAX_DELAY_S)
         _LOG.error(
             "worker %s ended (%s): another takes its place", worker.process.pid, said or worker.process.returncode
         )

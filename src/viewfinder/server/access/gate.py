@@ -29,7 +29,7 @@ from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.bodies import RequestLimits
 from viewfinder.server.access.limits import Buckets, count_request
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
-from viewfinder.server.access.trust import Head, is_local, is_loopback_name, is_own_page, is_own_user, read_head
+from viewfinder.server.access.trust import RequestHead, is_local, is_loopback_name, is_own_page, is_own_user, read_head
 from viewfinder.server.problems import Problem, problem_of, refuse
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Gate:
             else:
                 await self._serve_while_good(caller, scope, receive, send)
 
-    def _check_host(self, head: Head) -> None:
+    def _check_host(self, head: RequestHead) -> None:
         """Raises Problem for several Host headers, and where only this machine is served, for a name that it has not.
 
         Behind a proxy the name is that of the proxy; a token is needed there.
@@ -171,7 +171,7 @@ class Gate:
             )
             raise Problem(403, "wrong-host", detail)
 
-    async def _find_caller(self, head: Head, scope: Scope) -> Caller | None:
+    async def _find_caller(self, head: RequestHead, scope: Scope) -> Caller | None:
         secret, caller = head.bearer, None
         # What a page of another origin changes, it changes in its own name: by a bearer token, never with our cookie.
         if secret is None and head.cookies is not None and (scope["method"] in SAFE or is_own_page(head)):
@@ -186,7 +186,7 @@ class Gate:
             return LOCAL
         return caller
 
-    async def _is_trusted(self, head: Head, scope: Scope) -> bool:
+    async def _is_trusted(self, head: RequestHead, scope: Scope) -> bool:
         """Whether a request is of this machine's own user; says once that there is a proxy, if there is one."""
         if not is_local(head):
             if head.is_forwarded:
@@ -205,11 +205,11 @@ class Gate:
             self._warned = True
             _LOG.warning("requests come through a proxy (%s) and need a token; %s", sign, BEHIND_A_PROXY)
 
-    def _count_request(self, head: Head, caller: Caller | None) -> None:
+    def _count_request(self, head: RequestHead, caller: Caller | None) -> None:
         if caller is not LOCAL:
             count_request(self._requests, f"address {head.address}" if caller is None else f"token {caller.token}")
 
-    def _check_page(self, head: Head, method: str) -> None:
+    def _check_page(self, head: RequestHead, method: str) -> None:
         """Raises Problem where a page of another site would change something.
 
         Without a bearer token only our own page may, pages of the configured origins, and programs.

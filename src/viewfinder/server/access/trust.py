@@ -43,7 +43,7 @@ _FORWARDING = re.compile(
 
 
 @dataclass(frozen=True)
-class Head:
+class RequestHead:
     """The head of a request, as far as it tells of its sender; read once, when the request comes in.
 
     `address`: where it comes from, "" for a socket of the file system. `site`: Sec-Fetch-Site, which the browser itself
@@ -61,12 +61,12 @@ class Head:
     is_forwarded: bool
 
 
-def read_head(scope: Scope) -> Head:
+def read_head(scope: Scope) -> RequestHead:
     """Reads the headers of a request; of several with one name the first counts."""
     said = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
     scheme, _, secret = said.get("authorization", "").partition(" ")
     client = scope.get("client")
-    return Head(
+    return RequestHead(
         address=str(client[0]) if client else "",
         host_count=sum(name == b"host" for name, _ in scope["headers"]),
         host=said.get("host", ""),
@@ -79,16 +79,16 @@ def read_head(scope: Scope) -> Head:
     )
 
 
-def is_own_page(head: Head) -> bool:
+def is_own_page(head: RequestHead) -> bool:
     """Whether a request comes from a page of this server, or from no page: programs send none of these headers."""
     return _has_own_origin(head) if head.site is None else head.site in ("same-origin", "none")
 
 
-def _has_own_origin(head: Head) -> bool:
+def _has_own_origin(head: RequestHead) -> bool:
     return head.origin is None or head.origin.partition("://")[1:] == ("://", head.host)
 
 
-def is_local(head: Head) -> bool:
+def is_local(head: RequestHead) -> bool:
     """Whether nothing in a request speaks against its being this machine's own, as far as it says.
 
     A browser behind a proxy that says nothing tells of it: its Origin is the name that the proxy goes by, and the

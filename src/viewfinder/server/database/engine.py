@@ -292,7 +292,7 @@ def _write_in_one_line(error: Exception) -> str:
     return " ".join(str(cause).split())
 
 
-class Store(Generic[Row]):
+class RowStore(Generic[Row]):
     """Rows of one table as frozen dataclasses whose fields are its columns; for any number of threads and processes."""
 
     table: ClassVar[Table]

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.server.database.engine import Store, select_row, update_row
+from viewfinder.server.database.engine import RowStore, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 from viewfinder.stopping import stop_if_asked
 
@@ -85,7 +85,7 @@ class TurnTaken(ViewfinderError):
         self.number = number
 
 
-class SessionRows(Store[SessionRow]):
+class SessionRows(RowStore[SessionRow]):
     """The conversations in a database; any number of threads and processes may use them at once."""
 
     table, row = SESSIONS, SessionRow
@@ -338,7 +338,7 @@ class FeedbackRow:
     at: float
 
 
-class FeedbackRows(Store[FeedbackRow]):
+class FeedbackRows(RowStore[FeedbackRow]):
     """The pictures that people found, as data to learn from."""
 
     table, row = FEEDBACK, FeedbackRow

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from viewfinder.errors import DatabaseError, ViewfinderError
 from viewfinder.server.database import JobRow, JobRows
-from viewfinder.server.jobs.worker import Worker, merge_reports
+from viewfinder.server.jobs.worker import JobWorker, merge_reports
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.server.problems import Problem, not_found
 
@@ -334,7 +334,7 @@ class Jobs:
         except (Problem, ViewfinderError) as error:
             await self._change(row.id, state="failed", error=str(error), ended=time.time())
             return
-        worker = await Worker.start(job)
+        worker = await JobWorker.start(job)
         obeying = asyncio.create_task(self._obey(row.id, worker))
         try:
             last, got_on = await self._listen(row, worker)
@@ -346,7 +346,7 @@ class Jobs:
         deaths[row.id] = 0 if got_on or last is not None else deaths.get(row.id, 0) + 1
         await self._settle(row, last, hopeless=deaths[row.id] >= DEATHS)
 
-    async def _listen(self, row: JobRow, worker: Worker) -> tuple[dict[str, Any] | None, bool]:
+    async def _listen(self, row: JobRow, worker: JobWorker) -> tuple[dict[str, Any] | None, bool]:
         """Notes progress; returns the worker's last word (None: it died without one), and whether it made progress."""
         eta, got_on = Eta(), False
         self._eta = (row.id, eta)
@@ -361,7 +361,7 @@ class Jobs:
             await self._change(row.id, done=row.done + said["done"], total=row.done + said["total"])
         return None, got_on
 
-    async def _obey(self, id: str, worker: Worker) -> None:
+    async def _obey(self, id: str, worker: JobWorker) -> None:
         """Stops the worker when its job is not to run any more."""
         while True:
             news = self._news

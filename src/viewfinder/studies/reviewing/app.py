@@ -69,23 +69,23 @@ TurnText = Annotated[str, StringConstraints(min_length=1, max_length=10_000, pat
 PicturePath = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=NO_NUL)]
 
 
-class TextItem(Strict):
+class TextPart(Strict):
     """Words of a turn."""
 
     text: TurnText
 
 
-class ImageItem(Strict):
+class PicturePart(Strict):
     """A picture of a turn: its path in the folder of pictures."""
 
     image: PicturePath
 
 
-class ChatTurn(Strict):
+class SpokenTurn(Strict):
     """The words and pictures of one side, in order."""
 
     role: Role
-    content: Annotated[list[TextItem | ImageItem], Field(min_length=1, max_length=100)]
+    content: Annotated[list[TextPart | PicturePart], Field(min_length=1, max_length=100)]
 
 
 class Line(BaseModel):
@@ -104,24 +104,24 @@ class Overview(BaseModel):
     dialogues: list[Line]
 
 
-class Decision(BaseModel):
+class DecisionOut(BaseModel):
     """A person's decision; `turns` of a rewritten dialogue hold its new words."""
 
     verdict: Verdict
-    turns: list[ChatTurn]
+    turns: list[SpokenTurn]
     note: str
     by: str
 
 
-class Dialogue(BaseModel):
+class DialogueOut(BaseModel):
     """A dialogue as it was made, the picture that is meant, how it was made, and what was decided."""
 
     id: str
     subtask: Subtask
-    turns: list[ChatTurn]
+    turns: list[SpokenTurn]
     target: str
     source: dict[str, Any]
-    review: Decision | None
+    review: DecisionOut | None
 
 
 class DecisionIn(Strict):
@@ -131,7 +131,7 @@ class DecisionIn(Strict):
     """
 
     verdict: Verdict
-    turns: Annotated[list[ChatTurn], Field(max_length=200)] = Field(default_factory=list)
+    turns: Annotated[list[SpokenTurn], Field(max_length=200)] = Field(default_factory=list)
     note: Text = ""
     by: Name = ""
     before: Verdict | None
@@ -140,7 +140,7 @@ class DecisionIn(Strict):
 router = make_router("review", prefix="/api/v1/review")
 
 
-class Size(IntEnum):
+class CopySize(IntEnum):
     """Pixels of a small copy's longer side."""
 
     SMALL = 320
@@ -150,7 +150,7 @@ class Size(IntEnum):
 
 DialogueId = Annotated[str, InPath(max_length=1000, description="the id of a dialogue")]
 PictureName = Annotated[str, InPath(max_length=4096, description="a picture, as a dialogue names it")]
-AskedSize = Annotated[Size, Query(description="pixels of the longer side")]
+AskedSize = Annotated[CopySize, Query(description="pixels of the longer side")]
 
 
 @router.get("", summary="All dialogues, and what was decided")
@@ -178,14 +178,14 @@ async def kept(caller: Reader, services: WithReviewServices) -> Response:
 
 
 @router.get("/dialogues/{id:path}", summary="A dialogue", responses=responses(404))
-async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices) -> Dialogue:
+async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices) -> DialogueOut:
     """As it was made, and what was decided about it."""
     return _show_dialogue(*services.reviews.sample(id))
 
 
 @router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409, 415))
 @takes_body(lambda settings: settings.body_bytes)
-async def decide(id: DialogueId, request: Request, caller: ReaderWriter, services: WithReviewServices) -> Dialogue:
+async def decide(id: DialogueId, request: Request, caller: ReaderWriter, services: WithReviewServices) -> DialogueOut:
     """Answers once the decision is on the disk. Earlier decisions stay in the journal, and do not count any more."""
     given = await receive_json(request, DecisionIn, services.pool)
     await services.pool.run(_note_decision, services, id, given, caller)
@@ -194,7 +194,7 @@ async def decide(id: DialogueId, request: Request, caller: ReaderWriter, service
 
 @router.get("/pictures/{name:path}", summary="A small copy of a picture", responses=responses(404))
 async def picture(
-    name: PictureName, caller: Reader, services: WithReviewServices, size: AskedSize = Size.MEDIUM
+    name: PictureName, caller: Reader, services: WithReviewServices, size: AskedSize = CopySize.MEDIUM
 ) -> Response:
     """Only of pictures that a dialogue names."""
     file = services.reviews.picture(name)
@@ -202,20 +202,20 @@ async def picture(
     return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=60"})
 
 
-def _show_dialogue(sample: ChatSample, review: Review | None) -> Dialogue:
-    return Dialogue(
+def _show_dialogue(sample: ChatSample, review: Review | None) -> DialogueOut:
+    return DialogueOut(
         id=sample.id,
         subtask=sample.subtask,
         turns=_show_turns(sample.turns),
         target=sample.target,
         source=dict(sample.source),
         review=review
-        and Decision(verdict=review.verdict, turns=_show_turns(review.turns), note=review.note, by=review.by),
+        and DecisionOut(verdict=review.verdict, turns=_show_turns(review.turns), note=review.note, by=review.by),
     )
 
 
-def _show_turns(turns: tuple[chatsearch.ChatTurn, ...]) -> list[ChatTurn]:
-    return [ChatTurn.model_validate(turn) for turn in dump_turns(turns)]
+def _show_turns(turns: tuple[chatsearch.ChatTurn, ...]) -> list[SpokenTurn]:
+    return [SpokenTurn.model_validate(turn) for turn in dump_turns(turns)]
 
 
 def _note_decision(services: ReviewServices, id: str, given: DecisionIn, caller: Caller) -> None:
