@@ -29,7 +29,7 @@ from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.bodies import RequestLimits
 from viewfinder.server.access.limits import Buckets, count_request
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
-from viewfinder.server.access.trust import RequestHead, is_local, is_loopback_name, is_own_page, is_own_user, read_head
+from viewfinder.server.access.trust import RequestHead, is_own_user, read_head
 from viewfinder.server.problems import Problem, problem_of, refuse
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ class Gate:
         """
         if head.host_count > 1:  # a proxy before us may go by a different one than we do (RFC 9112, 3.2)
             raise Problem(400, "bad-request", "a request has one Host header")
-        if self._is_for_this_machine and not is_loopback_name(head.host) and not head.is_forwarded:
+        if self._is_for_this_machine and not head.names_this_machine and not head.is_forwarded:
             detail = (
                 "this server answers on this machine only: call it localhost or 127.0.0.1; a proxy must say it is one"
             )
@@ -174,7 +174,7 @@ class Gate:
     async def _find_caller(self, head: RequestHead, scope: Scope) -> Caller | None:
         secret, caller = head.bearer, None
         # What a page of another origin changes, it changes in its own name: by a bearer token, never with our cookie.
-        if secret is None and head.cookies is not None and (scope["method"] in SAFE or is_own_page(head)):
+        if secret is None and head.cookies is not None and (scope["method"] in SAFE or head.is_of_own_page):
             secret = cookie_parser(head.cookies).get(COOKIE)
         if secret is not None:
             caller = self._tokens.recall_caller(secret) or await self._pool.run(self._tokens.find_caller, secret)
@@ -188,7 +188,7 @@ class Gate:
 
     async def _is_trusted(self, head: RequestHead, scope: Scope) -> bool:
         """Whether a request is of this machine's own user; says once that there is a proxy, if there is one."""
-        if not is_local(head):
+        if not head.is_local:
             if head.is_forwarded:
                 self._warn_of_proxy("it says so")
             return False
@@ -214,7 +214,7 @@ class Gate:
 
         Without a bearer token only our own page may, pages of the configured origins, and programs.
         """
-        if method in SAFE or head.bearer is not None or head.origin in self._origins or is_own_page(head):
+        if method in SAFE or head.bearer is not None or head.origin in self._origins or head.is_of_own_page:
             return
         detail = "a page of another site may not do this: open viewfinder's own page, or send a bearer token"
         raise Problem(403, "cross-site", detail)

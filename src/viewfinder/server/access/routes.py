@@ -11,7 +11,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from viewfinder.server.access.gate import COOKIE
 from viewfinder.server.access.limits import count_request
 from viewfinder.server.access.tokens import LOCAL, MAX_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
-from viewfinder.server.access.trust import is_local
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
 from viewfinder.server.services import WithBaseServices, make_router
@@ -97,7 +96,7 @@ async def who_am_i(request: Request, services: WithBaseServices) -> Me:
     name = None
     if caller is not None and caller.token is not None:
         name = await services.pool.run(services.tokens.find_name, caller)
-    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not is_local(request.state.head))
+    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not request.state.head.is_local)
     return Me(name=name, scopes=scopes, token_needed=needed)
 
 

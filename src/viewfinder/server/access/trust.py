@@ -46,60 +46,50 @@ _FORWARDING = re.compile(
 class RequestHead:
     """The head of a request, as far as it tells of its sender; read once, when the request comes in.
 
-    `address`: where it comes from, "" for a socket of the file system. `site`: Sec-Fetch-Site, which the browser itself
-    says and no script can set. `bearer`: the token sent; what a proxy's Basic login adds is none. `is_forwarded`:
-    whether it comes through a proxy.
+    `address`: where it comes from, "" for a socket of the file system. `bearer`: the token sent; what a proxy's Basic
+    login adds is none. `is_forwarded`: whether it comes through a proxy. `names_this_machine`: whether its Host does.
+    `is_of_own_page`: whether it comes from a page of this server, or from no page: programs say nothing of one.
+    `is_local`: whether nothing in it speaks against its being this machine's own, as far as it says.
     """
 
     address: str
     host_count: int
-    host: str
     origin: str | None
-    site: str | None
     bearer: str | None
     cookies: str | None
     is_forwarded: bool
+    names_this_machine: bool
+    is_of_own_page: bool
+    is_local: bool
 
 
 def read_head(scope: Scope) -> RequestHead:
     """Reads the headers of a request; of several with one name the first counts."""
     said = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+    client, host, origin = scope.get("client"), said.get("host", ""), said.get("origin")
+    address = str(client[0]) if client else ""
     scheme, _, secret = said.get("authorization", "").partition(" ")
-    client = scope.get("client")
+    # nginx up to 1.29.6 speaks HTTP/1.0 if it is told nothing, and says nothing else; no browser does.
+    is_forwarded = scope.get("http_version") == "1.0" or any(map(_FORWARDING.fullmatch, said))
+    has_own_origin = origin is None or origin.partition("://")[1:] == ("://", host)
+    site = said.get("sec-fetch-site")  # said by the browser itself, no script can set it
+    is_of_own_page = has_own_origin if site is None else site in ("same-origin", "none")
+    names_this_machine = is_loopback_name(host)
     return RequestHead(
-        address=str(client[0]) if client else "",
+        address=address,
         host_count=sum(name == b"host" for name, _ in scope["headers"]),
-        host=said.get("host", ""),
-        origin=said.get("origin"),
-        site=said.get("sec-fetch-site"),
+        origin=origin,
         bearer=secret.strip() if scheme.lower() == "bearer" else None,
         cookies=said.get("cookie"),
-        # nginx up to 1.29.6 speaks HTTP/1.0 if it is told nothing, and says nothing else; no browser does.
-        is_forwarded=scope.get("http_version") == "1.0" or any(map(_FORWARDING.fullmatch, said)),
-    )
-
-
-def is_own_page(head: RequestHead) -> bool:
-    """Whether a request comes from a page of this server, or from no page: programs send none of these headers."""
-    return _has_own_origin(head) if head.site is None else head.site in ("same-origin", "none")
-
-
-def _has_own_origin(head: RequestHead) -> bool:
-    return head.origin is None or head.origin.partition("://")[1:] == ("://", head.host)
-
-
-def is_local(head: RequestHead) -> bool:
-    """Whether nothing in a request speaks against its being this machine's own, as far as it says.
-
-    A browser behind a proxy that says nothing tells of it: its Origin is the name that the proxy goes by, and the
-    Host that of this server.
-    """
-    return (
-        _is_loopback_address(head.address)
-        and not head.is_forwarded
-        and is_loopback_name(head.host)
-        and is_own_page(head)
-        and _has_own_origin(head)
+        is_forwarded=is_forwarded,
+        names_this_machine=names_this_machine,
+        is_of_own_page=is_of_own_page,
+        # Behind a proxy that says nothing, a browser sends the Origin of the proxy, and the Host of this server.
+        is_local=names_this_machine
+        and not is_forwarded
+        and is_of_own_page
+        and has_own_origin
+        and _is_loopback_address(address),
     )
 
 
