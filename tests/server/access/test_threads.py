@@ -82,6 +82,8 @@ def test_what_is_cancelled_in_line_is_not_begun(one: ThreadPool) -> None:
         first, second = asyncio.create_task(one.run(held.wait, 60)), asyncio.create_task(one.run(begun.set))
         await asyncio.sleep(0)
         second.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await second
         held.set()
         assert await first
         await one.run(lambda: None)
